@@ -1,0 +1,64 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Imports are internal unless a public signature needs them: each `public import` is then a statement about the API.
+let strict: [SwiftSetting] = [
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+  name: "coffer",
+  platforms: [.macOS(.v15)],
+  products: [
+    .library(name: "Coffer", targets: ["Coffer"]),
+    .executable(name: "coffer", targets: ["CofferCLI"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+  ],
+  targets: [
+    // The C boundary: three module maps, nothing else imports C libraries.
+    .systemLibrary(name: "CCofferSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
+    .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+    .target(name: "CCofferPlatform"),
+
+    .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CCofferPlatform"], swiftSettings: strict),
+    .target(
+      name: "CofferStorage",
+      dependencies: [
+        "CofferMemory", "CCofferPlatform",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "CofferDefaults",
+      dependencies: ["CofferStorage", "CCofferPlatform", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+    .target(
+      name: "CofferVault",
+      dependencies: [
+        "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CCofferPlatform",
+        .product(name: "SystemPackage", package: "swift-system"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      swiftSettings: strict),
+    .target(
+      name: "Coffer",
+      dependencies: ["CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory"],
+      swiftSettings: strict),
+    .executableTarget(
+      name: "CofferCLI",
+      dependencies: [
+        "Coffer", "CCofferPlatform",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
+  ],
+  swiftLanguageModes: [.v6]
+)

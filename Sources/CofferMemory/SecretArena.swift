@@ -1,0 +1,122 @@
+internal import CCofferPlatform
+internal import CCofferSodium
+internal import Synchronization
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// All guarded memory of the process, carved from a few `sodium_malloc` regions.
+///
+/// One region per secret does not scale: `sodium_malloc` plus `sodium_free` costs 23 µs (measured) and, at four mappings
+/// each, about 16 000 can live before the kernel's mapping limit. So blocks of up to 16 KiB come from 64 KiB slabs, one
+/// slab serving one size; larger blocks have a region of their own.
+///
+/// Every region begins with a non-zero mark. The kernel zeroes these pages in a forked child (`MADV_WIPEONFORK`), so
+/// a missing mark tells a child that the secrets it believes it holds are gone.
+final class SecretArena: Sendable {
+  static let shared = SecretArena()
+
+  /// Bytes kept free at the head of each region for the mark; a whole cache line keeps blocks aligned.
+  static let headerBytes = 64
+  static let slabBytes = 64 * 1024
+  static let smallestBlock = 32
+  static let largestBlock = 16 * 1024
+
+  /// A lent block. `region` is where the mark stands.
+  struct Block {
+    let start: UnsafeMutableRawPointer
+    let region: UnsafeMutableRawPointer
+    let capacity: Int
+
+    /// False in a child of a fork: the kernel has zeroed the region.
+    var isIntact: Bool { region.load(as: UInt64.self) == SecretArena.mark }
+  }
+
+  /// What `mlock` said, summed over the regions that live.
+  struct LockTally { var locked = 0, unlocked = 0, firstError: Int32 = 0 }
+
+  private struct State {
+    var free: [Int: [Block]] = [:]
+    var tally = LockTally()
+  }
+
+  private static let mark: UInt64 = 0x5EC2_E7B1_0C4B_57A9
+  // Blocks hold raw pointers; each is owned by exactly one SecretBytes or by the free list under this lock.
+  private let state = Mutex(UncheckedState(State()))
+  private struct UncheckedState: @unchecked Sendable {
+    var inner: State
+    init(_ inner: State) { self.inner = inner }
+  }
+
+  private init() { _ = Sodium.ready }
+
+  var tally: LockTally { state.withLock { $0.inner.tally } }
+
+  /// A zeroed block of at least `count` bytes.
+  func take(_ count: Int) throws(SecretMemoryError) -> Block {
+    let capacity = Self.capacity(for: count)
+    return try state.withLock { (held) throws(SecretMemoryError) in
+      if let block = held.inner.free[capacity]?.popLast() { return block }
+      guard capacity <= Self.largestBlock else {
+        let region = try Self.region(bytes: Self.headerBytes + capacity, tally: &held.inner.tally)
+        return Block(start: region + Self.headerBytes, region: region, capacity: capacity)
+      }
+      let region = try Self.region(bytes: Self.slabBytes, tally: &held.inner.tally)
+      let first = max(Self.headerBytes, capacity)
+      var blocks = stride(from: first, through: Self.slabBytes - capacity, by: capacity).map {
+        Block(start: region + $0, region: region, capacity: capacity)
+      }
+      let block = blocks.removeLast()
+      held.inner.free[capacity, default: []].append(contentsOf: blocks)
+      return block
+    }
+  }
+
+  /// Wipes `block` and takes it back. In a forked child the block is already zeros and belongs to the parent's bookkeeping
+  /// only by value, so the same code is right there.
+  func give(_ block: Block) {
+    sodium_memzero(block.start, block.capacity)
+    guard block.capacity > Self.largestBlock else {
+      state.withLock { $0.inner.free[block.capacity, default: []].append(block) }
+      return
+    }
+    let bytes = Self.roundedToPages(Self.headerBytes + block.capacity)
+    state.withLock { held in
+      if held.inner.tally.locked >= bytes { held.inner.tally.locked -= bytes }
+    }
+    sodium_free(block.region)
+  }
+
+  private static func capacity(for count: Int) -> Int {
+    guard count <= largestBlock else { return count }
+    var capacity = smallestBlock
+    while capacity < count { capacity *= 2 }
+    return capacity
+  }
+
+  private static let pageBytes = max(4096, Int(sysconf(Int32(_SC_PAGESIZE))))
+
+  private static func roundedToPages(_ bytes: Int) -> Int { (bytes + pageBytes - 1) / pageBytes * pageBytes }
+
+  /// A region of whole pages, so that it starts on a page as `madvise` needs. `sodium_malloc` puts guard pages around it
+  /// and a canary before it, and tries to lock it, but hides a failure: asking again tells.
+  private static func region(bytes: Int, tally: inout LockTally) throws(SecretMemoryError) -> UnsafeMutableRawPointer {
+    let bytes = roundedToPages(bytes)
+    guard let region = sodium_malloc(bytes) else { throw .exhausted(bytes: bytes) }
+    if sodium_mlock(region, bytes) == 0 {
+      tally.locked += bytes
+    } else {
+      tally.unlocked += bytes
+      if tally.firstError == 0 { tally.firstError = errno }
+    }
+    _ = coffer_wipe_on_fork(region, bytes)  // Kernels before 4.14 cannot; the mark then survives, as it always did there.
+    sodium_memzero(region, bytes)
+    region.storeBytes(of: mark, as: UInt64.self)
+    return region
+  }
+}

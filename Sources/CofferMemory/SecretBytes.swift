@@ -1,0 +1,110 @@
+internal import CCofferSodium
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Bytes that must not leak: a key, a passphrase, a plaintext.
+///
+/// They live in libsodium's guarded memory (locked against swapping where the system allows, out of core dumps, zeroed in
+/// a forked child) and are wiped when the value's life ends. The type moves and never copies: a second copy exists only
+/// where ``duplicate()`` was written. It has no description, no mirror and no conversion to `String`, `Data` or an array,
+/// so printing it does not compile.
+///
+/// Source: libsodium documentation, "Secure memory".
+public struct SecretBytes: ~Copyable, Sendable {
+  /// How many bytes there are.
+  public let count: Int
+  // The block is owned by this value alone and changes only through `mutating` access, so sending it is safe.
+  private nonisolated(unsafe) let block: SecretArena.Block
+
+  /// `count` zero bytes.
+  ///
+  /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
+  public init(zeros count: Int) throws(SecretMemoryError) {
+    self.count = count
+    block = try SecretArena.shared.take(count)
+  }
+
+  /// `count` bytes that `fill` writes in place, so that no copy exists outside guarded memory.
+  ///
+  /// - Throws: what `fill` throws, or ``SecretMemoryError`` through `memory`.
+  public init<Failure: Error>(
+    count: Int, memory: (SecretMemoryError) -> Failure,
+    fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    let made: SecretBytes
+    do { made = try SecretBytes(zeros: count) } catch { throw memory(error) }
+    try fill(UnsafeMutableRawBufferPointer(start: made.block.start, count: count))
+    self = made
+  }
+
+  /// A copy of `bytes`. The caller still owns, and has to wipe, the original.
+  ///
+  /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
+  public init(copying bytes: UnsafeRawBufferPointer) throws(SecretMemoryError) {
+    try self.init(zeros: bytes.count)
+    if let source = bytes.baseAddress, bytes.count > 0 { memcpy(block.start, source, bytes.count) }
+  }
+
+  /// `count` bytes from the system's random source (`randombytes_buf`).
+  ///
+  /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
+  public static func random(_ count: Int) throws(SecretMemoryError) -> SecretBytes {
+    let made = try SecretBytes(zeros: count)
+    randombytes_buf(made.block.start, count)
+    return made
+  }
+
+  deinit { SecretArena.shared.give(block) }
+
+  /// False in the child of a fork, where the kernel has zeroed the bytes. Check it before using a key.
+  public var isIntact: Bool { block.isIntact }
+
+  /// Lends the bytes for the length of `body`; the pointer must not outlive it.
+  public borrowing func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: block.start, count: count))
+  }
+
+  /// Lends the bytes as a span, which the compiler keeps from outliving `body`.
+  public borrowing func withBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (RawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(start: block.start, count: count).bytes)
+  }
+
+  /// Lends the bytes for writing in place.
+  public mutating func withUnsafeMutableBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeMutableRawBufferPointer(start: block.start, count: count))
+  }
+
+  /// A second copy, in guarded memory too.
+  ///
+  /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
+  public borrowing func duplicate() throws(SecretMemoryError) -> SecretBytes {
+    try withUnsafeBytes { (bytes) throws(SecretMemoryError) in try SecretBytes(copying: bytes) }
+  }
+
+  /// The first `count` bytes, in a block of their own.
+  ///
+  /// - Throws: ``SecretMemoryError/exhausted(bytes:)``.
+  public borrowing func prefix(_ count: Int) throws(SecretMemoryError) -> SecretBytes {
+    try withUnsafeBytes { (bytes) throws(SecretMemoryError) in
+      try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[..<min(count, bytes.count)]))
+    }
+  }
+
+  /// Whether both hold the same bytes. Takes the same time wherever they differ (`sodium_memcmp`); lengths are not secret.
+  public static func == (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool {
+    guard left.count == right.count else { return false }
+    return left.count == 0 || sodium_memcmp(left.block.start, right.block.start, left.count) == 0
+  }
+}

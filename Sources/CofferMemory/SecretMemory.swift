@@ -1,0 +1,33 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+internal import CCofferPlatform
+
+/// How well this process can guard secrets, for `status` and `doctor`.
+public enum SecretMemory {
+  /// What the system granted.
+  public struct Report: Sendable, Equatable {
+    /// Bytes of guarded memory that are locked against swapping.
+    public let lockedBytes: Int
+    /// Bytes of guarded memory that the system refused to lock (`RLIMIT_MEMLOCK`): they may reach swap.
+    public let unlockedBytes: Int
+    /// The `errno` of the first refusal, 0 when there was none.
+    public let firstError: Int32
+  }
+
+  /// The state of the guarded memory taken so far.
+  public static var report: Report {
+    let tally = SecretArena.shared.tally
+    return Report(lockedBytes: tally.locked, unlockedBytes: tally.unlocked, firstError: tally.firstError)
+  }
+
+  /// Closes this process's memory to core dumps, debuggers and other processes of the same user. For programs, not libraries:
+  /// it changes the whole process.
+  ///
+  /// - Returns: false when the system refused, with `errno` set.
+  public static func hardenProcess() -> Bool { coffer_forbid_core_dumps() == 0 }
+}

@@ -1,0 +1,95 @@
+package import CofferMemory
+internal import FoundationEssentials
+
+/// The step between values and guarded bytes.
+///
+/// Text and bytes are stored as they are, so that another program, or `coffer get`, finds exactly the token; anything else is
+/// JSON with sorted keys, so that equal values have equal bytes.
+enum SecretCoding {
+  static func encode<Value: Encodable>(_ value: Value) throws(StoreError) -> SecretForm {
+    switch value {
+    case let text as String:
+      return try form(text.utf8Span.span.bytes, "text/plain; charset=utf-8")
+    case let bytes as [UInt8]:
+      return try form(bytes.span.bytes, "application/octet-stream")
+    case let data as Data:
+      return try form(data.bytes, "application/octet-stream")
+    default:
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      var json: Data
+      do { json = try encoder.encode(value) } catch {
+        // The encoder's own error may quote the value: name the type only.
+        throw StoreError(
+          .unencodable, "a \(Value.self) could not be encoded", cure: "make its encoding succeed; what was stored is unchanged")
+      }
+      defer { json.resetBytes(in: 0..<json.count) }
+      return try form(json.bytes, "application/json")
+    }
+  }
+
+  static func decode<Value: Decodable>(_: Value.Type, _ form: SecretForm) throws(StoreError) -> Value {
+    guard form.bytes.isIntact else {
+      throw StoreError(.locked, "the secret is gone from this forked process", cure: "read it again in this process")
+    }
+    return try form.bytes.withUnsafeBytes { (raw) throws(StoreError) in
+      if Value.self == String.self {
+        guard let text = String(validating: raw.bindMemory(to: UInt8.self), as: UTF8.self) as? Value else {
+          throw undecodable(Value.self, form)
+        }
+        return text
+      }
+      if Value.self == [UInt8].self, let bytes = Array(raw) as? Value { return bytes }
+      if Value.self == Data.self, let data = Data(raw) as? Value { return data }
+      do { return try JSONDecoder().decode(Value.self, from: Data(raw)) } catch { throw undecodable(Value.self, form) }
+    }
+  }
+
+  /// `form` with what the key's declaration says of it.
+  static func form(_ form: SecretForm, _ traits: KeyTraits) throws(StoreError) -> SecretForm {
+    if let limit = traits.maximumBytes, form.bytes.count > limit {
+      throw StoreError(
+        .tooLarge(limit: limit), "a value of \(form.bytes.count) bytes, over the key's limit of \(limit)",
+        cure: "store less under this key, or raise its limit")
+    }
+    var metadata = form.metadata
+    if !traits.label.isEmpty { metadata.label = traits.label }
+    if traits.endsWithSession { metadata.attributes[ItemMetadata.endsWithSession] = "true" }
+    guard metadata != form.metadata else { return form }
+    return SecretForm(try copy(form.bytes), metadata: metadata)
+  }
+
+  static func copy(_ bytes: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
+    do { return try bytes.duplicate() } catch { throw StoreError(memory: error) }
+  }
+
+  private static func form(_ span: RawSpan, _ contentType: String) throws(StoreError) -> SecretForm {
+    try span.withUnsafeBytes { (raw) throws(StoreError) in
+      do throws(SecretMemoryError) {
+        return SecretForm(try SecretBytes(copying: raw), metadata: ItemMetadata(contentType: contentType))
+      } catch {
+        throw StoreError(memory: error)
+      }
+    }
+  }
+
+  // The decoder's own error may quote the bytes: name the types only.
+  private static func undecodable<Value>(_: Value.Type, _ form: SecretForm) -> StoreError {
+    let stored = form.metadata.contentType.isEmpty ? "bytes" : form.metadata.contentType
+    return StoreError(
+      .undecodable(stored: stored), "the stored \(stored) is not a \(Value.self)",
+      cure: "set it again, remove it, or read it with the type it was stored as; the stored value was left alone")
+  }
+}
+
+extension ItemMetadata {
+  /// The reserved attribute of items that a logout removes, so that a program built without the key space removes them too.
+  package static let endsWithSession = "coffer.ends-with-session"
+}
+
+extension StoreError {
+  /// Guarded memory ran out.
+  package init(memory error: SecretMemoryError) {
+    self.init(.io(12), "guarded memory ran out", cure: "free memory or raise ulimit -v, then try again", underlying: error)
+  }
+}

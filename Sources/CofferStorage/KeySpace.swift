@@ -1,0 +1,30 @@
+/// The keys of one part of a program: a struct whose stored properties are keys.
+///
+/// ```swift
+/// struct AppKeys: KeySpace {
+///   let theme = StorageKey("theme", default: Theme.light)
+///   let token = StorageKey("token", secret: AuthToken.self).endsWithSession()
+/// }
+/// ```
+///
+/// A router lists the spaces it is opened with, so that collisions are known before the first read.
+public protocol KeySpace: Sendable {}
+
+extension KeySpace {
+  /// The keys that are stored properties of this value, in the order of their declaration.
+  public var declaredKeys: [any DeclaredKey] {
+    Mirror(reflecting: self).children.compactMap { $0.value as? any DeclaredKey }
+  }
+}
+
+/// A key without its types, for listings.
+public protocol DeclaredKey: Sendable {
+  /// The name under which the value is stored.
+  var name: String { get }
+  /// Where the key is declared.
+  var site: DeclarationSite { get }
+  /// What the declaration adds.
+  var traits: KeyTraits { get }
+}
+
+extension StorageKey: DeclaredKey {}

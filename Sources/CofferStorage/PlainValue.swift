@@ -1,0 +1,57 @@
+/// A type that may be written in the clear. Adopting it is a promise: no value of this type is a secret.
+///
+/// One word is enough for a raw-value enum and for a `Codable` struct:
+///
+/// ```swift
+/// enum Theme: String, PlainValue { case light, dark }
+/// struct Window: Codable, PlainValue { var width = 800, height = 600 }
+/// ```
+///
+/// `Bool`, the integers, `Float`, `Double`, `String`, `Date`, `Data`, `URL`, arrays and string-keyed dictionaries of plain values
+/// adopt it here. ``Sealed`` never does, and a `Codable` struct that holds a ``Sealed`` does not compile as plain.
+public protocol PlainValue: Sendable {
+  /// The value that `plainForm` stands for; nil when it stands for none of this type.
+  init?(plainForm: PlainForm)
+
+  /// The property-list value that stands for this one.
+  ///
+  /// - Throws: what the type's own encoding throws.
+  func plainForm() throws -> PlainForm
+}
+
+// Two ways in, and the tie between them: raw values first.
+extension PlainValue where Self: RawRepresentable, RawValue: PlainValue {
+  /// The case whose raw value is stored.
+  public init?(plainForm: PlainForm) {
+    guard let raw = RawValue(plainForm: plainForm) else { return nil }
+    self.init(rawValue: raw)
+  }
+
+  /// The raw value.
+  public func plainForm() throws -> PlainForm { try rawValue.plainForm() }
+}
+
+extension PlainValue where Self: Codable {
+  /// The value decoded from native property-list structure.
+  public init?(plainForm: PlainForm) {
+    do { self = try FormDecoder.decode(Self.self, from: plainForm) } catch { return nil }
+  }
+
+  /// The value encoded as native property-list structure, not as opaque data.
+  public func plainForm() throws -> PlainForm { try FormEncoder.encode(self) }
+}
+
+extension PlainValue where Self: Codable & RawRepresentable, RawValue: PlainValue {
+  /// The case whose raw value is stored.
+  public init?(plainForm: PlainForm) {
+    guard let raw = RawValue(plainForm: plainForm) else { return nil }
+    self.init(rawValue: raw)
+  }
+
+  /// The raw value.
+  public func plainForm() throws -> PlainForm { try rawValue.plainForm() }
+}
+
+/// Marks a payload type that must never be written in the clear, at any depth of a plain value: the plain encoder refuses it.
+/// The compiler keeps ``Sealed`` out of plain storage; this catches a payload that was taken out of its seal.
+public protocol SecretPayload {}

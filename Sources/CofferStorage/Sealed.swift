@@ -1,0 +1,54 @@
+public import CofferMemory
+
+/// The one carrier of a secret: encoded bytes in guarded memory that print as `Sealed(•••)`.
+///
+/// It is not `Codable`, so no plain value can hold one. Take the payload out with ``reveal()`` where an ordinary Swift value is
+/// needed (from then on it is the caller's, and Swift wipes nothing), or lend the bytes with ``withBytes(_:)``.
+public struct Sealed<Payload: Sendable>: Sendable {
+  let form: SecretForm
+
+  init(form: SecretForm) { self.form = form }
+
+  /// Takes over bytes that are already guarded: no ordinary Swift value ever holds them.
+  public init(guarded bytes: consuming SecretBytes) { form = SecretForm(bytes) }
+
+  /// Lends the encoded bytes: of a `String` its UTF-8, of `Data` and `[UInt8]` themselves, of anything else its JSON.
+  ///
+  /// - Throws: what `body` throws, unchanged.
+  public func withBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (RawSpan) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try form.bytes.withBytes(body)
+  }
+}
+
+extension Sealed where Payload: Codable {
+  /// Seals `payload`. The encoded bytes go to guarded memory; `payload` itself is an ordinary value that nobody wipes.
+  ///
+  /// - Throws: ``StoreError/Kind/unencodable``.
+  public init(_ payload: Payload) throws(StoreError) { form = try SecretCoding.encode(payload) }
+
+  /// The payload as an ordinary Swift value.
+  ///
+  /// - Throws: ``StoreError/Kind/undecodable(stored:)``; ``StoreError/Kind/locked`` in the child of a fork, where the bytes are gone.
+  public func reveal() throws(StoreError) -> Payload { try SecretCoding.decode(Payload.self, form) }
+
+  /// Lends the payload to `body`.
+  ///
+  /// - Throws: what ``reveal()`` and `body` throw.
+  public func reveal<Result>(_ body: (Payload) throws -> Result) throws -> Result { try body(reveal()) }
+}
+
+extension Sealed: Equatable {
+  /// Whether both hold the same bytes, in a time that does not tell where they differ.
+  public static func == (left: Self, right: Self) -> Bool { left.form.bytes == right.form.bytes }
+}
+
+extension Sealed: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Always `Sealed(•••)`.
+  public var description: String { "Sealed(•••)" }
+  /// Always `Sealed(•••)`.
+  public var debugDescription: String { description }
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

@@ -1,0 +1,36 @@
+public import CofferMemory
+public import FoundationEssentials
+
+/// A value on its way into or out of an encrypted store: guarded bytes and what is said about them, all of it sealed at rest.
+public final class SecretForm: Sendable {
+  /// The value.
+  public let bytes: SecretBytes
+  /// Label, content type, attributes and expiry.
+  public let metadata: ItemMetadata
+
+  /// A form of `bytes`.
+  public init(_ bytes: consuming SecretBytes, metadata: ItemMetadata = ItemMetadata()) {
+    self.bytes = bytes
+    self.metadata = metadata
+  }
+}
+
+/// What is said about an item of the vault. Sealed like the value, but apart from it: listing opens this and never the value.
+public struct ItemMetadata: Sendable, Equatable {
+  /// A name for people, at most 1 024 bytes.
+  public var label: String
+  /// The media type of the value, for example `text/plain`; empty when unknown.
+  public var contentType: String
+  /// Free attributes by name, found again by search.
+  public var attributes: [String: String]
+  /// From when on the value is no longer handed out; nil for never. Milliseconds count.
+  public var expires: Date?
+
+  /// Metadata with the given parts.
+  public init(label: String = "", contentType: String = "", attributes: [String: String] = [:], expires: Date? = nil) {
+    self.label = label
+    self.contentType = contentType
+    self.attributes = attributes
+    self.expires = expires
+  }
+}

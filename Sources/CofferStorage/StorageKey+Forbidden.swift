@@ -1,0 +1,45 @@
+// Each forbidden spelling, with the sentence that says what to write instead. None of these can be called; the tests compile
+// programs that try and expect the sentence.
+
+extension StorageKey where R == Plain {
+  /// Forbidden: a secret in source is no secret.
+  @available(*, unavailable, message: "a secret has no default in source: declare it with StorageKey(_:secret:)")
+  public init<Payload>(_ name: String, default value: Sealed<Payload>, fileID: String = #fileID, line: Int = #line)
+  where Value == Sealed<Payload> { fatalError("unavailable") }
+
+  /// Forbidden: the plain store cannot hold a sealed value.
+  @available(*, unavailable, message: "a Sealed value belongs in the vault: declare it with StorageKey(_:secret:)")
+  public init<Payload>(_ name: String, of type: Sealed<Payload>.Type, fileID: String = #fileID, line: Int = #line)
+  where Value == Sealed<Payload>? { fatalError("unavailable") }
+
+  /// Forbidden: the type has not said that it may be written in the clear.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message:
+      "this type may not be written in the clear: add ': PlainValue' if it is a preference, or declare the key with secret:"
+  )
+  public init<Wrapped>(_ name: String, of type: Wrapped.Type, fileID: String = #fileID, line: Int = #line)
+  where Value == Wrapped? { fatalError("unavailable") }
+
+  /// Forbidden: the type has not said that it may be written in the clear.
+  @_disfavoredOverload
+  @available(
+    *, unavailable,
+    message:
+      "this type may not be written in the clear: add ': PlainValue' if it is a preference, or declare the key with secret:"
+  )
+  public init(_ name: String, default value: Value, fileID: String = #fileID, line: Int = #line) { fatalError("unavailable") }
+}
+
+extension StorageKey where R == Vault {
+  /// Forbidden: a secret in source is no secret.
+  @available(*, unavailable, message: "a secret has no default in source: declare it with StorageKey(_:secret:) and a type")
+  public init<Payload>(_ name: String, secret value: Payload, fileID: String = #fileID, line: Int = #line)
+  where Value == Sealed<Payload>? { fatalError("unavailable") }
+
+  /// Forbidden: the payload would be sealed twice.
+  @available(*, unavailable, message: "name the payload's type: secret: seals it by itself")
+  public init<Payload>(_ name: String, secret type: Sealed<Payload>.Type, fileID: String = #fileID, line: Int = #line)
+  where Value == Sealed<Payload>? { fatalError("unavailable") }
+}

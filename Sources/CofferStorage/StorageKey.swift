@@ -1,0 +1,128 @@
+internal import Synchronization
+
+/// The typed address of one value: its name, its type, where it goes and how it is coded. Declare each once, in a ``KeySpace``.
+///
+/// ```swift
+/// let theme = StorageKey("theme", default: Theme.light)          // plain, reads as .light when absent
+/// let nickname = StorageKey("nickname", of: String.self)         // plain, String?
+/// let token = StorageKey("token", secret: AuthToken.self)        // vault, Sealed<AuthToken>?
+/// let userID = StorageKey("user_id", vaulted: String.self)       // vault, String?
+/// ```
+///
+/// The route is inferred and never written. The name is the storage contract: it outlives a renamed property.
+public struct StorageKey<Value: Sendable, R: Route>: Sendable {
+  /// The name under which the value is stored.
+  public let name: String
+  /// Where the key is declared.
+  public let site: DeclarationSite
+  /// What the declaration adds to the name and the type.
+  public internal(set) var traits = KeyTraits()
+
+  let absent: Value
+  let decode: @Sendable (R.Form) throws(StoreError) -> Value
+  let encode: @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
+  /// The type as the declaration gave it, to tell two declarations of one name apart.
+  let valueType: Any.Type
+  let admission = KeyAdmission()
+
+  init(
+    name: String, site: DeclarationSite, absent: Value,
+    decode: @escaping @Sendable (R.Form) throws(StoreError) -> Value,
+    encode: @escaping @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
+  ) {
+    self.name = name
+    self.site = site
+    self.absent = absent
+    self.decode = decode
+    self.encode = encode
+    valueType = Value.self
+  }
+
+  /// What `form` reads as: the default, or nil, only when there is none.
+  func read(_ form: R.Form?) throws(StoreError) -> Value {
+    guard let form else { return absent }
+    do { return try decode(form) } catch {
+      if case .undecodable = error.kind, traits.readsDefaultWhenUndecodable {
+        traits.failureReport?(error.about(key: name))
+        return absent
+      }
+      throw error.about(key: name)
+    }
+  }
+
+  /// The form that `value` is stored as; nil removes.
+  func form(of value: Value) throws(StoreError) -> R.Form? {
+    do { return try encode(value, traits) } catch { throw error.about(key: name) }
+  }
+}
+
+/// What a key's declaration adds to its name and type.
+public struct KeyTraits: Sendable {
+  /// True for keys of the vault.
+  public internal(set) var isSecret = false
+  /// Removed by a logout.
+  public internal(set) var endsWithSession = false
+  /// A name for people.
+  public internal(set) var label = ""
+  /// The value's encoded form may have this many bytes at most; nil for the store's own limit.
+  public internal(set) var maximumBytes: Int?
+  /// An undecodable stored value reads as the default instead of throwing.
+  public internal(set) var readsDefaultWhenUndecodable = false
+  var failureReport: (@Sendable (StoreError) -> Void)?
+}
+
+/// The place in a program where a key is declared.
+public struct DeclarationSite: Sendable, Hashable, CustomStringConvertible {
+  /// `Module/File.swift`.
+  public let fileID: String
+  /// One-based.
+  public let line: Int
+  /// `Module/File.swift:12`.
+  public var description: String { "\(fileID):\(line)" }
+}
+
+/// Remembers which router has already checked this key's declaration, so that the check costs a read one atomic load.
+final class KeyAdmission: Sendable {
+  let router = Atomic<UInt64>(0)
+}
+
+extension StorageKey {
+  /// The same key with a name for people, shown by listings.
+  public func labelled(_ label: String) -> Self {
+    var key = self
+    key.traits.label = label
+    return key
+  }
+
+  /// The same key, removed from its store by a logout.
+  public func endsWithSession() -> Self {
+    var key = self
+    key.traits.endsWithSession = true
+    return key
+  }
+
+  /// The same key, refusing values whose encoded form exceeds `bytes` with ``StoreError/Kind/tooLarge(limit:)``.
+  public func limited(toBytes bytes: Int) -> Self {
+    var key = self
+    key.traits.maximumBytes = bytes
+    return key
+  }
+
+  /// What a read does with stored bytes that are no value of the key's type. The stored bytes stay in either case.
+  public func whenUndecodable(
+    _ policy: UndecodablePolicy, report: (@Sendable (StoreError) -> Void)? = nil
+  ) -> Self {
+    var key = self
+    key.traits.readsDefaultWhenUndecodable = policy == .useDefault
+    key.traits.failureReport = report
+    return key
+  }
+}
+
+/// See ``StorageKey/whenUndecodable(_:report:)``.
+public enum UndecodablePolicy: Sendable {
+  /// Throw ``StoreError/Kind/undecodable(stored:)``: what keys do unless told otherwise.
+  case `throw`
+  /// Read as the default (or nil), and report the error.
+  case useDefault
+}

@@ -1,0 +1,126 @@
+internal import Synchronization
+
+/// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.
+///
+/// All calls are synchronous and may come from any thread. A locked vault makes calls on its keys throw
+/// ``StoreError/Kind/locked``; plain keys never need the vault.
+public final class StorageRouter: Sendable {
+  /// The store of preferences.
+  public let plain: any Store<Plain>
+  /// The store of secrets.
+  public let vault: any Store<Vault>
+  /// The keys that were given at open, by name.
+  public let declared: [String: any DeclaredKey]
+  private let id: UInt64
+  private static let lastID = Atomic<UInt64>(0)
+
+  /// A router over two stores.
+  ///
+  /// - Throws: ``StoreError/Kind/duplicateKey`` naming both places when two keys share a name; ``StoreError/Kind/invalidName``.
+  public init(plain: any Store<Plain>, vault: any Store<Vault>, keys spaces: any KeySpace...) throws(StoreError) {
+    self.plain = plain
+    self.vault = vault
+    declared = try Self.list(spaces)
+    id = Self.lastID.add(1, ordering: .relaxed).newValue
+  }
+
+  /// A router over two stores, with the spaces in an array.
+  public init(plain: any Store<Plain>, vault: any Store<Vault>, spaces: [any KeySpace]) throws(StoreError) {
+    self.plain = plain
+    self.vault = vault
+    declared = try Self.list(spaces)
+    id = Self.lastID.add(1, ordering: .relaxed).newValue
+  }
+
+  /// A router that keeps everything in memory, secrets in guarded memory: for tests and previews.
+  public static func inMemory(keys spaces: any KeySpace...) throws(StoreError) -> StorageRouter {
+    try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), spaces: spaces)
+  }
+
+  private static func list(_ spaces: [any KeySpace]) throws(StoreError) -> [String: any DeclaredKey] {
+    var declared: [String: any DeclaredKey] = [:]
+    for key in spaces.flatMap(\.declaredKeys) {
+      do { try StoredName.check(key.name) } catch {
+        throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
+      }
+      if let other = declared.updateValue(key, forKey: key.name) {
+        throw StoreError(
+          .duplicateKey, "declared twice: at \(other.site) and at \(key.site)", key: key.name,
+          cure: "give one of them another name, or share one declaration")
+      }
+    }
+    return declared
+  }
+
+  /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
+  @inline(__always)
+  func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    if key.admission.router.load(ordering: .relaxed) != id { try admitSlowly(key) }
+  }
+
+  private func admitSlowly<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    guard let known = declared[key.name], known.site == key.site, known is StorageKey<V, R> else {
+      throw StoreError(
+        .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
+        cure: "pass its key space to the router's keys: argument")
+    }
+    key.admission.router.store(id, ordering: .relaxed)
+  }
+}
+
+extension StorageRouter {
+  /// The value of `key`: its default, or nil, only when nothing is stored.
+  ///
+  /// - Throws: ``StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
+  public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
+    try admit(key)
+    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
+  ///
+  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then.
+  public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
+    try admit(key)
+    let form = try key.form(of: value)
+    do { try R.store(of: self).save(form, for: key.name) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Changes the stored value in place, atomically across processes. An override is neither read nor written.
+  ///
+  /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws ``StoreError/Kind/reentrant``.
+  ///
+  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
+  public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    try admit(key)
+    var refusal: (any Error)?
+    do {
+      try R.store(of: self).update(key.name) { (form) throws(StoreError) in
+        var value = try key.read(form)
+        do { try body(&value) } catch {
+          refusal = error
+          throw StoreError(.refused, "the update closure threw", key: key.name, cure: "see the underlying error")
+        }
+        return try key.form(of: value)
+      }
+    } catch { throw refusal ?? error.about(key: key.name) }
+  }
+
+  /// Removes what is stored for `key`; nothing happens when nothing is.
+  public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    try admit(key)
+    do { try R.store(of: self).save(nil, for: key.name) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Whether something is stored for `key`. Opens no value.
+  public func contains<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
+    try admit(key)
+    do { return try R.store(of: self).contains(key.name) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Brings `key` back to its default by removing what is stored.
+  public func reset<V, R>(_ key: StorageKey<V, R>) throws(StoreError) { try remove(key) }
+
+  /// Whether nothing is stored for `key`, so that it reads as its default.
+  public func isDefault<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool { try !contains(key) }
+}

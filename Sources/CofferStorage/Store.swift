@@ -1,0 +1,138 @@
+/// A place for values of one route, addressed by name.
+///
+/// A store moves forms and knows no Swift types. All of its writes are acknowledged: once a call returns, the value survives
+/// the death of the process. Several processes may use one store's files at once. Every conformance passes the conformance
+/// suite of `CofferTesting`.
+public protocol Store<R>: Sendable {
+  /// The route this store serves.
+  associatedtype R: Route
+
+  /// Where the values are, for messages: a path, or a word.
+  var place: String { get }
+
+  /// The value of `name`; nil when absent, and for no other reason.
+  func load(_ name: String) throws(StoreError) -> R.Form?
+
+  /// Several values from one moment, each with the stamp that ``commit(_:decision:)`` compares. In the order of `names`.
+  func load(_ names: [String]) throws(StoreError) -> [Reading<R>]
+
+  /// Whether `name` has a value, without opening it.
+  func contains(_ name: String) throws(StoreError) -> Bool
+
+  /// All names with a value, ascending, without opening any.
+  func names() throws(StoreError) -> [String]
+
+  /// Replaces the value of `name`; nil removes it. An unchanged plain value is not written.
+  func save(_ form: R.Form?, for name: String) throws(StoreError)
+
+  /// Replaces the value of `name` by what `body` makes of it, atomically across processes. `body` runs under the store's
+  /// lock; a call into any store from inside it throws ``StoreError/Kind/reentrant``. An error from `body` changes nothing.
+  func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError)
+
+  /// Applies all of `batch`, or nothing.
+  ///
+  /// With a `decision`, the writes are first made durable as prepared, then the decision is made elsewhere, and they take
+  /// effect when it returns; when it throws they are dropped. The store's lock is held from the comparison of the
+  /// expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as the writes and kept until
+  /// ``forget(_:)``.
+  ///
+  /// - Throws: ``StoreError/Kind/conflict`` when an expectation does not hold, before anything is written.
+  func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError)
+
+  /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
+  func forget(_ transaction: TransactionID) throws(StoreError)
+}
+
+extension Store {
+  /// A single write is a batch of one.
+  public func save(_ form: R.Form?, for name: String) throws(StoreError) {
+    var batch = Batch<R>()
+    batch.writes[name] = Write(form)
+    try commit(batch, decision: nil)
+  }
+}
+
+/// What a store held for a name at one moment.
+public struct Reading<R: Route>: Sendable {
+  /// The value; nil when absent.
+  public let form: R.Form?
+  /// Changes whenever the stored value does.
+  public let stamp: R.Stamp
+
+  /// A reading of `form` at `stamp`.
+  public init(form: R.Form?, stamp: R.Stamp) {
+    self.form = form
+    self.stamp = stamp
+  }
+}
+
+/// A change to one name.
+public enum Write<Form: Sendable>: Sendable {
+  /// Store this.
+  case set(Form)
+  /// Remove what is there.
+  case remove
+
+  /// ``set(_:)`` of a value, ``remove`` for nil.
+  public init(_ form: Form?) { self = form.map(Write.set) ?? .remove }
+
+  /// The value to store; nil to remove.
+  public var form: Form? {
+    if case .set(let form) = self { form } else { nil }
+  }
+}
+
+/// Writes that happen together or not at all.
+public struct Batch<R: Route>: Sendable {
+  /// What must still be so when the batch is applied.
+  public var expectations: [String: R.Stamp] = [:]
+  /// The changes.
+  public var writes: [String: Write<R.Form>] = [:]
+  /// Records, in the same atomic step, that this transaction happened.
+  public var decides: TransactionID?
+
+  /// An empty batch.
+  public init() {}
+}
+
+/// The step in another store on which a prepared batch depends.
+public struct Decision {
+  /// The file whose record decides, so that any later process can look the outcome up.
+  public let place: String
+  /// Makes the decision. Throwing means: it was not made.
+  public let make: (TransactionID) throws(StoreError) -> Void
+
+  /// A decision recorded in the file `place`.
+  public init(place: String, make: @escaping (TransactionID) throws(StoreError) -> Void) {
+    self.place = place
+    self.make = make
+  }
+}
+
+/// Names one transaction over both stores: 16 random bytes.
+public struct TransactionID: Sendable, Hashable, CustomStringConvertible {
+  /// The 16 bytes.
+  public let bytes: [UInt8]
+
+  /// A fresh id from the system's random source.
+  public static func random() -> TransactionID {
+    var generator = SystemRandomNumberGenerator()
+    return TransactionID(unchecked: (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+  }
+
+  /// The id in `bytes`; nil unless there are 16.
+  public init?(_ bytes: [UInt8]) {
+    guard bytes.count == 16 else { return nil }
+    self.bytes = bytes
+  }
+
+  private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+
+  /// 32 lowercase hexadecimal digits.
+  public var description: String {
+    bytes.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+  }
+}

@@ -1,0 +1,121 @@
+/// The one error of Coffer's stores: what happened, to which key, in which file, and what to do about it.
+///
+/// It never holds a value, secret or not. Switch over ``kind``; print ``description``.
+public struct StoreError: Error, Sendable {
+  /// A decision that a caller can take. Absence is not among them: an absent value reads as `nil`.
+  public enum Kind: Sendable, Equatable {
+    // The call is wrong.
+    /// A name is empty, too long or holds control characters.
+    case invalidName
+    /// The key's space was not given when the router was opened.
+    case undeclared
+    /// Two declared keys share a name.
+    case duplicateKey
+    /// A secret may not go where this call would put it.
+    case refused
+    /// Larger than `limit` bytes.
+    case tooLarge(limit: Int)
+    /// A call into Coffer from inside an `update` closure, which runs under the store's lock.
+    case reentrant
+    /// The store was closed.
+    case closed
+
+    // The value.
+    /// The stored bytes are not a value of the key's type; they are left alone. `stored` says what is there.
+    case undecodable(stored: String)
+    /// The value's own encoding failed; what was stored is left alone.
+    case unencodable
+    /// The item is there and its expiry has passed.
+    case expired
+    /// This machine's clock is more than a day behind the vault's, so expiry cannot be judged.
+    case clockBehind
+    /// No such item, where the call needs one.
+    case notFound
+    /// Already there, where the call must create.
+    case alreadyExists
+    /// Several items match.
+    case ambiguous
+    /// Changed by someone else since it was read.
+    case conflict
+    /// Part of a transaction whose outcome cannot be learnt because the other store cannot be read.
+    case pending(TransactionID)
+
+    // The vault.
+    /// Nothing has unlocked the vault.
+    case locked
+    /// The passphrase or key opens no slot.
+    case wrongSecret
+    /// No vault at this place.
+    case noVault
+    /// The file is something else than a vault.
+    case notAVault
+    /// Unreadable as what it should be, by accident as far as can be told.
+    case damaged
+    /// Something authenticated does not fit: the file was changed by someone who does not hold the key.
+    case tampered
+    /// An older state of this vault was put back.
+    case rolledBack
+    /// The vault went on from an older state without what this machine wrote.
+    case forked
+    /// Another vault stands where a known one was.
+    case replaced
+    /// Made by a newer version than this one reads.
+    case newerFormat(found: Int, supported: Int)
+    /// Unlocking needs more memory than there is, in bytes.
+    case kdfMemory(needs: Int, has: Int)
+
+    // The machine.
+    /// Another process holds the lock.
+    case busy
+    /// Permission, owner, mode or kind of a file is not what it must be.
+    case denied
+    /// The place cannot be written.
+    case readOnly
+    /// The disk is full.
+    case noSpace
+    /// Any other failure of the system, with its `errno`.
+    case io(Int32)
+  }
+
+  /// Which decision this is.
+  public let kind: Kind
+  /// What happened, in a clause without capital or full stop.
+  public let what: String
+  /// The key or item it happened to.
+  public let key: String?
+  /// The file, or other place, it happened in.
+  public let place: String?
+  /// What to do next, as a sentence without full stop.
+  public let cure: String
+  /// The error beneath, where there is one.
+  public let underlying: (any Error)?
+
+  /// An error of `kind`.
+  public init(
+    _ kind: Kind, _ what: String, key: String? = nil, place: String? = nil, cure: String,
+    underlying: (any Error)? = nil
+  ) {
+    self.kind = kind
+    self.what = what
+    self.key = key
+    self.place = place
+    self.cure = cure
+    self.underlying = underlying
+  }
+
+  /// The same error, said of `key` where it named none.
+  public func about(key: String) -> StoreError {
+    StoreError(kind, what, key: self.key ?? key, place: place, cure: cure, underlying: underlying)
+  }
+}
+
+extension StoreError: CustomStringConvertible {
+  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`.
+  public var description: String {
+    var text = key.map { "key '\($0)': " } ?? ""
+    text += what
+    if let place { text += " (\(place))" }
+    if let underlying { text += ": \(underlying)" }
+    return text + "; " + cure
+  }
+}

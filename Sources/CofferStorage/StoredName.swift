@@ -1,0 +1,26 @@
+/// The rules for names of keys, services and accounts.
+public enum StoredName {
+  /// Bytes of UTF-8 in a name, at most: a service is often a URL, and a longer name is a value in the wrong place.
+  public static let longest = 1024
+
+  /// Returns `name` when it can name a value.
+  ///
+  /// - Throws: ``StoreError/Kind/invalidName`` when it is empty, longer than ``longest`` or holds a control character (which
+  ///   could forge a line in a line-based protocol or a terminal).
+  @discardableResult
+  public static func check(_ name: String, as role: String = "key") throws(StoreError) -> String {
+    guard !name.isEmpty else {
+      throw StoreError(.invalidName, "an empty \(role) name", cure: "give the \(role) a name of 1 to \(longest) bytes")
+    }
+    guard name.utf8.count <= longest else {
+      throw StoreError(
+        .invalidName, "a \(role) name of \(name.utf8.count) bytes", cure: "use at most \(longest) bytes of UTF-8")
+    }
+    if let bad = name.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
+      throw StoreError(
+        .invalidName, "a \(role) name with the control character U+\(String(bad.value, radix: 16, uppercase: true))",
+        cure: "use printable characters only")
+    }
+    return name
+  }
+}

@@ -1,0 +1,26 @@
+public import CofferMemory
+
+/// What a caller has at hand to open a vault, or to make a slot of a new one. Give all there is: key files are tried before
+/// passphrases, which cost an Argon2id run each.
+public struct Credentials: ~Copyable, Sendable {
+  /// The passphrase, 1 to 1 024 bytes as typed.
+  public var passphrase: SecretBytes?
+  /// The content of a key file; alone it opens a key-file slot, with a passphrase a slot that wants both.
+  public var keyFile: SecretBytes?
+  /// The text of a recovery code.
+  public var recoveryCode: SecretBytes?
+  /// The 32-byte X25519 secret key of a recipient.
+  public var identity: SecretBytes?
+
+  /// No credentials yet.
+  public init() {}
+
+  /// A passphrase alone.
+  public init(passphrase: consuming SecretBytes) { self.passphrase = consume passphrase }
+
+  /// A key file's content alone.
+  public init(keyFile: consuming SecretBytes) { self.keyFile = consume keyFile }
+
+  /// Whether there is nothing to open a vault with.
+  public var isEmpty: Bool { passphrase == nil && keyFile == nil && recoveryCode == nil && identity == nil }
+}

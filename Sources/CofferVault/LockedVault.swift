@@ -1,0 +1,67 @@
+public import CofferStorage
+public import FoundationEssentials
+public import SystemPackage
+
+/// 16 random bytes that name a vault for life.
+public struct VaultID: Sendable, Hashable, CustomStringConvertible {
+  /// The 16 bytes.
+  public let bytes: [UInt8]
+  package init(bytes: [UInt8]) { self.bytes = bytes }
+  /// 32 lowercase hexadecimal digits.
+  public var description: String {
+    bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+  }
+}
+
+/// What kinds of secret open a slot.
+public enum SlotKind: UInt8, Sendable, CaseIterable {
+  /// A passphrase, through Argon2id.
+  case passphrase = 1
+  /// A passphrase and a key file together.
+  case passphraseAndKeyFile = 2
+  /// A generated key file.
+  case keyFile = 3
+  /// A printed recovery code.
+  case recoveryCode = 4
+  /// The X25519 key of a recipient.
+  case recipient = 5
+}
+
+/// What the header of a locked vault says of one slot, unauthenticated until the vault is unlocked.
+public struct SlotSummary: Sendable, Equatable {
+  /// 16 random bytes.
+  public let id: [UInt8]
+  /// What opens it.
+  public let kind: SlotKind
+  /// Argon2id passes and memory in MiB; zeros where no passphrase is involved.
+  public let passes: UInt32, mebibytes: UInt32
+  package init(id: [UInt8], kind: SlotKind, passes: UInt32, mebibytes: UInt32) {
+    self.id = id
+    self.kind = kind
+    self.passes = passes
+    self.mebibytes = mebibytes
+  }
+}
+
+/// A vault that nothing has unlocked: its file was found sound as far as can be told without a key. It hands out nothing.
+public struct LockedVault: Sendable {
+  /// The vault's file.
+  public let path: FilePath
+  /// The vault's id.
+  public let id: VaultID
+  /// The format version of the file.
+  public let formatVersion: Int
+  /// The slots, in the order of their ids.
+  public let slots: [SlotSummary]
+
+  /// Opens the vault at `path`, changing nothing.
+  ///
+  /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
+  ///   file or its folder), `.io`.
+  public static func open(_ path: FilePath) throws(StoreError) -> LockedVault { fatalError() }
+
+  /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) where a passphrase is tried.
+  ///
+  /// - Throws: ``StoreError`` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`, and what ``open(_:)`` throws.
+  public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault { fatalError() }
+}
