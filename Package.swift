@@ -59,6 +59,15 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+
+    .testTarget(
+      name: "CofferStorageTests",
+      dependencies: ["CofferStorage", .product(name: "SystemPackage", package: "swift-system")]),
+    .testTarget(
+      name: "CofferVaultTests",
+      dependencies: [
+        "CofferVault", "CofferStorage", "CCofferSQLite", .product(name: "SystemPackage", package: "swift-system"),
+      ]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,59 @@
+internal import CCofferPlatform
+package import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+extension TrustedPath {
+  /// The resolved path of a private folder, made with mode 0700 where it or a parent is missing.
+  ///
+  /// What exists already is checked and left as it is.
+  ///
+  /// - Throws: ``StoreError`` `.denied` as ``privateFolder(_:)`` does, `.readOnly`, `.noSpace`, `.io`.
+  package static func makePrivateFolder(_ folder: FilePath) throws(StoreError) -> FilePath {
+    if let there = try privateFolder(folder) { return there }
+    let made = try make(folder)
+    guard let checked = try privateFolder(made) else {
+      throw StoreError(.busy, "the folder was removed as it was made", place: made.string, cure: "try again")
+    }
+    return checked
+  }
+
+  /// Makes `folder` in its trusted, resolved parent. Another process making it at the same time is no error.
+  private static func make(_ folder: FilePath) throws(StoreError) -> FilePath {
+    guard let name = folder.lastComponent else {
+      throw StoreError(.denied, "there is no such folder", place: folder.string, cure: "choose another path")
+    }
+    let made = try trustedParent(folder.removingLastComponent()).appending(name)
+    let code = made.withPlatformString { mkdir($0, 0o700) == 0 ? 0 : errno }
+    guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "make the folder", place: made) }
+    if code == 0 { try synchronise(made.removingLastComponent()) }
+    return made
+  }
+
+  /// The resolved path of a folder that may hold private ones, made where it is missing.
+  private static func trustedParent(_ folder: FilePath) throws(StoreError) -> FilePath {
+    let folder = folder.isEmpty ? "." : folder
+    if try Stat.ofLink(folder) == nil { return try make(folder) }
+    let resolved = try resolve(folder)
+    try checkParent(resolved)
+    try checkParents(of: resolved)
+    return resolved
+  }
+
+  /// Makes the names in `folder` durable: a new or renamed file survives a power loss only once its folder is synchronised.
+  package static func synchronise(_ folder: FilePath) throws(StoreError) {
+    let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
+    defer { close(descriptor) }
+    // Some file systems cannot synchronise a folder and say EINVAL: their names are as durable as they will get.
+    guard fsync(descriptor) == 0 || errno == EINVAL else {
+      throw StoreError(errno: errno, "synchronise the folder", place: folder)
+    }
+  }
+}

@@ -1,0 +1,119 @@
+package import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Whether another user could read, replace or redirect a file of ours: asked before a store opens anything.
+///
+/// The rule for folders is that of sshd's `StrictModes`: the file's folder and all of its parents belong to this user or to
+/// root, and neither their group nor others can write to them. A sticky folder of root, such as `/tmp`, is accepted as a
+/// parent, because nobody but the owner can rename what stands in it.
+///
+/// Symbolic links among the parents are resolved first, and the resolved chain is what is checked and used from then on: whoever
+/// owned a link on the way could only have led to another folder that passes. The last component is never followed.
+///
+/// Nothing here changes a mode or an owner. What is wrong is said, with the command that mends it.
+package enum TrustedPath {
+  /// Permission bits that let anyone but the owner in.
+  static let groupAndOthers: CInterop.Mode = 0o077
+  private static let groupAndOthersWrite: CInterop.Mode = 0o022
+  private static let sticky: CInterop.Mode = 0o1000
+
+  /// The resolved path of a private folder; nil when nothing is there.
+  ///
+  /// - Throws: ``StoreError/Kind/denied`` when it is a link, is not this user's alone, or a parent is not to be trusted.
+  package static func privateFolder(_ folder: FilePath) throws(StoreError) -> FilePath? {
+    let folder = folder.isEmpty ? "." : folder
+    guard let found = try Stat.ofLink(folder) else { return nil }
+    guard found.type != .symbolicLink else {
+      throw denied("the folder is a symbolic link", folder, "give the path of the folder that it points to")
+    }
+    guard found.type == .directory else {
+      throw denied("a \(found.type.word) stands where a folder should be", folder, "choose another path")
+    }
+    let resolved = try resolve(folder)
+    try checkOwner(found, resolved, "folder")
+    guard found.mode.rawValue & groupAndOthers == 0 else {
+      throw denied(
+        "mode \(octal(found)) opens the folder to others than its owner", resolved, "run chmod 700 \(resolved.quoted)")
+    }
+    try checkParents(of: resolved)
+    return resolved
+  }
+
+  /// What stands at `file`, which is in a folder checked before; nil when nothing does.
+  ///
+  /// - Throws: ``StoreError/Kind/denied`` unless it is a regular file of this user, with one name, closed to everyone else.
+  package static func privateFile(_ file: FilePath) throws(StoreError) -> Stat? {
+    guard let found = try Stat.ofLink(file) else { return nil }
+    guard found.type != .symbolicLink else {
+      throw denied("the file is a symbolic link", file, "give the path of the file that it points to")
+    }
+    guard found.type == .regular else {
+      throw denied("a \(found.type.word) stands where a file should be", file, "choose another path")
+    }
+    try checkOwner(found, file, "file")
+    guard found.mode.rawValue & groupAndOthers == 0 else {
+      throw denied("mode \(octal(found)) opens the file to others than its owner", file, "run chmod 600 \(file.quoted)")
+    }
+    guard found.linkCount == 1 else {
+      throw denied(
+        "the file has \(found.linkCount) names, so it can be reached from outside its folder", file,
+        "find them with find -samefile \(file.quoted) and remove the others")
+    }
+    return found
+  }
+
+  /// `path` without symbolic links.
+  static func resolve(_ path: FilePath) throws(StoreError) -> FilePath {
+    let resolved = path.withPlatformString { realpath($0, nil) }
+    guard let resolved else { throw StoreError(errno: errno, "resolve the path", place: path) }
+    defer { free(resolved) }
+    return FilePath(platformString: resolved)
+  }
+
+  /// Checks every folder above `resolved`, which has no symbolic links.
+  static func checkParents(of resolved: FilePath) throws(StoreError) {
+    var folder = resolved
+    while folder.removeLastComponent() { try checkParent(folder) }
+  }
+
+  static func checkParent(_ folder: FilePath) throws(StoreError) {
+    guard let found = try Stat.ofLink(folder), found.type == .directory else {
+      throw denied("a parent folder changed while it was checked", folder, "try again")
+    }
+    let owner = found.userID.rawValue
+    guard owner == 0 || owner == geteuid() else {
+      throw denied(
+        "a parent folder belongs to user \(owner), who can replace what is in it", folder,
+        "choose a path whose parents belong to you or to root")
+    }
+    guard found.mode.rawValue & groupAndOthersWrite != 0 else { return }
+    guard owner == 0, found.mode.rawValue & sticky != 0 else {
+      throw denied(
+        "mode \(octal(found)) lets others than the owner write to a parent folder", folder,
+        "run chmod go-w \(folder.quoted), or choose another path")
+    }
+  }
+
+  private static func checkOwner(_ found: Stat, _ path: FilePath, _ kind: String) throws(StoreError) {
+    let owner = found.userID.rawValue
+    guard owner == geteuid() else {
+      throw denied(
+        "the \(kind) belongs to user \(owner), not to user \(geteuid()) who runs this", path,
+        "choose a path of your own, or run chown \(geteuid()) \(path.quoted) as root if it is yours")
+    }
+  }
+
+  private static func denied(_ what: String, _ path: FilePath, _ cure: String) -> StoreError {
+    StoreError(.denied, what, place: path.string, cure: cure)
+  }
+
+  /// Permission bits in the way `chmod` takes them: `0644`.
+  private static func octal(_ found: Stat) -> String { "0" + String(found.mode.rawValue & 0o7777, radix: 8) }
+}

@@ -1,0 +1,126 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A database file that this process has opened, or is about to open, with SQLite. It ends after the connection does.
+///
+/// SQLite locks with POSIX record locks, and the system drops all of a process's locks on a file as soon as the process
+/// closes any descriptor of it (sqlite.org/howtocorrupt.html, 2.2). So nothing may open and close the file by path while a
+/// connection is open, and a look at its first bytes needs care: the process may hold another connection to it.
+/// The first look therefore keeps its descriptor, for every later look, until the last connection of the process is closed.
+///
+/// The same holds for `-shm`, whose bytes carry the locks of the write-ahead log: it is only ever looked at with `lstat`.
+/// SQLite takes no lock on `-wal` and `-journal`.
+struct DatabaseFile: ~Copyable {
+  let path: FilePath
+  let identity: FileIdentity
+  private let descriptor: Int32
+
+  /// The file that stands at `path`, in a folder checked before; nil when there is none.
+  ///
+  /// - Throws: ``StoreError/Kind/denied`` unless it is this user's private file.
+  static func existing(_ path: FilePath) throws(StoreError) -> DatabaseFile? {
+    try OpenDatabaseFiles.shared.take(path)
+  }
+
+  /// A new, empty file of mode 0600.
+  ///
+  /// - Throws: ``StoreError/Kind/alreadyExists`` when something stands there.
+  static func created(_ path: FilePath) throws(StoreError) -> DatabaseFile {
+    let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
+    guard descriptor >= 0 else {
+      guard errno != EEXIST else {
+        throw StoreError(.alreadyExists, "something stands there already", place: path.string, cure: "choose another path")
+      }
+      throw StoreError(errno: errno, "create the file", place: path)
+    }
+    return try OpenDatabaseFiles.shared.adopt(descriptor, path)
+  }
+
+  fileprivate init(path: FilePath, identity: FileIdentity, descriptor: Int32) {
+    self.path = path
+    self.identity = identity
+    self.descriptor = descriptor
+  }
+
+  deinit { OpenDatabaseFiles.shared.release(identity) }
+
+  /// What the file's first bytes say now.
+  borrowing func header() throws(StoreError) -> DatabaseHeader {
+    try withUnsafeTemporaryAllocation(byteCount: DatabaseHeader.byteCount, alignment: 8) { head throws(StoreError) in
+      let count = pread(descriptor, head.baseAddress, head.count, 0)
+      guard count >= 0 else { throw StoreError(errno: errno, "read the file", place: path) }
+      return try DatabaseHeader(UnsafeRawBufferPointer(rebasing: head[..<count]), file: path)
+    }
+  }
+
+  /// Whether the path still leads to this file, and not to one that was put in its place.
+  borrowing func isInPlace() throws(StoreError) -> Bool { try Stat.ofLink(path)?.identity == identity }
+}
+
+/// The process's open database files, each with one descriptor for all of its connections.
+private final class OpenDatabaseFiles: Sendable {
+  static let shared = OpenDatabaseFiles()
+
+  private struct Entry {
+    var descriptors: [Int32]
+    var holders = 1
+  }
+  private let entries = Mutex<[FileIdentity: Entry]>([:])
+
+  func take(_ path: FilePath) throws(StoreError) -> DatabaseFile? {
+    try entries.withLock { entries throws(StoreError) in
+      guard let identity = try TrustedPath.privateFile(path)?.identity else { return nil }
+      if var entry = entries[identity] {
+        entry.holders += 1
+        entries[identity] = entry
+        return DatabaseFile(path: path, identity: identity, descriptor: entry.descriptors[0])
+      }
+      // O_NONBLOCK: should a named pipe have been put there since, opening it must not wait for a writer.
+      let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+      let descriptor = path.withPlatformString { coffer_open($0, flags, 0) }
+      guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: path) }
+      let opened = try Self.identity(of: descriptor, path)
+      guard opened == identity else {
+        // Should the new file be one that is open too, closing this would drop its locks: it goes along with it.
+        if entries[opened]?.descriptors.append(descriptor) == nil { close(descriptor) }
+        throw StoreError(.busy, "the file was replaced while it was opened", place: path.string, cure: "try again")
+      }
+      entries[identity] = Entry(descriptors: [descriptor])
+      return DatabaseFile(path: path, identity: identity, descriptor: descriptor)
+    }
+  }
+
+  func adopt(_ descriptor: Int32, _ path: FilePath) throws(StoreError) -> DatabaseFile {
+    let identity = try Self.identity(of: descriptor, path)
+    entries.withLock { $0[identity] = Entry(descriptors: [descriptor]) }
+    return DatabaseFile(path: path, identity: identity, descriptor: descriptor)
+  }
+
+  func release(_ identity: FileIdentity) {
+    entries.withLock { entries in
+      guard var entry = entries.removeValue(forKey: identity) else { return }
+      entry.holders -= 1
+      guard entry.holders == 0 else { return entries[identity] = entry }
+      for descriptor in entry.descriptors { close(descriptor) }
+    }
+  }
+
+  private static func identity(of descriptor: Int32, _ path: FilePath) throws(StoreError) -> FileIdentity {
+    do throws(Errno) {
+      return try Stat(FileDescriptor(rawValue: descriptor)).identity
+    } catch {
+      throw StoreError(errno: error.rawValue, "look at the file", place: path)
+    }
+  }
+}

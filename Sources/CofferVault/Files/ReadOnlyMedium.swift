@@ -1,0 +1,49 @@
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A vault on a file system that is mounted read only.
+///
+/// SQLite reads a database with a write-ahead log only when it can make the `-shm` beside it, or is told that nobody can change the
+/// file (`immutable=1`, sqlite.org/uri.html). Then it ignores a log; one with something in it holds the newest writes, so
+/// a vault is not opened without it.
+enum ReadOnlyMedium {
+  /// Whether the file system of `path` is mounted read only.
+  static func holds(_ path: FilePath) throws(StoreError) -> Bool {
+    var facts = statvfs()
+    guard path.withPlatformString({ statvfs($0, &facts) }) == 0 else {
+      throw StoreError(errno: errno, "look at the file system", place: path)
+    }
+    return facts.f_flag & UInt(ST_RDONLY) != 0
+  }
+
+  /// What SQLite is given to open `path` as immutable.
+  ///
+  /// - Throws: ``StoreError/Kind/readOnly`` when a log with something in it stands beside it.
+  static func address(of path: FilePath) throws(StoreError) -> String {
+    guard try SideFiles.logBytes(beside: path) == 0 else {
+      throw StoreError(
+        .readOnly, "the vault's last writes are in its write-ahead log, which a read-only medium keeps from being read",
+        place: path.string, cure: "copy the vault and its -wal to a folder that can be written and open it there")
+    }
+    var address = "file:"
+    for byte in path.string.utf8 {
+      let scalar = Unicode.Scalar(byte)
+      if scalar.isASCII,
+        scalar.properties.isAlphabetic || scalar.properties.numericType != nil || "/._-".unicodeScalars.contains(scalar)
+      {
+        address.unicodeScalars.append(scalar)
+      } else {
+        address += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+      }
+    }
+    return address + "?immutable=1"
+  }
+}

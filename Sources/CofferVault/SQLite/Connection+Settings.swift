@@ -1,0 +1,79 @@
+internal import CCofferSQLite
+internal import CofferStorage
+
+/// Switches of a connection, none of which a vault needs otherwise. Source: sqlite.org/security.html, sqlite3_db_config.
+private let switches: [(option: Int32, on: Int32)] = [
+  (SQLITE_DBCONFIG_DEFENSIVE, 1),
+  (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+  (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+  (SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+  (SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0),
+  (SQLITE_DBCONFIG_DQS_DDL, 0),
+  (SQLITE_DBCONFIG_DQS_DML, 0),
+]
+
+private let pragmas: [String] = [
+  // Looks at every cell of a page before using it, so that a crafted page is an error and not a wild read.
+  "PRAGMA cell_size_check=ON",
+  // A mapped file that is cut short while it is read ends the process with SIGBUS.
+  "PRAGMA mmap_size=0",
+  // Deleted rows are overwritten: an old sealed value opens under an old key.
+  "PRAGMA secure_delete=ON",
+  // No temporary files outside the vault's own folder.
+  "PRAGMA temp_store=MEMORY",
+  // On macOS fsync does not reach the disk; elsewhere these do nothing.
+  "PRAGMA fullfsync=ON",
+  "PRAGMA checkpoint_fullfsync=ON",
+]
+
+extension Connection {
+  /// Switches every defence on, before SQLite has read a byte of the file.
+  func harden() throws(StoreError) {
+    for (option, on) in switches {
+      var now: Int32 = -1
+      let code = coffer_sqlite3_db_config_switch(handle, option, on, &now)
+      guard code == SQLITE_OK, now == on else { throw failure(code, "set SQLite's switch \(option)") }
+    }
+    for (limit, value) in Limits.all { sqlite3_limit(handle, limit, value) }
+    sqlite3_busy_timeout(handle, options.busyMilliseconds)
+    for pragma in pragmas { try execute(pragma) }
+  }
+
+  /// Learns how the file commits, and makes a commit that was acknowledged survive a power loss: FULL synchronises the log at each
+  /// commit; a rollback journal needs EXTRA, which also synchronises the folder it was deleted from (sqlite.org/pragma.html).
+  func settleDurability() throws(StoreError) {
+    usesWriteAheadLog = try text("PRAGMA journal_mode") == "wal"
+    try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")
+    // SQLite opens a file that it may not write as read only, and says so only when asked.
+    guard options.access == .readOnly || sqlite3_db_readonly(handle, "main") == 0 else {
+      throw StoreError(
+        .readOnly, "the vault cannot be written", place: place,
+        cure: "check the file's mode and its file system, or open it read only")
+    }
+  }
+
+  /// Runs a statement of no rows, or of rows that nobody wants.
+  func execute(_ sql: String) throws(StoreError) {
+    try checkOpen()
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    guard code == SQLITE_OK else { throw failure(code, "run a statement") }
+  }
+
+  /// The first column of the first row as a number.
+  func number(_ sql: String) throws(StoreError) -> Int64 {
+    let statement = try Statement(sql, on: self)
+    guard let number = try statement.first({ row throws(StoreError) in try row.int64(0) }) else {
+      throw failure(SQLITE_CORRUPT, "read a setting of the file")
+    }
+    return number
+  }
+
+  /// The first column of the first row as text.
+  func text(_ sql: String) throws(StoreError) -> String {
+    let statement = try Statement(sql, on: self)
+    guard let text = try statement.first({ row throws(StoreError) in try row.text(0) }) else {
+      throw failure(SQLITE_CORRUPT, "read a setting of the file")
+    }
+    return text
+  }
+}

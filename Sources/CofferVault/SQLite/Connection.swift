@@ -1,0 +1,129 @@
+internal import CCofferSQLite
+internal import CofferStorage
+internal import SystemPackage
+
+/// One connection to a database file, with every defence that SQLite has switched on.
+///
+/// Not `Sendable`: SQLite is opened without its own mutexes (`SQLITE_OPEN_NOMUTEX`), so whoever holds a connection uses it from
+/// one thread at a time. It must not be used in a forked child.
+final class Connection {
+  /// How a database is opened.
+  enum Access {
+    case readWrite
+    /// Writes nothing to the database; works on a medium that cannot be written.
+    case readOnly
+  }
+
+  /// What a connection is given.
+  struct Options {
+    var access = Access.readWrite
+    /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
+    var busyMilliseconds: Int32 = 30_000
+    /// The name of SQLite's virtual file system; nil for the system's files.
+    var fileSystem: String?
+  }
+
+  let file: DatabaseFile
+  let handle: OpaquePointer
+  let options: Options
+  private(set) var isOpen = true
+  private var verbs: [OpaquePointer] = []
+  /// Whether commits go to a write-ahead log, and not through a rollback journal.
+  var usesWriteAheadLog = false
+
+  var path: FilePath { file.path }
+  /// The path, for messages.
+  var place: String { path.string }
+
+  /// Opens `file`, whose side files were checked, and sets all that can be set before its tables are known.
+  init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
+    handle = try Self.open(file.path, options)
+    self.file = file
+    self.options = options
+    // Everything is initialised: a throw from here on runs deinit, which closes.
+    guard try self.file.isInPlace() else {
+      throw StoreError(.busy, "the file was replaced while it was opened", place: place, cure: "try again")
+    }
+    try harden()
+    for verb in Verb.allCases { verbs.append(try prepare(verb.sql)) }
+  }
+
+  deinit { close() }
+
+  /// Ends every statement and the connection. Statements that are still held throw ``StoreError/Kind/closed`` from now on.
+  func close() {
+    guard isOpen else { return }
+    isOpen = false
+    while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
+    sqlite3_close(handle)
+  }
+
+  /// Compiles one statement, to be kept.
+  func prepare(_ sql: String) throws(StoreError) -> OpaquePointer {
+    try checkOpen()
+    var statement: OpaquePointer?
+    let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+    guard code == SQLITE_OK, let statement else { throw failure(code, "prepare a statement") }
+    return statement
+  }
+
+  /// Runs one of the statements that every connection keeps.
+  func perform(_ verb: Verb) throws(StoreError) {
+    try checkOpen()
+    let statement = verbs[verb.rawValue]
+    let code = sqlite3_step(statement)
+    sqlite3_reset(statement)
+    guard code == SQLITE_DONE else { throw failure(code, verb.doing) }
+  }
+
+  /// Changes whenever another connection, of any process, has committed since; never through this one's own commits.
+  func dataVersion() throws(StoreError) -> Int64 {
+    try checkOpen()
+    let statement = verbs[Verb.dataVersion.rawValue]
+    defer { sqlite3_reset(statement) }
+    let code = sqlite3_step(statement)
+    guard code == SQLITE_ROW else { throw failure(code, Verb.dataVersion.doing) }
+    return sqlite3_column_int64(statement, 0)
+  }
+
+  /// The error of a call that has just returned `code`.
+  func failure(_ code: Int32, _ doing: String) -> StoreError {
+    StoreError(sqlite: code, doing, on: handle, place: path)
+  }
+
+  @inline(__always)
+  func checkOpen() throws(StoreError) {
+    guard isOpen else {
+      throw StoreError(.closed, "the vault was closed", place: place, cure: "open it again")
+    }
+  }
+
+  private static func open(_ path: FilePath, _ options: Options) throws(StoreError) -> OpaquePointer {
+    try checkLibrary(path)
+    // Extended result codes from the first call on: the plain ones do not tell a full disk from a broken one.
+    var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+    flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+    var name = path.string
+    if options.access == .readOnly, try ReadOnlyMedium.holds(path) {
+      name = try ReadOnlyMedium.address(of: path)
+      flags |= SQLITE_OPEN_URI
+    }
+    var handle: OpaquePointer?
+    let code = sqlite3_open_v2(name, &handle, flags, options.fileSystem)
+    guard code == SQLITE_OK, let handle else {
+      let error = StoreError(sqlite: code, "open the database", on: handle, place: path)
+      sqlite3_close(handle)
+      throw error
+    }
+    return handle
+  }
+
+  /// STRICT tables and extended codes at opening came with SQLite 3.37 (November 2021).
+  private static func checkLibrary(_ path: FilePath) throws(StoreError) {
+    guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
+      throw StoreError(
+        .refused, "this SQLite is older than 3.37 or was built without threads", place: path.string,
+        cure: "install a newer SQLite")
+    }
+  }
+}

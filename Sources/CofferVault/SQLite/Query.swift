@@ -1,0 +1,35 @@
+/// Every statement on a vault's tables. Each is compiled at its first use and kept.
+enum Query: Int, CaseIterable {
+  case header, putHeader, headerCopy, putHeaderCopy, state, putState
+  case digests, putDigest, deleteDigest
+  case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, deleteRecord
+  case logRows, appendLog, trimLog
+  case isDecided, decide, forget
+
+  var sql: String {
+    switch self {
+    case .header: "SELECT bytes FROM header WHERE id=1"
+    case .putHeader: "REPLACE INTO header (id, bytes) VALUES (1, ?1)"
+    case .headerCopy: "SELECT bytes FROM header_copy WHERE id=2"
+    case .putHeaderCopy: "REPLACE INTO header_copy (id, bytes) VALUES (2, ?1)"
+    case .state: "SELECT bytes FROM state WHERE id=1"
+    case .putState: "REPLACE INTO state (id, bytes) VALUES (1, ?1)"
+    case .digests: "SELECT bucket, hash FROM digest ORDER BY bucket"
+    case .putDigest: "REPLACE INTO digest (bucket, hash) VALUES (?1, ?2)"
+    case .deleteDigest: "DELETE FROM digest WHERE bucket=?1"
+    case .record: "SELECT rid, meta, value FROM rec WHERE idx=?1"
+    case .recordMetadata: "SELECT rid, meta FROM rec WHERE idx=?1"
+    case .recordsBetween: "SELECT idx, rid FROM rec WHERE idx>=?1 AND idx<?2 ORDER BY idx"
+    case .recordsFrom: "SELECT idx, rid FROM rec WHERE idx>=?1 ORDER BY idx"
+    case .records: "SELECT idx, rid, meta, value FROM rec ORDER BY idx"
+    case .putRecord: "REPLACE INTO rec (idx, rid, meta, value) VALUES (?1, ?2, ?3, ?4)"
+    case .deleteRecord: "DELETE FROM rec WHERE idx=?1"
+    case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
+    case .appendLog: "INSERT INTO log (seq, box) VALUES (?1, ?2)"
+    case .trimLog: "DELETE FROM log WHERE seq<?1"
+    case .isDecided: "SELECT 1 FROM decided WHERE txid=?1"
+    case .decide: "INSERT OR IGNORE INTO decided (txid) VALUES (?1)"
+    case .forget: "DELETE FROM decided WHERE txid=?1"
+    }
+  }
+}

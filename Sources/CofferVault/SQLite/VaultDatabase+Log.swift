@@ -1,0 +1,71 @@
+internal import CofferStorage
+
+/// The log, and the record of decided transactions.
+extension VaultDatabase {
+  /// Bytes of one sealed log row: a tag at least; an entry names slots and counts, never values.
+  private static let boxBytes = 16...(64 * 1024)
+  private static let transactionBytes = 16
+
+  /// Lends the rows of the log from `first` on to `body`, ascending.
+  func forEachLogRow(
+    from first: UInt64, _ body: (_ seq: UInt64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let statement = try statement(.logRows)
+    try statement.bind(sequence(first), at: 1)
+    var least = first
+    try statement.forEach { row throws(StoreError) in
+      guard let seq = UInt64(exactly: try row.int64(0)), seq >= least else {
+        throw row.damaged("the log is not in order")
+      }
+      least = seq + 1
+      try body(seq, row.blob(1, Self.boxBytes))
+    }
+  }
+
+  /// Adds row `seq` to the log.
+  ///
+  /// - Throws: ``StoreError/Kind/damaged`` when there is one already.
+  func appendLog(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
+    let statement = try statement(.appendLog)
+    try statement.bind(sequence(seq), at: 1)
+    try statement.bind(lending: box, at: 2)
+    try statement.execute()
+  }
+
+  /// Removes the rows of the log before `seq`.
+  func trimLog(before seq: UInt64) throws(StoreError) {
+    let statement = try statement(.trimLog)
+    try statement.bind(sequence(seq), at: 1)
+    try statement.execute()
+  }
+
+  /// Whether `transaction` was decided here.
+  func isDecided(_ transaction: TransactionID) throws(StoreError) -> Bool {
+    try run(.isDecided, transaction) { statement throws(StoreError) in try statement.first { _ in true } } ?? false
+  }
+
+  /// Records that `transaction` happened. Saying it twice is no error.
+  func decide(_ transaction: TransactionID) throws(StoreError) {
+    try run(.decide, transaction) { statement throws(StoreError) in try statement.execute() }
+  }
+
+  /// Drops the record of `transaction`, if there is one.
+  func forget(_ transaction: TransactionID) throws(StoreError) {
+    try run(.forget, transaction) { statement throws(StoreError) in try statement.execute() }
+  }
+
+  private func run<Result>(
+    _ query: Query, _ transaction: TransactionID, _ body: (Statement) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let statement = try statement(query)
+    try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
+    return try body(statement)
+  }
+
+  private func sequence(_ seq: UInt64) throws(StoreError) -> Int64 {
+    guard let number = Int64(exactly: seq) else {
+      throw StoreError(.damaged, "the log's number is beyond what can be", place: connection.place, cure: "restore a backup")
+    }
+    return number
+  }
+}

@@ -1,0 +1,122 @@
+internal import CofferStorage
+
+/// A record as it lies in the file, lent for the length of a call.
+struct RecordRow: ~Copyable {
+  /// 16 bytes.
+  let rid: UnsafeRawBufferPointer
+  /// The sealed metadata with its tag.
+  let meta: UnsafeRawBufferPointer
+  /// The sealed value with its tag; nil when the record has none, or when it was not asked for.
+  let value: UnsafeRawBufferPointer?
+}
+
+extension VaultDatabase {
+  /// Bytes of an index and of a revision's id.
+  static let indexBytes = 16
+  /// A sealed text is a tag at least, and a row at most.
+  private static let sealed = 16...Limits.rowBytes
+
+  /// Which columns of a record are read. A value that is not asked for costs nothing: it lies on pages of its own.
+  enum RecordPart {
+    case metadata, all
+  }
+
+  /// Lends the record at `idx` to `body`; nil when the file shows none, which is no proof that there is none.
+  func withRecord<Result: ~Copyable>(
+    _ idx: UnsafeRawBufferPointer, _ part: RecordPart = .all,
+    _ body: (borrowing RecordRow) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    let statement = try statement(part == .all ? .record : .recordMetadata)
+    try statement.bind(lending: idx, at: 1)
+    return try statement.first { row throws(StoreError) in
+      let value = part == .all ? try Self.value(row, 2) : nil
+      return try body(
+        RecordRow(rid: row.blob(0, count: Self.indexBytes), meta: row.blob(1, Self.sealed), value: value))
+    }
+  }
+
+  /// Lends every record to `body` with its index, ascending, over all buckets.
+  func forEachRecord(
+    _ body: (_ idx: UnsafeRawBufferPointer, borrowing RecordRow) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var order = IndexOrder()
+    try statement(.records).forEach { row throws(StoreError) in
+      let idx = try row.blob(0, count: Self.indexBytes)
+      guard order.accepts(idx) else { throw row.damaged("the records are not in order") }
+      try body(
+        idx,
+        RecordRow(rid: row.blob(1, count: Self.indexBytes), meta: row.blob(2, Self.sealed), value: Self.value(row, 3)))
+    }
+  }
+
+  /// Lends the index and the id of each record of `bucket` to `body`, ascending.
+  ///
+  /// Together the buckets' scans see every row, also one whose index is too short or too long to be any.
+  ///
+  /// - Throws: ``StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what `body` throws.
+  func forEachIndex(
+    inBucket bucket: Int,
+    _ body: (_ idx: UnsafeRawBufferPointer, _ rid: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let isLast = bucket == Self.bucketCount - 1
+    let statement = try statement(isLast ? .recordsFrom : .recordsBetween)
+    // Bucket 0 begins at the empty blob and the last has no end, so that no row lies between the buckets.
+    var bounds = (Self.firstBytes(bucket), Self.firstBytes(bucket + 1))
+    try withUnsafeBytes(of: &bounds) { bounds throws(StoreError) in
+      try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[0..<(bucket == 0 ? 0 : 2)]), at: 1)
+      if !isLast { try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[2..<4]), at: 2) }
+      var order = IndexOrder()
+      try statement.forEach { row throws(StoreError) in
+        let idx = try row.blob(0, count: Self.indexBytes)
+        guard order.accepts(idx), order.bucket == bucket else { throw row.damaged("the records are not in order") }
+        try body(idx, row.blob(1, count: Self.indexBytes))
+      }
+    }
+  }
+
+  /// Stores a record, in place of the one with its index.
+  func putRecord(
+    idx: UnsafeRawBufferPointer, rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer,
+    value: UnsafeRawBufferPointer?
+  ) throws(StoreError) {
+    let statement = try statement(.putRecord)
+    try statement.bind(lending: idx, at: 1)
+    try statement.bind(lending: rid, at: 2)
+    try statement.bind(lending: meta, at: 3)
+    if let value { try statement.bind(lending: value, at: 4) } else { try statement.bindNull(at: 4) }
+    try statement.execute()
+  }
+
+  /// Removes the record at `idx`, if there is one.
+  func deleteRecord(_ idx: UnsafeRawBufferPointer) throws(StoreError) {
+    let statement = try statement(.deleteRecord)
+    try statement.bind(lending: idx, at: 1)
+    try statement.execute()
+  }
+
+  private static func value(_ row: borrowing Row, _ column: Int32) throws(StoreError) -> UnsafeRawBufferPointer? {
+    row.isNull(column) ? nil : try row.blob(column, sealed)
+  }
+
+  /// The first two bytes of the least index in `bucket`: its ten bits, then zeros.
+  private static func firstBytes(_ bucket: Int) -> UInt16 { UInt16(truncatingIfNeeded: bucket << 6).bigEndian }
+}
+
+/// Holds the last index of a scan, to see that the next is greater.
+private struct IndexOrder {
+  private var high: UInt64 = 0
+  private var low: UInt64 = 0
+  private var isFirst = true
+
+  /// The bucket of the last index: its first ten bits.
+  var bucket: Int { Int(high >> 54) }
+
+  /// Takes the next 16 bytes; false unless they are greater than those before.
+  mutating func accepts(_ idx: UnsafeRawBufferPointer) -> Bool {
+    let nextHigh = UInt64(bigEndian: idx.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+    let nextLow = UInt64(bigEndian: idx.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    guard isFirst || (nextHigh, nextLow) > (high, low) else { return false }
+    (high, low, isFirst) = (nextHigh, nextLow, false)
+    return true
+  }
+}

@@ -1,0 +1,79 @@
+internal import CofferStorage
+internal import SystemPackage
+
+/// The file of a vault: its tables, row by row, checked for type and length but not for meaning. What the rows say is sealed, and
+/// this knows no key.
+///
+/// Used from one thread at a time, like the ``Connection`` it owns.
+final class VaultDatabase {
+  let connection: Connection
+  private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
+  private var schemaVersion: Int64
+
+  /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
+  var path: FilePath { connection.path }
+
+  /// Opens the vault at `path` once everything that can be checked from outside is as it should be: folder, file, side files,
+  /// kind of file, tables.
+  ///
+  /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied`, `.busy`, `.readOnly` (the file cannot be
+  ///   written and `options` do not say read only), `.io`.
+  static func open(
+    _ path: FilePath, _ options: Connection.Options = .init()
+  ) throws(StoreError) -> sending VaultDatabase {
+    let place = try VaultPlace(path)
+    guard let resolved = try place.existing(), let file = try DatabaseFile.existing(resolved) else {
+      throw StoreError(
+        .noVault, "there is no vault", place: path.string, cure: "create one with coffer vault create, or give another path")
+    }
+    try SideFiles.check(beside: resolved, usesWriteAheadLog: file.header().usesWriteAheadLog)
+    return try VaultDatabase(Connection(file, options))
+  }
+
+  /// Over a connection to a file with a vault's tables, which are checked here.
+  init(_ connection: Connection) throws(StoreError) {
+    self.connection = connection
+    schemaVersion = try connection.read { () throws(StoreError) in try SchemaCheck.run(on: connection) }
+    try connection.settleDurability()
+  }
+
+  /// Over a connection to a file whose tables were made in the transaction that is under way.
+  init(creatingOn connection: Connection) {
+    self.connection = connection
+    schemaVersion = 0
+  }
+
+  /// Ends the connection. Every later call throws ``StoreError/Kind/closed``.
+  func close() { connection.close() }
+
+  /// Runs `body` on one state of the vault. See ``Connection/read(_:)``.
+  func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try connection.read(body)
+  }
+
+  /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made. See ``Connection/write(_:)``.
+  func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try connection.write(body)
+  }
+
+  /// Changes whenever another connection, of any process, has committed since.
+  func dataVersion() throws(StoreError) -> Int64 { try connection.dataVersion() }
+
+  /// Checks the tables again if they were changed since, which only a VACUUM may have done. For a reader that saw
+  /// ``dataVersion()`` change, inside its transaction.
+  func recheckSchema() throws(StoreError) {
+    guard try connection.number("PRAGMA schema_version") != schemaVersion else { return }
+    schemaVersion = try SchemaCheck.run(on: connection)
+  }
+
+  /// Whether the path still leads to the file that is open. Costs one `lstat`.
+  func isInPlace() throws(StoreError) -> Bool { try connection.file.isInPlace() }
+
+  /// The kept statement of `query`.
+  func statement(_ query: Query) throws(StoreError) -> Statement {
+    if let statement = statements[query.rawValue] { return statement }
+    let statement = try Statement(query.sql, on: connection)
+    statements[query.rawValue] = statement
+    return statement
+  }
+}

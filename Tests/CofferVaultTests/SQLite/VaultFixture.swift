@@ -1,0 +1,115 @@
+import CCofferSQLite
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// A private folder for one test, with a vault file in it when asked; gone when the value is.
+final class VaultFixture {
+  let folder: FilePath
+  var vault: FilePath { folder.appending("vault.sqlite") }
+
+  init() throws {
+    let path = "/tmp/coffer-\(UInt64.random(in: .min ... .max))"
+    try FileManager.default.createDirectory(
+      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    folder = FilePath(path)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: folder.string) }
+
+  /// A vault of `records` records in different buckets.
+  @discardableResult
+  func create(records: Int = 3) throws -> VaultDatabase {
+    try VaultDatabase.create(at: vault) { database throws(StoreError) in
+      try database.putHeader(.first, bytes: .repeating(1, count: 300))
+      try database.putHeader(.second, bytes: .repeating(1, count: 300))
+      try database.putState(bytes: .repeating(2, count: 200))
+      for number in 0..<records {
+        try database.putRecord(index: .index(number), value: .repeating(UInt8(truncatingIfNeeded: number), count: 272))
+      }
+    }
+  }
+
+  func open(_ options: Connection.Options = .init()) throws(StoreError) -> VaultDatabase {
+    try VaultDatabase.open(vault, options)
+  }
+
+  /// What opening says.
+  func openingError(_ options: Connection.Options = .init()) -> StoreError? {
+    do throws(StoreError) {
+      _ = try VaultDatabase.open(vault, options)
+      return nil
+    } catch { return error }
+  }
+
+  /// Runs `sql` with the C API and no defences, as somebody else's program would.
+  func attack(_ sql: String) throws {
+    var handle: OpaquePointer?
+    defer { sqlite3_close(handle) }
+    try #require(sqlite3_open(vault.string, &handle) == SQLITE_OK)
+    let code = sqlite3_exec(handle, sql, nil, nil, nil)
+    try #require(code == SQLITE_OK, "\(String(cString: sqlite3_errmsg(handle)))")
+  }
+
+  func side(_ suffix: String) -> String { vault.string + suffix }
+
+  func write(_ bytes: [UInt8], to path: String, mode: Int = 0o600) throws {
+    _ = FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: mode])
+  }
+
+  func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
+}
+
+extension [UInt8] {
+  static func repeating(_ byte: UInt8, count: Int) -> [UInt8] { [UInt8](repeating: byte, count: count) }
+
+  /// The index of test record `number`, ascending with it, spread over the buckets.
+  static func index(_ number: Int) -> [UInt8] {
+    let top = UInt16(truncatingIfNeeded: number &* 64)
+    return [UInt8(top >> 8), UInt8(top & 255)] + (0..<14).map { UInt8(truncatingIfNeeded: number >> (8 * (13 - $0) % 64)) }
+  }
+
+  func lent<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try span.bytes.withUnsafeBytes(body)
+  }
+}
+
+extension VaultDatabase {
+  func putHeader(_ copy: HeaderCopy, bytes: [UInt8]) throws(StoreError) {
+    try bytes.lent { (lent) throws(StoreError) in try putHeader(copy, lent) }
+  }
+
+  func putState(bytes: [UInt8]) throws(StoreError) {
+    try bytes.lent { (lent) throws(StoreError) in try putState(lent) }
+  }
+
+  func putRecord(index: [UInt8], value: [UInt8]?) throws(StoreError) {
+    let rid = [UInt8].repeating(7, count: 16)
+    let meta = [UInt8].repeating(8, count: 144)
+    try index.lent { (index) throws(StoreError) in
+      try rid.lent { (rid) throws(StoreError) in
+        try meta.lent { (meta) throws(StoreError) in
+          guard let value else { return try putRecord(idx: index, rid: rid, meta: meta, value: nil) }
+          try value.lent { (value) throws(StoreError) in
+            try putRecord(idx: index, rid: rid, meta: meta, value: value)
+          }
+        }
+      }
+    }
+  }
+
+  func value(_ index: [UInt8]) throws(StoreError) -> [UInt8]? {
+    try index.lent { (index) throws(StoreError) in
+      try withRecord(index) { (row) throws(StoreError) in row.value.map { [UInt8]($0) } ?? [] }
+    }
+  }
+
+  func indices(inBucket bucket: Int) throws(StoreError) -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    try forEachIndex(inBucket: bucket) { (idx, _) throws(StoreError) in found.append([UInt8](idx)) }
+    return found
+  }
+}
