@@ -35,15 +35,29 @@ enum ReadOnlyMedium {
     }
     var address = "file:"
     for byte in path.string.utf8 {
-      let scalar = Unicode.Scalar(byte)
-      if scalar.isASCII,
-        scalar.properties.isAlphabetic || scalar.properties.numericType != nil || "/._-".unicodeScalars.contains(scalar)
-      {
-        address.unicodeScalars.append(scalar)
+      if isPlain(byte) {
+        address.unicodeScalars.append(Unicode.Scalar(byte))
       } else {
-        address += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        address += (byte < 16 ? "%0" : "%") + String(byte, radix: 16)
       }
     }
     return address + "?immutable=1"
+  }
+
+  /// The error of a vault that was to be written and cannot be.
+  static func cannotWrite(_ path: FilePath) -> StoreError {
+    StoreError(
+      .readOnly, "the vault cannot be written", place: path.string,
+      cure: "check the mode of the file and how its file system is mounted, or open it read only")
+  }
+
+  /// Whether a byte stands for itself in a URI's path.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+      true
+    default: false
+    }
   }
 }

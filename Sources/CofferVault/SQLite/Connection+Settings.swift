@@ -46,9 +46,7 @@ extension Connection {
     try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")
     // SQLite opens a file that it may not write as read only, and says so only when asked.
     guard options.access == .readOnly || sqlite3_db_readonly(handle, "main") == 0 else {
-      throw StoreError(
-        .readOnly, "the vault cannot be written", place: place,
-        cure: "check the file's mode and its file system, or open it read only")
+      throw ReadOnlyMedium.cannotWrite(path)
     }
   }
 

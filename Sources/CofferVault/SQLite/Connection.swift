@@ -104,7 +104,8 @@ final class Connection {
     var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     flags |= options.access == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
     var name = path.string
-    if options.access == .readOnly, try ReadOnlyMedium.holds(path) {
+    if try ReadOnlyMedium.holds(path) {
+      guard options.access == .readOnly else { throw ReadOnlyMedium.cannotWrite(path) }
       name = try ReadOnlyMedium.address(of: path)
       flags |= SQLITE_OPEN_URI
     }

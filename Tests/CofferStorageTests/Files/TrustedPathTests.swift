@@ -4,13 +4,107 @@ import Testing
 
 @testable import CofferStorage
 
-@Suite struct TrustedPathTests {
+@Suite final class TrustedPathTests {
+  let root = FilePath("/tmp/coffer-\(UInt64.random(in: .min ... .max))")
+  init() throws { _ = try TrustedPath.makePrivateFolder(root) }
+  deinit { try? FileManager.default.removeItem(atPath: root.string) }
+
+  private func denial(_ body: () throws(StoreError) -> Void) -> StoreError? {
+    do throws(StoreError) { try body() } catch {
+      #expect(error.kind == .denied, "\(error)")
+      return error
+    }
+    Issue.record("nothing was thrown")
+    return nil
+  }
+
   @Test func aMissingFolderIsMadeForItsOwnerAlone() throws {
-    let root = FilePath("/tmp/coffer-\(UInt64.random(in: .min ... .max))")
-    defer { try? FileManager.default.removeItem(atPath: root.string) }
     let made = try TrustedPath.makePrivateFolder(root.appending("a").appending("b"))
     for folder in [root, root.appending("a"), made] {
       #expect(try Stat(folder).permissions == FilePermissions(rawValue: 0o700))
     }
+    #expect(try TrustedPath.makePrivateFolder(made) == made)
+  }
+
+  @Test func aMissingFolderIsNil() throws {
+    #expect(try TrustedPath.privateFolder(root.appending("a")) == nil)
+    #expect(try TrustedPath.privateFolder(root.appending("a").appending("b")) == nil)
+    #expect(try TrustedPath.privateFile(root.appending("a")) == nil)
+  }
+
+  @Test func aRelativeFolderIsResolved() throws {
+    // The package's own folder is not private, so only its parents' check can be told from the folder's.
+    let resolved = try TrustedPath.resolve(".")
+    #expect(resolved.isAbsolute)
+  }
+
+  @Test(arguments: [0o770, 0o777, 0o707, 0o720] as [mode_t]) func aParentThatOthersCanWriteToIsRefusedAndLeftAsItIs(mode: mode_t)
+    throws
+  {
+    let parent = root.appending("parent")
+    let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
+    #expect(chmod(parent.string, mode) == 0)
+    let error = denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(folder) }
+    #expect(error?.place == parent.string)
+    #expect(error?.cure.contains("chmod go-w \(parent)") == true)
+    _ = denial { () throws(StoreError) in _ = try TrustedPath.makePrivateFolder(parent.appending("new")) }
+    #expect(try Stat(parent).permissions.rawValue == mode)
+    #expect(try Stat.ofLink(parent.appending("new")) == nil)
+  }
+
+  @Test func aParentThatOthersCanReadIsAccepted() throws {
+    let parent = root.appending("parent")
+    let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
+    #expect(chmod(parent.string, 0o755) == 0)
+    #expect(try TrustedPath.privateFolder(folder) == folder)
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
+  func aStickyParentIsAcceptedOnlyOfRoot() throws {
+    let parent = root.appending("parent")
+    let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
+    #expect(chmod(parent.string, 0o1777) == 0)
+    #expect(try TrustedPath.privateFolder(folder) == folder)
+    #expect(chown(parent.string, 65534, 65534) == 0)
+    _ = denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(folder) }
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
+  func anotherUsersFolderIsRefused() throws {
+    let parent = root.appending("parent")
+    let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
+    #expect(chown(parent.string, 65534, 65534) == 0)
+    #expect(denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(folder) }?.place == parent.string)
+    _ = denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(parent) }
+    _ = denial { () throws(StoreError) in _ = try TrustedPath.makePrivateFolder(parent.appending("new")) }
+  }
+
+  @Test func linksAboveTheFolderAreResolvedAndTheirTargetIsChecked() throws {
+    let open = root.appending("open")
+    let folder = try TrustedPath.makePrivateFolder(open.appending("own"))
+    let link = root.appending("link")
+    #expect(symlink(open.string, link.string) == 0)
+    #expect(try TrustedPath.privateFolder(link.appending("own")) == folder)
+    #expect(chmod(open.string, 0o777) == 0)
+    _ = denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(link.appending("own")) }
+    _ = denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(link) }
+  }
+
+  @Test func somethingElseInTheFoldersPlaceIsRefused() throws {
+    let path = root.appending("it")
+    #expect(mkfifo(path.string, 0o600) == 0)
+    _ = denial { () throws(StoreError) in _ = try TrustedPath.makePrivateFolder(path) }
+    #expect(try Stat.ofLink(path)?.type == .fifo)
+  }
+
+  @Test(arguments: ["/a/b.c", "/a b", "/it's", "/$(x)", "/ä"]) func aQuotedPathIsOneWordOfAShell(path: String) throws {
+    let shell = Process()
+    shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+    shell.arguments = ["-c", "printf %s \(FilePath(path).quoted)"]
+    let output = Pipe()
+    shell.standardOutput = output
+    try shell.run()
+    shell.waitUntilExit()
+    #expect(output.fileHandleForReading.readDataToEndOfFile() == Data(path.utf8))
   }
 }

@@ -6,7 +6,8 @@ import Testing
 @testable import CofferVault
 
 @Suite struct VaultDatabaseTests {
-  let fixture = try! VaultFixture()
+  let fixture: VaultFixture
+  init() throws { fixture = try VaultFixture() }
 
   @Test func aNewVaultHasWhatItsCreatorPutIn() throws {
     try fixture.create(records: 5).close()
@@ -17,5 +18,144 @@ import Testing
     #expect(try vault.value(.index(4)) == .repeating(4, count: 272))
     #expect(try vault.value(.index(5)) == nil)
     #expect(vault.connection.usesWriteAheadLog)
+    #expect(vault.path == fixture.vault)
+  }
+
+  @Test func creatingOverSomethingChangesNothing() throws {
+    try fixture.create().close()
+    let before = FileManager.default.contents(atPath: fixture.vault.string)
+    expectError(.alreadyExists) { () throws(StoreError) in
+      _ = try VaultDatabase.create(at: fixture.vault) { _ in }
+    }
+    #expect(FileManager.default.contents(atPath: fixture.vault.string) == before)
+    #expect(fixture.names == ["vault.sqlite"])
+  }
+
+  @Test(arguments: SideFiles.suffixes)
+  func creatingBesideALeftOverSideFileIsRefused(suffix: String) throws {
+    try fixture.write([1, 2, 3], to: fixture.side(suffix))
+    expectError(.alreadyExists) { () throws(StoreError) in
+      _ = try VaultDatabase.create(at: fixture.vault) { _ in }
+    }
+    #expect(fixture.names == ["vault.sqlite\(suffix)"])
+  }
+
+  @Test func aFailedCreationLeavesNothing() throws {
+    expectError(.conflict) { () throws(StoreError) in
+      _ = try VaultDatabase.create(at: fixture.vault) { (database) throws(StoreError) in
+        try database.putState(bytes: .repeating(3, count: 10))
+        throw StoreError(.conflict, "a test", cure: "none")
+      }
+    }
+    #expect(fixture.names.isEmpty)
+  }
+
+  @Test func ofManyCreatorsOneSucceeds() async throws {
+    let path = fixture.vault
+    let outcomes = await withTaskGroup(of: StoreError.Kind?.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          do throws(StoreError) {
+            try VaultDatabase.create(at: path) { _ in }.close()
+            return nil
+          } catch { return error.kind }
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(outcomes.count { $0 == nil } == 1)
+    #expect(outcomes.count { $0 == .alreadyExists } == 7)
+    #expect(fixture.names == ["vault.sqlite"])
+  }
+
+  @Test func theFileIsItsOwnersAloneAndSoIsWhatStandsBesideIt() throws {
+    let vault = try fixture.create()
+    try vault.write { () throws(StoreError) in try vault.putState(bytes: [1]) }
+    for name in fixture.names {
+      #expect(try Stat(fixture.folder.appending(name)).permissions == FilePermissions(rawValue: 0o600), "\(name)")
+    }
+    #expect(fixture.names.count == 3)
+  }
+
+  @Test func aScanOfTheBucketsSeesEachRecordOnceAndInOrder() throws {
+    let vault = try fixture.create(records: 3000)
+    var all: [[UInt8]] = []
+    try vault.forEachRecord { (idx, row) throws(StoreError) in
+      all.append([UInt8](idx))
+      #expect(row.rid.count == 16 && row.meta.count == 144 && row.value?.count == 272)
+    }
+    #expect(all.count == 3000)
+    var byBucket: [[UInt8]] = []
+    for bucket in 0..<VaultDatabase.bucketCount {
+      let found = try vault.indices(inBucket: bucket)
+      #expect(found.allSatisfy { Int($0[0]) * 4 + Int($0[1] >> 6) == bucket })
+      byBucket += found
+    }
+    #expect(byBucket == all)
+  }
+
+  @Test func aRecordIsReplacedAndRemoved() throws {
+    let vault = try fixture.create(records: 2)
+    let index = [UInt8].index(1)
+    try vault.putRecord(index: index, value: .repeating(9, count: 16))
+    #expect(try vault.value(index) == .repeating(9, count: 16))
+    try vault.putRecord(index: index, value: nil)
+    #expect(try index.lent { (idx) throws(StoreError) in try vault.withRecord(idx) { $0.value == nil } } == true)
+    try index.lent { (idx) throws(StoreError) in try vault.deleteRecord(idx) }
+    #expect(try vault.value(index) == nil)
+  }
+
+  @Test func metadataIsReadWithoutTheValue() throws {
+    let vault = try fixture.create()
+    let index = [UInt8].index(1)
+    let seen = try index.lent { (idx) throws(StoreError) in
+      try vault.withRecord(idx, .metadata) { ($0.rid.count, $0.meta.count, $0.value == nil) }
+    }
+    #expect(try #require(seen) == (16, 144, true))
+  }
+
+  @Test func digestsAreKeptByBucket() throws {
+    let vault = try fixture.create()
+    for bucket in [1023, 0, 7] {
+      try [UInt8].repeating(UInt8(bucket & 255), count: 32).lent { (hash) throws(StoreError) in
+        try vault.putDigest(hash, bucket: bucket)
+      }
+    }
+    try vault.deleteDigest(bucket: 7)
+    var seen: [Int: UInt8] = [:]
+    try vault.forEachDigest { (bucket, hash) in seen[bucket] = hash[31] }
+    #expect(seen == [0: 0, 1023: 255])
+  }
+
+  @Test func theLogGrowsAtItsEndAndIsTrimmedAtItsHead() throws {
+    let vault = try fixture.create()
+    let box = [UInt8].repeating(5, count: 20)
+    for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: seq) } }
+    expectError(.damaged) { () throws(StoreError) in
+      try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: 5) }
+    }
+    try vault.trimLog(before: 3)
+    var seen: [UInt64] = []
+    try vault.forEachLogRow(from: 0) { (seq, _) in seen.append(seq) }
+    #expect(seen == [3, 4, 5])
+  }
+
+  @Test func aDecisionIsRememberedUntilItIsForgotten() throws {
+    let vault = try fixture.create()
+    let transaction = TransactionID.random()
+    #expect(try !vault.isDecided(transaction))
+    try vault.decide(transaction)
+    try vault.decide(transaction)
+    #expect(try vault.isDecided(transaction))
+    try vault.forget(transaction)
+    #expect(try !vault.isDecided(transaction))
+  }
+
+  @Test func aRowBeyondTheLimitIsRefused() throws {
+    let vault = try fixture.create()
+    expectError(.tooLarge(limit: Limits.rowBytes)) { () throws(StoreError) in
+      try vault.putRecord(index: .index(1), value: .repeating(0, count: Limits.rowBytes))
+    }
+    #expect(try vault.value(.index(1))?.count == 272)
   }
 }

@@ -60,6 +60,9 @@ final class VaultFixture {
     _ = FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: mode])
   }
 
+  /// The names in the folder, in order.
+  var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder.string)) ?? []).sorted() }
+
   func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 }
 
@@ -111,5 +114,18 @@ extension VaultDatabase {
     var found: [[UInt8]] = []
     try forEachIndex(inBucket: bucket) { (idx, _) throws(StoreError) in found.append([UInt8](idx)) }
     return found
+  }
+}
+
+/// Expects `body` to throw a ``StoreError`` of `kind`, with a cure.
+func expectError(
+  _ kind: StoreError.Kind, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws(StoreError) -> Void
+) {
+  do throws(StoreError) {
+    try body()
+    Issue.record("nothing was thrown", sourceLocation: sourceLocation)
+  } catch {
+    #expect(error.kind == kind, "\(error)", sourceLocation: sourceLocation)
+    #expect(!error.cure.isEmpty, sourceLocation: sourceLocation)
   }
 }

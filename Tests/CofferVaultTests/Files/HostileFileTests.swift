@@ -1,0 +1,153 @@
+import CCofferSQLite
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+@Suite struct HostileFileTests {
+  let fixture: VaultFixture
+  init() throws { fixture = try VaultFixture() }
+
+  private var size: Int { FileManager.default.contents(atPath: fixture.vault.string)?.count ?? 0 }
+
+  @Test func nothingThereIsNoVault() throws {
+    #expect(fixture.openingError()?.kind == .noVault)
+    expectError(.noVault) { () throws(StoreError) in
+      _ = try VaultDatabase.open(fixture.folder.appending("no").appending("such"))
+    }
+    #expect(fixture.names.isEmpty)
+  }
+
+  @Test(arguments: ["", "/", ".", "..", "/tmp/.."]) func aPathThatNamesNoFileIsRefused(path: String) {
+    expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.open(FilePath(path)) }
+  }
+
+  @Test(arguments: [
+    ([], StoreError.Kind.notAVault), ([UInt8]("hello".utf8), .notAVault), ([UInt8].repeating(65, count: 5000), .notAVault),
+    ([UInt8]("SQLite format 3\0".utf8), .damaged), ([UInt8]("SQL".utf8), .damaged),
+  ])
+  func otherFilesAreToldFromDamagedOnes(content: [UInt8], kind: StoreError.Kind) throws {
+    try fixture.write(content, to: fixture.vault.string)
+    #expect(fixture.openingError()?.kind == kind)
+    #expect(size == content.count)
+  }
+
+  @Test func anotherDatabaseIsLeftAlone() throws {
+    try fixture.attack("CREATE TABLE t (x)")
+    #expect(chmod(fixture.vault.string, 0o600) == 0)
+    let before = FileManager.default.contents(atPath: fixture.vault.string)
+    #expect(fixture.openingError()?.kind == .notAVault)
+    #expect(FileManager.default.contents(atPath: fixture.vault.string) == before)
+  }
+
+  @Test(arguments: [50, 99, 100, 4096, 10_000]) func aTruncatedVaultIsDamaged(bytes: Int) throws {
+    try fixture.create(records: 200).close()
+    #expect(truncate(fixture.vault.string, bytes) == 0)
+    #expect(fixture.openingError()?.kind == .damaged)
+  }
+
+  @Test(arguments: [0..<16, 18..<20, 100..<110]) func anOverwrittenBeginningIsDamage(range: Range<Int>) throws {
+    try fixture.create().close()
+    try fixture.overwrite(range)
+    #expect(fixture.openingError()?.kind == .damaged)
+  }
+
+  @Test func aSymbolicLinkIsRefused() throws {
+    try fixture.create().close()
+    let link = fixture.folder.appending("link")
+    #expect(symlink(fixture.vault.string, link.string) == 0)
+    expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.open(link) }
+    expectError(.alreadyExists) { () throws(StoreError) in _ = try VaultDatabase.create(at: link) { _ in } }
+  }
+
+  @Test func aFolderThatIsALinkIsRefusedAndALinkAboveItIsResolved() throws {
+    let real = fixture.folder.appending("real").appending("vaults")
+    try VaultDatabase.create(at: real.appending("v")) { _ in }.close()
+    let direct = fixture.folder.appending("direct")
+    #expect(symlink(real.string, direct.string) == 0)
+    expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.open(direct.appending("v")) }
+    let above = fixture.folder.appending("above")
+    #expect(symlink(fixture.folder.appending("real").string, above.string) == 0)
+    let vault = try VaultDatabase.open(above.appending("vaults").appending("v"))
+    #expect(vault.path == real.appending("v"))
+  }
+
+  @Test func aSecondNameIsRefused() throws {
+    try fixture.create().close()
+    #expect(link(fixture.vault.string, fixture.folder.appending("second").string) == 0)
+    #expect(fixture.openingError()?.kind == .denied)
+  }
+
+  @Test func otherKindsOfFilesAreRefusedWithoutWaiting() throws {
+    #expect(mkfifo(fixture.vault.string, 0o600) == 0)
+    #expect(fixture.openingError()?.kind == .denied)
+    #expect(unlink(fixture.vault.string) == 0)
+    #expect(mkdir(fixture.vault.string, 0o700) == 0)
+    #expect(fixture.openingError()?.kind == .denied)
+  }
+
+  @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o601] as [mode_t]) func anOpenFileIsRefusedWithItsCure(mode: mode_t) throws {
+    try fixture.create().close()
+    #expect(chmod(fixture.vault.string, mode) == 0)
+    let error = try #require(fixture.openingError())
+    #expect(error.kind == .denied)
+    #expect(error.cure == "run chmod 600 \(fixture.vault)")
+    #expect(try Stat(fixture.vault).permissions.rawValue == CModeT(mode))
+  }
+
+  @Test(arguments: [0o755, 0o750, 0o777, 0o1777] as [mode_t]) func anOpenFolderIsRefusedWithItsCure(mode: mode_t) throws {
+    try fixture.create().close()
+    #expect(chmod(fixture.folder.string, mode) == 0)
+    let error = try #require(fixture.openingError())
+    #expect(error.kind == .denied)
+    #expect(error.cure == "run chmod 700 \(fixture.folder)")
+  }
+
+  @Test(.enabled(if: geteuid() == 0, "only root can give a file away"), arguments: ["", "-wal", "-shm", "-journal"])
+  func anotherUsersFileIsRefused(suffix: String) throws {
+    try fixture.create().close()
+    if !suffix.isEmpty { try fixture.write([], to: fixture.side(suffix)) }
+    #expect(chown(fixture.side(suffix), 65534, 65534) == 0)
+    #expect(fixture.openingError()?.kind == .denied)
+  }
+
+  @Test func twoConnectionsOfOneProcessLookAtTheFileOnce() throws {
+    let first = try fixture.create()
+    let second = try fixture.open()
+    try second.write { () throws(StoreError) in try second.putState(bytes: [6]) }
+    #expect(try first.withState { $0[0] } == 6)
+  }
+
+  @Test func aFilePutInThePlaceOfAnOpenOneIsNoticed() throws {
+    let vault = try fixture.create()
+    #expect(try vault.isInPlace())
+    #expect(rename(fixture.vault.string, fixture.folder.appending("away").string) == 0)
+    #expect(try !vault.isInPlace())
+    try fixture.write([1], to: fixture.vault.string)
+    #expect(try !vault.isInPlace())
+  }
+
+  @Test func apathWithOddCharactersWorksAndItsCureCanBeRun() throws {
+    let vault = fixture.folder.appending("it's 100%?#&.sqlite")
+    try VaultDatabase.create(at: vault) { _ in }.close()
+    try VaultDatabase.open(vault).close()
+    #expect(chmod(vault.string, 0o644) == 0)
+    do throws(StoreError) { _ = try VaultDatabase.open(vault) } catch {
+      #expect(error.cure == "run chmod 600 '\(fixture.folder)/it'\\''s 100%?#&.sqlite'")
+    }
+  }
+}
+
+private typealias CModeT = CInterop.Mode
+
+extension VaultFixture {
+  /// Fills `range` of the vault's file with 0xFF.
+  func overwrite(_ range: Range<Int>) throws {
+    let file = try #require(FileHandle(forUpdatingAtPath: vault.string))
+    try file.seek(toOffset: UInt64(range.lowerBound))
+    try file.write(contentsOf: Data([UInt8].repeating(0xFF, count: range.count)))
+    try file.close()
+  }
+}

@@ -1,0 +1,140 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+@Suite struct TransactionTests {
+  let fixture: VaultFixture
+  let vault: VaultDatabase
+  init() throws {
+    fixture = try VaultFixture()
+    vault = try fixture.create()
+  }
+
+  private func state(_ vault: VaultDatabase) throws(StoreError) -> UInt8? { try vault.withState { $0[0] } }
+
+  @Test func whatABodyThatThrowsChangedIsRolledBack() throws {
+    expectError(.conflict) { () throws(StoreError) in
+      try vault.write { () throws(StoreError) in
+        try vault.putState(bytes: [9])
+        throw StoreError(.conflict, "a test", cure: "none")
+      }
+    }
+    #expect(try state(vault) == 2)
+    try vault.write { () throws(StoreError) in try vault.putState(bytes: [9]) }
+    #expect(try state(fixture.open()) == 9)
+  }
+
+  @Test func aTransactionInsideAnotherIsRefusedAndTheOuterOneEndsWell() throws {
+    try vault.write { () throws(StoreError) in
+      try vault.putState(bytes: [9])
+      expectError(.reentrant) { () throws(StoreError) in try vault.read {} }
+    }
+    #expect(try state(vault) == 9)
+  }
+
+  @Test func aReadSeesOneStateWhateverOthersCommit() throws {
+    let other = try fixture.open()
+    try vault.read { () throws(StoreError) in
+      #expect(try state(vault) == 2)
+      try other.write { () throws(StoreError) in try other.putState(bytes: [3]) }
+      #expect(try state(vault) == 2)
+    }
+    #expect(try state(vault) == 3)
+  }
+
+  @Test func theDataVersionTellsOfForeignCommitsOnly() throws {
+    let other = try fixture.open()
+    let before = try vault.dataVersion()
+    try vault.write { () throws(StoreError) in try vault.putState(bytes: [3]) }
+    #expect(try vault.dataVersion() == before)
+    try other.write { () throws(StoreError) in try other.putState(bytes: [4]) }
+    #expect(try vault.dataVersion() != before)
+  }
+
+  @Test func aWriterThatCannotHaveTheLockIsToldSoInTime() throws {
+    let other = try fixture.open(.init(busyMilliseconds: 50))
+    try vault.write { () throws(StoreError) in
+      let start = ContinuousClock.now
+      expectError(.busy) { () throws(StoreError) in try other.write {} }
+      #expect(ContinuousClock.now - start < .seconds(5))
+      #expect(try state(other) == 2)
+    }
+    try other.write { () throws(StoreError) in try other.putState(bytes: [5]) }
+    #expect(try state(vault) == 5)
+  }
+
+  @Test func aWriterWaitsForTheLock() async throws {
+    let path = fixture.vault
+    try vault.connection.perform(.beginWriting)
+    let waiting = Task.detached {
+      let other = try VaultDatabase.open(path)
+      try other.write { () throws(StoreError) in try other.putState(bytes: [6]) }
+    }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(try state(vault) == 2)
+    try vault.connection.perform(.commit)
+    try await waiting.value
+    #expect(try state(vault) == 6)
+  }
+
+  @Test func afterClosingEveryCallSaysSo() throws {
+    let statement = try vault.statement(.state)
+    vault.close()
+    vault.close()
+    expectError(.closed) { () throws(StoreError) in try vault.read {} }
+    expectError(.closed) { () throws(StoreError) in _ = try vault.dataVersion() }
+    expectError(.closed) { () throws(StoreError) in _ = try statement.first { _ in true } }
+    expectError(.closed) { () throws(StoreError) in _ = try vault.withState { _ in true } }
+  }
+
+  @Test func theLastCloseLeavesTheFileAlone() throws {
+    vault.close()
+    #expect(fixture.names == ["vault.sqlite"])
+  }
+
+  /// The system drops every lock of a process on a file when the process closes any descriptor of it.
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/locks"), "needs /proc/locks"))
+  func openingAndClosingTwiceInOneProcessKeepsTheLocks() throws {
+    let inode = try Stat(fixture.vault).inode.rawValue
+    let log = try Stat(FilePath(fixture.side("-shm"))).inode.rawValue
+    func locks(_ inode: some BinaryInteger) throws -> Int {
+      try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").count {
+        $0.contains(" \(getpid()) ") && $0.contains(":\(inode) ")
+      }
+    }
+    try vault.write { () throws(StoreError) in
+      let before = (try? locks(inode), try? locks(log))
+      #expect(before.0 == 1 && before.1 ?? 0 >= 1)
+      try fixture.open().close()
+      let after = (try? locks(inode), try? locks(log))
+      #expect(before == after)
+    }
+  }
+
+  @Test func everyDescriptorGoesWithTheLastConnection() throws {
+    func descriptors() throws -> Int {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+        let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+        return target?.hasPrefix(fixture.folder.string) ?? false
+      }
+    }
+    guard fixture.exists("/proc/self/fd") else { return print("skipped: needs /proc/self/fd") }
+    do {
+      let second = try fixture.open()
+      second.close()
+    }
+    vault.close()
+    #expect(try descriptors() <= 1)  // `vault` itself still holds the descriptor of the first look.
+    let other = try VaultFixture()
+    try other.create().close()
+    try other.attack("CREATE VIEW v AS SELECT 1")
+    #expect(other.openingError()?.kind == .tampered)
+    let left = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix(other.folder.string) ?? false
+    }
+    #expect(left.isEmpty)
+  }
+}
