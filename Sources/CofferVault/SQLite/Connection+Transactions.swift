@@ -61,8 +61,8 @@ extension Connection {
     }
   }
 
-  /// Ends a transaction that failed. SQLite has already rolled back after some errors (a full disk, no memory). Should rolling
-  /// back fail too, the error that led here says more, and the next `BEGIN` fails until it succeeds.
+  /// Ends a transaction that failed; after some errors (a full disk, no memory) SQLite has done so itself. When even that fails,
+  /// the connection is closed: what is half done must never be committed by a later call.
   private func rollBack() {
     guard isOpen, sqlite3_get_autocommit(handle) == 0 else { return }
     do throws(StoreError) { try perform(.rollback) } catch { close() }

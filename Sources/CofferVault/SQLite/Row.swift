@@ -1,5 +1,6 @@
 internal import CCofferSQLite
 internal import CofferStorage
+internal import SystemPackage
 
 /// The row that a statement stands on. It cannot be kept: what it lends is gone with the next step.
 ///
@@ -7,12 +8,8 @@ internal import CofferStorage
 /// SQLite from writing one, not a file from holding one.
 struct Row: ~Copyable {
   private let statement: OpaquePointer
-  private let connection: Connection
 
-  init(_ statement: OpaquePointer, _ connection: Connection) {
-    self.statement = statement
-    self.connection = connection
-  }
+  init(_ statement: OpaquePointer) { self.statement = statement }
 
   /// An INTEGER.
   func int64(_ column: Int32) throws(StoreError) -> Int64 {
@@ -47,7 +44,7 @@ struct Row: ~Copyable {
     try check(column, is: SQLITE3_TEXT)
     // The blob first: asking for the length of a text in another encoding would convert it.
     guard let start = sqlite3_column_text(statement, column) else {
-      throw connection.failure(SQLITE_NOMEM, "read a text")
+      throw StoreError(sqlite: SQLITE_NOMEM, "read a text", on: sqlite3_db_handle(statement), place: place)
     }
     let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
     return String(decoding: bytes, as: UTF8.self)
@@ -55,7 +52,12 @@ struct Row: ~Copyable {
 
   /// The error of a row that no version of Coffer wrote.
   func damaged(_ what: String) -> StoreError {
-    StoreError(.damaged, what, place: connection.place, cure: "run verify, then restore a backup")
+    StoreError(.damaged, what, place: place.string, cure: "run verify, then restore a backup")
+  }
+
+  /// The database's file, as SQLite knows it.
+  private var place: FilePath {
+    sqlite3_db_filename(sqlite3_db_handle(statement), "main").map { FilePath(platformString: $0) } ?? ""
   }
 
   @inline(__always)

@@ -58,13 +58,13 @@ final class Statement {
   ) throws(StoreError) -> Result? {
     defer { reset() }
     guard try step() else { return nil }
-    return try body(Row(handle, connection))
+    return try body(Row(handle))
   }
 
   /// Calls `body` with each row. The row, and the bytes it lends, end with the call.
   func forEach(_ body: (borrowing Row) throws(StoreError) -> Void) throws(StoreError) {
     defer { reset() }
-    let row = Row(handle, connection)
+    let row = Row(handle)
     while try step() { try body(row) }
   }
 

@@ -114,27 +114,28 @@ import Testing
     }
   }
 
-  @Test func everyDescriptorGoesWithTheLastConnection() throws {
-    func descriptors() throws -> Int {
-      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count {
+  @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "needs /proc/self/fd"))
+  func everyDescriptorGoesWithTheLastConnectionAlsoWhenOpeningFails() throws {
+    let other = try VaultFixture()
+    func descriptors() throws -> [String] {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
         let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-        return target?.hasPrefix(fixture.folder.string) ?? false
+        return target?.hasPrefix(other.folder.string) ?? false
       }
     }
-    guard fixture.exists("/proc/self/fd") else { return print("skipped: needs /proc/self/fd") }
     do {
-      let second = try fixture.open()
+      let first = try other.create()
+      let second = try other.open()
+      #expect(try !descriptors().isEmpty)
+      first.close()
       second.close()
     }
-    vault.close()
-    #expect(try descriptors() <= 1)  // `vault` itself still holds the descriptor of the first look.
-    let other = try VaultFixture()
-    try other.create().close()
+    #expect(try descriptors().isEmpty)
     try other.attack("CREATE VIEW v AS SELECT 1")
     #expect(other.openingError()?.kind == .tampered)
-    let left = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix(other.folder.string) ?? false
-    }
-    #expect(left.isEmpty)
+    #expect(try descriptors().isEmpty)
+    #expect(truncate(other.vault.string, 4096) == 0)
+    #expect(other.openingError()?.kind == .damaged)
+    #expect(try descriptors().isEmpty)
   }
 }
