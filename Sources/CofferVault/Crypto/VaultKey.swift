@@ -1,0 +1,73 @@
+internal import CofferMemory
+
+/// The key of one epoch of a vault. Nothing is sealed under it: it makes the ``Subkeys``, and slots seal it.
+struct VaultKey: ~Copyable, Sendable {
+  static let count = 32
+  let bytes: SecretBytes
+
+  static func random() throws(FormatError) -> VaultKey {
+    VaultKey(bytes: try SecretBytes.fresh(count))
+  }
+
+  private init(bytes: consuming SecretBytes) { self.bytes = consume bytes }
+
+  /// Takes over 32 bytes that a slot's box held.
+  init(opened bytes: consuming SecretBytes, part: String) throws(FormatError) {
+    guard bytes.count == Self.count else { throw .damaged(part, "it holds no key of 32 bytes") }
+    self.bytes = consume bytes
+  }
+}
+
+/// What a vault's key is used for. The name is the end of the derivation's label.
+enum Subkey: Int, CaseIterable, Sendable {
+  case hdr, sta, idx, rid, rec, set, log
+
+  fileprivate var label: Label {
+    switch self {
+    case .hdr: Label("PV1 key hdr")
+    case .sta: Label("PV1 key sta")
+    case .idx: Label("PV1 key idx")
+    case .rid: Label("PV1 key rid")
+    case .rec: Label("PV1 key rec")
+    case .set: Label("PV1 key set")
+    case .log: Label("PV1 key log")
+    }
+  }
+}
+
+/// The seven keys derived from a ``VaultKey``, in one block of guarded memory, with the vault's id that salts all their uses.
+struct Subkeys: ~Copyable, Sendable {
+  let vault: VaultSalt
+  private let keys: SecretBytes
+
+  init(of key: borrowing VaultKey, vault: VaultSalt) throws(FormatError) {
+    self.vault = vault
+    keys = try key.bytes.withUnsafeBytes { (key) throws(FormatError) in
+      try SecretBytes(count: 32 * Subkey.allCases.count, memory: FormatError.memory) { (out) throws(FormatError) in
+        for use in Subkey.allCases {
+          let at = 32 * use.rawValue
+          KeyedHash.compute(key, use.label, salt: vault, into: out.part(at..<at + 32)) { _ in }
+        }
+      }
+    }
+  }
+
+  /// False in the child of a fork, where the keys read as zeros. To be asked before each use of the vault.
+  var isIntact: Bool { keys.isIntact }
+
+  @inline(__always)
+  borrowing func withKey<Result: ~Copyable, Failure: Error>(
+    _ use: Subkey, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try keys.withUnsafeBytes { (all) throws(Failure) in
+      try body(all.part(32 * use.rawValue..<32 * use.rawValue + 32))
+    }
+  }
+}
+
+extension SecretBytes {
+  /// `count` random bytes.
+  static func fresh(_ count: Int) throws(FormatError) -> SecretBytes {
+    do { return try SecretBytes.random(count) } catch { throw .memory(error) }
+  }
+}

@@ -1,0 +1,70 @@
+internal import CofferMemory
+
+/// A cursor over the bytes of one part of a vault. Every read checks its bounds; ``end()`` refuses what is left over.
+struct ByteReader {
+  private let bytes: UnsafeRawBufferPointer
+  private(set) var offset = 0
+  private let part: String
+
+  /// The bytes must outlive the reader.
+  init(_ bytes: UnsafeRawBufferPointer, of part: String) {
+    self.bytes = bytes
+    self.part = part
+  }
+
+  var remaining: Int { bytes.count - offset }
+
+  func damaged(_ why: String) -> FormatError { .damaged(part, why) }
+
+  mutating func take(_ count: Int) throws(FormatError) -> UnsafeRawBufferPointer {
+    guard count <= remaining else { throw damaged("it ends after \(bytes.count) bytes, in the middle of a field") }
+    defer { offset += count }
+    return bytes.part(offset..<offset + count)
+  }
+
+  mutating func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws(FormatError) -> Number {
+    Number(littleEndian: try take(MemoryLayout<Number>.size).loadUnaligned(as: Number.self))
+  }
+
+  mutating func block16<Role>(_ type: Block16<Role>.Type = Block16<Role>.self) throws(FormatError) -> Block16<Role> {
+    guard let block = Block16<Role>(try take(16)) else { throw damaged("a field of 16 bytes is short") }
+    return block
+  }
+
+  mutating func block32<Role>(_ type: Block32<Role>.Type = Block32<Role>.self) throws(FormatError) -> Block32<Role> {
+    guard let block = Block32<Role>(try take(32)) else { throw damaged("a field of 32 bytes is short") }
+    return block
+  }
+
+  /// lp(x), with x of at most `limit` bytes.
+  mutating func prefixed(limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
+    let count = Int(try number(UInt32.self))
+    guard count <= limit else { throw damaged("its \(field) has \(count) bytes, and at most \(limit) are allowed") }
+    return try take(count)
+  }
+
+  /// lp(x), with x as UTF-8.
+  mutating func text(limit: Int, _ field: String) throws(FormatError) -> String {
+    guard let text = String(validating: try prefixed(limit: limit, field), as: UTF8.self) else {
+      throw damaged("its \(field) is not UTF-8")
+    }
+    return text
+  }
+
+  /// Trailing bytes would be a second encoding of the same content.
+  func end() throws(FormatError) {
+    guard remaining == 0 else { throw damaged("\(remaining) bytes follow its end") }
+  }
+}
+
+extension FormatError {
+  /// Reads all of `bytes` with `body`, and refuses what it leaves over.
+  static func reading<Result: ~Copyable>(
+    _ bytes: UnsafeRawBufferPointer, of part: String, _ body: (inout ByteReader) throws(FormatError) -> Result
+  ) throws(FormatError) -> Result {
+    var reader = ByteReader(bytes, of: part)
+    let result = try body(&reader)
+    try reader.end()
+    return result
+  }
+}

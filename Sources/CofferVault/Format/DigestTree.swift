@@ -1,0 +1,83 @@
+internal import CofferMemory
+
+/// One record of a bucket's list: where it stands and which content stands there.
+struct BucketEntry: Hashable, Sendable {
+  let index: RecordIndex
+  let id: RecordID
+}
+
+/// The digest of the set of all records, in three steps: 1 024 buckets, 32 mids, one root. A commit hashes each bucket it touched
+/// once, its mid and the root.
+struct DigestTree: Hashable, Sendable {
+  static let buckets = 1024
+  private static let mids = 32
+  private static let width = buckets / mids
+
+  /// One for each bucket; zeros for an empty one.
+  private(set) var digests: [Digest32]
+  private var midDigests: [Digest32]
+  private(set) var root: Digest32
+
+  /// The tree over `digests`, of which there are ``buckets``.
+  init(_ digests: [Digest32], keys: borrowing Subkeys) {
+    precondition(digests.count == Self.buckets, "a vault has \(Self.buckets) buckets")
+    self.digests = digests
+    var mids: [Digest32] = []
+    for index in 0..<Self.mids { mids.append(Self.mid(index, digests, keys)) }
+    midDigests = mids
+    root = Self.root(mids, keys)
+  }
+
+  /// The tree of a vault without records.
+  init(emptyUnder keys: borrowing Subkeys) { self.init([Digest32](repeating: .zero, count: Self.buckets), keys: keys) }
+
+  /// Replaces the digests of some buckets, and brings mids and root up to date.
+  mutating func replace(_ changed: [(bucket: Int, digest: Digest32)], keys: borrowing Subkeys) {
+    guard !changed.isEmpty else { return }
+    for change in changed { digests[change.bucket] = change.digest }
+    for mid in Set(changed.map { $0.bucket / Self.width }) { midDigests[mid] = Self.mid(mid, digests, keys) }
+    root = Self.root(midDigests, keys)
+  }
+
+  /// The digest of one bucket's list, ascending by index.
+  static func digest(_ bucket: Int, _ entries: [BucketEntry], keys: borrowing Subkeys) -> Digest32 {
+    guard !entries.isEmpty else { return .zero }
+    let vault = keys.vault
+    return keys.withKey(.set) { key in
+      KeyedHash.digest(key, .bucket, salt: vault) { hash in
+        hash.update(UInt32(truncatingIfNeeded: bucket))
+        hash.update(UInt32(truncatingIfNeeded: entries.count))
+        // An entry lies in memory as the format wants it: 16 bytes of index, 16 of id.
+        entries.withUnsafeBytes { hash.update($0) }
+      }
+    }
+  }
+
+  /// Whether `entries` ascend strictly and all belong to `bucket`: a crafted table can hand rows out in any order, or twice.
+  static func isOrdered(_ entries: [BucketEntry], in bucket: Int) -> Bool {
+    var last: RecordIndex?
+    for entry in entries {
+      guard entry.index.bucket == bucket else { return false }
+      if let last, last >= entry.index { return false }
+      last = entry.index
+    }
+    return true
+  }
+
+  private static func mid(_ index: Int, _ digests: [Digest32], _ keys: borrowing Subkeys) -> Digest32 {
+    let vault = keys.vault
+    return keys.withKey(.set) { key in
+      KeyedHash.digest(key, .mid, salt: vault) { hash in
+        hash.update(UInt32(truncatingIfNeeded: index))
+        digests[index * width..<(index + 1) * width].withUnsafeBytes { hash.update($0) }
+      }
+    }
+  }
+
+  private static func root(_ mids: [Digest32], _ keys: borrowing Subkeys) -> Digest32 {
+    let vault = keys.vault
+    return keys.withKey(.set) { key in
+      KeyedHash.digest(key, .root, salt: vault) { hash in mids.withUnsafeBytes { hash.update($0) } }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+internal import CofferMemory
+internal import CofferStorage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Why bytes of a vault were refused. Names the part, never its content.
+enum FormatError: Error, Equatable {
+  /// `part` is not laid out as the format says.
+  case damaged(_ part: String, _ why: String)
+  /// The seal of `part` does not fit: other bytes, or another key, place or time than it was made for.
+  case unauthentic(_ part: String)
+  /// Made by a version that this one cannot read.
+  case newer(found: Int)
+  /// No guarded memory.
+  case memory(SecretMemoryError)
+
+  /// The error for callers, said of the file `place`.
+  ///
+  /// An unauthentic part is tampering only where the key is known to be right: the caller of a slot's box decides otherwise.
+  func storeError(place: String? = nil, key: String? = nil) -> StoreError {
+    switch self {
+    case .damaged(let part, let why):
+      StoreError(
+        .damaged, "the vault's \(part) is damaged: \(why)", key: key, place: place, cure: "restore the vault from a backup")
+    case .unauthentic(let part):
+      StoreError(
+        .tampered, "the vault's \(part) was changed without the key", key: key, place: place,
+        cure: "restore the vault from a backup you trust, and find out who wrote to the file")
+    case .newer(let found):
+      StoreError(
+        .newerFormat(found: found, supported: VaultFormat.version),
+        "the vault asks for a reader of format version \(found), and this one reads \(VaultFormat.version)", key: key,
+        place: place,
+        cure: "update coffer")
+    case .memory(let error):
+      StoreError(
+        .io(ENOMEM), "no guarded memory", key: key, place: place, cure: "free memory or raise the process's limits",
+        underlying: error)
+    }
+  }
+}
+
+/// The version of the format that this code writes, and the highest it reads.
+enum VaultFormat {
+  static let version = 1
+}

@@ -1,0 +1,119 @@
+internal import CofferMemory
+
+/// What happened to a vault, once, by whom. Sealed; its place in the chain is in the state.
+struct LogEntry: Hashable, Sendable {
+  /// What happened. The number is the format's.
+  enum Event: UInt8, Sendable, CaseIterable {
+    case vaultCreated = 1
+    case itemSet = 2
+    case itemDeleted = 3
+    case slotAdded = 4
+    case slotRemoved = 5
+    case keyRotated = 6
+    case unlocked = 7
+    case restored = 8
+    /// Rows before this one were dropped; `detail` is ``Trim``.
+    case trimmed = 9
+    case repaired = 10
+    case policyChanged = 11
+    case slotChanged = 12
+    case migrated = 13
+  }
+
+  static let version: UInt8 = 1
+  /// A program's name: the last part of a path, not a path.
+  static let longestProgram = 256
+  static let longestDetail = 256
+  static let part = "log"
+  private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 4 + 16 + 4
+  /// Bytes of a log row, at most.
+  static let largestRow = LogBox.overhead + fixedBytes + longestProgram + longestDetail
+
+  let event: Event
+  /// Milliseconds since 1970.
+  let time: UInt64
+  let user: UInt32
+  let process: UInt32
+  let program: String
+  /// The record concerned; zeros where there is none.
+  let index: RecordIndex
+  /// The slot's id, or the trim point; never a name or a value.
+  let detail: [UInt8]
+
+  /// Longer programs and details are cut to their limits: a log must never be why a write fails.
+  init(
+    _ event: Event, time: UInt64, user: UInt32, process: UInt32, program: String, index: RecordIndex = .zero, detail: [UInt8] = []
+  ) {
+    self.event = event
+    self.time = time
+    self.user = user
+    self.process = process
+    self.program = Self.cut(program)
+    self.index = index
+    self.detail = [UInt8](detail.prefix(Self.longestDetail))
+  }
+
+  /// Cut between characters, so that it stays UTF-8.
+  private static func cut(_ program: String) -> String {
+    var program = program
+    while program.utf8.count > longestProgram { program.removeLast() }
+    return program
+  }
+
+  func encoded() -> [UInt8] {
+    ByteWriter.bytes(Self.fixedBytes + program.utf8.count + detail.count) { out in
+      out.write(Self.version)
+      out.write(event.rawValue)
+      out.write(time)
+      out.write(user)
+      out.write(process)
+      out.write(prefixed: program)
+      out.write(index)
+      out.write(prefixed: detail)
+    }
+  }
+
+  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    self = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in try LogEntry(from: &reader) }
+  }
+
+  private init(from reader: inout ByteReader) throws(FormatError) {
+    let version: UInt8 = try reader.number()
+    guard version == Self.version else { throw reader.damaged("an entry has the unknown version \(version)") }
+    let number: UInt8 = try reader.number()
+    guard let event = Event(rawValue: number) else { throw reader.damaged("an entry has the unknown event \(number)") }
+    self.event = event
+    time = try reader.number()
+    user = try reader.number()
+    process = try reader.number()
+    program = try reader.text(limit: Self.longestProgram, "program")
+    index = try reader.block16()
+    detail = [UInt8](try reader.prefixed(limit: Self.longestDetail, "detail"))
+  }
+
+  /// The detail of ``Event/trimmed``: the first row that is left, and the head of the chain before it.
+  struct Trim: Hashable, Sendable {
+    let first: UInt64
+    let head: Digest32
+
+    var detail: [UInt8] {
+      ByteWriter.bytes(8 + 32) { out in
+        out.write(first)
+        out.write(head)
+      }
+    }
+
+    init(first: UInt64, head: Digest32) {
+      self.first = first
+      self.head = head
+    }
+
+    init(detail: [UInt8]) throws(FormatError) {
+      self = try detail.span.bytes.withUnsafeBytes { (detail) throws(FormatError) in
+        try FormatError.reading(detail, of: LogEntry.part) { (reader) throws(FormatError) in
+          Trim(first: try reader.number(), head: try reader.block32())
+        }
+      }
+    }
+  }
+}

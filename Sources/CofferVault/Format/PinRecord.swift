@@ -1,0 +1,72 @@
+internal import CofferMemory
+
+/// What one machine remembers of a vault, outside of it: 128 bytes, two of which lie in a pin file and are written in turn.
+struct PinRecord: Hashable, Sendable {
+  static let count = 128
+  /// Where the two records lie in the file: on pages of their own, so that a torn write harms one of them only.
+  static let offsets = [0, 4096]
+  private static let magic: StaticString = "PVPIN1\0\0"
+  private static let part = "pin"
+  private static let zeroBytes = 16
+  private static let checkedBytes = 112
+
+  /// A commit as a pin remembers it.
+  struct Mark: Hashable, Sendable {
+    let generation: UInt64
+    let commit: CommitID
+  }
+
+  let vault: VaultSalt
+  let replica: ReplicaID
+  var epoch: UInt64
+  /// The newest commit seen.
+  var seen: Mark
+  /// The newest commit made here.
+  var own: Mark
+
+  func encoded() -> [UInt8] {
+    let content = ByteWriter.bytes(Self.checkedBytes) { out in
+      out.write(Self.magic)
+      out.write(vault)
+      out.write(replica)
+      out.write(epoch)
+      for mark in [seen, own] {
+        out.write(mark.generation)
+        out.write(mark.commit)
+      }
+      out.write([UInt8](repeating: 0, count: Self.zeroBytes))
+    }
+    return content + PlainHash.digest(content).bytes.prefix(16)
+  }
+
+  init(vault: VaultSalt, replica: ReplicaID, epoch: UInt64, seen: Mark, own: Mark) {
+    self.vault = vault
+    self.replica = replica
+    self.epoch = epoch
+    self.seen = seen
+    self.own = own
+  }
+
+  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    guard bytes.count == Self.count else { throw .damaged(Self.part, "a record has \(bytes.count) bytes") }
+    let content = bytes.part(0..<Self.checkedBytes)
+    let checksum = PlainHash.digest(content).withBytes { FreshSalt($0.part(0..<16)) }
+    guard checksum == FreshSalt(bytes.part(Self.checkedBytes..<Self.count)) else {
+      throw .damaged(Self.part, "a record's checksum does not fit")
+    }
+    self = try FormatError.reading(content, of: Self.part) { (reader) throws(FormatError) in try PinRecord(from: &reader) }
+  }
+
+  private init(from reader: inout ByteReader) throws(FormatError) {
+    let magic = try reader.take(8)
+    guard magic.elementsEqual(UnsafeRawBufferPointer(start: Self.magic.utf8Start, count: 8)) else {
+      throw reader.damaged("a record does not begin as a pin does")
+    }
+    vault = try reader.block16()
+    replica = try reader.block16()
+    epoch = try reader.number()
+    seen = Mark(generation: try reader.number(), commit: try reader.block16())
+    own = Mark(generation: try reader.number(), commit: try reader.block16())
+    guard try reader.take(Self.zeroBytes).allSatisfy({ $0 == 0 }) else { throw reader.damaged("its spare bytes are not zeros") }
+  }
+}

@@ -1,0 +1,76 @@
+internal import CofferMemory
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// The limits of what a caller may store, told before anything is sealed.
+enum RecordLimits {
+  /// Bytes of a value, at most: sealing holds it twice in guarded memory, plain and padded, and the usual `RLIMIT_MEMLOCK` is 8 MiB.
+  static let largestValue = 2 * 1024 * 1024
+
+  /// - Throws: `.tooLarge`.
+  static func checkValue(_ count: Int) throws(StoreError) { try check(count, largestValue, "a value") }
+
+  /// - Throws: `.tooLarge` for a field beyond its limit, `.invalidName` for an attribute without a name.
+  static func check(_ metadata: ItemMetadata) throws(StoreError) {
+    try check(metadata.label.utf8.count, RecordMeta.longestLabel, "a label")
+    try check(metadata.contentType.utf8.count, RecordMeta.longestContentType, "a content type")
+    guard metadata.attributes.count <= RecordMeta.mostAttributes else {
+      throw StoreError(
+        .tooLarge(limit: RecordMeta.mostAttributes), "\(metadata.attributes.count) attributes",
+        cure: "give an item at most \(RecordMeta.mostAttributes) attributes")
+    }
+    for (name, value) in metadata.attributes {
+      guard !name.isEmpty else {
+        throw StoreError(.invalidName, "an attribute without a name", cure: "name every attribute")
+      }
+      try check(name.utf8.count, RecordMeta.longestAttributeName, "an attribute's name")
+      try check(value.utf8.count, RecordMeta.longestAttribute, "an attribute")
+    }
+  }
+
+  /// - Throws: `.tooLarge` when all that is said about an item is too much together.
+  static func check(_ meta: RecordMeta) throws(StoreError) {
+    try check(meta.encodedCount, RecordMeta.largest, "what is said about an item")
+  }
+
+  private static func check(_ count: Int, _ limit: Int, _ what: String) throws(StoreError) {
+    guard count <= limit else {
+      throw StoreError(.tooLarge(limit: limit), "\(what) of \(count) bytes", cure: "use at most \(limit) bytes")
+    }
+  }
+}
+
+extension RecordMeta {
+  /// The metadata that callers see.
+  ///
+  /// - Throws: ``FormatError/damaged(_:_:)`` for two attribute names that are equal under Unicode's canonical equivalence: one of
+  ///   them would be lost without a word.
+  func itemMetadata() throws(FormatError) -> ItemMetadata {
+    var named: [String: String] = [:]
+    for attribute in attributes where named.updateValue(attribute.value, forKey: attribute.name) != nil {
+      throw .damaged(Self.part, "two of its attributes have canonically equivalent names")
+    }
+    return ItemMetadata(
+      label: label, contentType: contentType, attributes: named, expires: expires == 0 ? nil : Milliseconds.date(expires))
+  }
+
+  /// Takes over label, content type, attributes and expiry.
+  mutating func take(_ metadata: ItemMetadata) {
+    label = metadata.label
+    contentType = metadata.contentType
+    expires = metadata.expires.map(Milliseconds.count) ?? 0
+    setAttributes(metadata.attributes.map { Attribute(name: $0.key, value: $0.value) })
+  }
+}
+
+/// The format's times: milliseconds since 1970, 0 for none.
+enum Milliseconds {
+  static func date(_ count: UInt64) -> Date { Date(timeIntervalSince1970: Double(count) / 1000) }
+
+  /// At least 1, so that a date never reads as none; dates that a count cannot hold are brought to its ends.
+  static func count(_ date: Date) -> UInt64 {
+    let count = (date.timeIntervalSince1970 * 1000).rounded()
+    guard count >= 1 else { return 1 }
+    return count < 9.2e18 ? UInt64(count) : UInt64(Int64.max)
+  }
+}

@@ -1,0 +1,136 @@
+internal import CofferMemory
+internal import CofferStorage
+
+/// What a record says of an item beside its value. Sealed apart from the value, so that a listing opens no value.
+struct RecordMeta: Hashable, Sendable {
+  // Limits, so that a listing of many items stays in memory and a line of it on a screen.
+  static let longestName = StoredName.longest
+  static let longestLabel = 1024
+  /// The longest registered media types have some 80 bytes.
+  static let longestContentType = 256
+  static let mostAttributes = 64
+  static let longestAttributeName = 256
+  static let longestAttribute = 4096
+  /// Of all fields together, before padding.
+  static let largest = 64 * 1024
+  static let version: UInt8 = 1
+
+  /// One attribute. Names are told apart and ordered byte by byte, which `String` does not do.
+  struct Attribute: Hashable, Sendable {
+    let name: String
+    let value: String
+  }
+
+  var revision: UInt64
+  var service: String
+  var account: String
+  var label: String
+  var contentType: String
+  /// Milliseconds since 1970.
+  var created: UInt64, modified: UInt64
+  /// From when on the value is no longer handed out, in milliseconds since 1970; 0 for never.
+  var expires: UInt64
+  /// The conditions of access. Only 0, none beyond an open vault, is defined; a reader that does not know a condition must not
+  /// read past it.
+  var access: UInt8 = 0
+  /// How many older contents are kept.
+  var history: UInt32
+  /// Bytes of the value; 0 where there is none.
+  var valueCount: UInt64
+  /// By name, ascending byte by byte.
+  private(set) var attributes: [Attribute]
+
+  init(
+    revision: UInt64, service: String, account: String, label: String = "", contentType: String = "", created: UInt64,
+    modified: UInt64, expires: UInt64 = 0, history: UInt32 = 0, valueCount: UInt64 = 0, attributes: [Attribute] = []
+  ) {
+    self.revision = revision
+    self.service = service
+    self.account = account
+    self.label = label
+    self.contentType = contentType
+    self.created = created
+    self.modified = modified
+    self.expires = expires
+    self.history = history
+    self.valueCount = valueCount
+    self.attributes = []
+    setAttributes(attributes)
+  }
+
+  /// Replaces the attributes, in any order.
+  mutating func setAttributes(_ attributes: [Attribute]) {
+    self.attributes = attributes.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
+
+  /// Where the record of these names stands.
+  func index(_ place: RecordPlace, keys: borrowing Subkeys) -> RecordIndex {
+    place.index(service: service, account: account, keys: keys)
+  }
+
+  private static let fixedBytes = 1 + 8 + 4 * 4 + 3 * 8 + 1 + 4 + 8 + 4
+
+  var encodedCount: Int {
+    attributes.reduce(
+      Self.fixedBytes + service.utf8.count + account.utf8.count + label.utf8.count + contentType.utf8.count
+    ) { $0 + 8 + $1.name.utf8.count + $1.value.utf8.count }
+  }
+
+  func write(to out: inout ByteWriter) {
+    out.write(Self.version)
+    out.write(revision)
+    for text in [service, account, label, contentType] { out.write(prefixed: text) }
+    for time in [created, modified, expires] { out.write(time) }
+    out.write(access)
+    out.write(history)
+    out.write(valueCount)
+    out.write(UInt32(truncatingIfNeeded: attributes.count))
+    for attribute in attributes {
+      out.write(prefixed: attribute.name)
+      out.write(prefixed: attribute.value)
+    }
+  }
+}
+
+extension RecordMeta {
+  static let part = "record"
+
+  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    guard bytes.count <= Self.largest else { throw .damaged(Self.part, "its description has \(bytes.count) bytes") }
+    self = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in try RecordMeta(from: &reader) }
+  }
+
+  private init(from reader: inout ByteReader) throws(FormatError) {
+    let version: UInt8 = try reader.number()
+    guard version == Self.version else { throw reader.damaged("its description has the unknown version \(version)") }
+    revision = try reader.number()
+    service = try reader.text(limit: Self.longestName, "service")
+    account = try reader.text(limit: Self.longestName, "account")
+    label = try reader.text(limit: Self.longestLabel, "label")
+    contentType = try reader.text(limit: Self.longestContentType, "content type")
+    created = try reader.number()
+    modified = try reader.number()
+    expires = try reader.number()
+    access = try reader.number()
+    guard access == 0 else { throw reader.damaged("its condition of access \(access) is unknown") }
+    history = try reader.number()
+    valueCount = try reader.number()
+    attributes = try Self.attributes(from: &reader)
+  }
+
+  private static func attributes(from reader: inout ByteReader) throws(FormatError) -> [Attribute] {
+    let count = Int(try reader.number(UInt32.self))
+    guard count <= mostAttributes else { throw reader.damaged("it has \(count) attributes") }
+    var attributes: [Attribute] = []
+    for _ in 0..<count {
+      let attribute = Attribute(
+        name: try reader.text(limit: longestAttributeName, "attribute name"),
+        value: try reader.text(limit: longestAttribute, "attribute"))
+      if let last = attributes.last, !last.name.utf8.lexicographicallyPrecedes(attribute.name.utf8) {
+        throw reader.damaged("its attributes are not in order")
+      }
+      attributes.append(attribute)
+    }
+    return attributes
+  }
+}

@@ -1,0 +1,115 @@
+internal import CofferMemory
+internal import CofferStorage
+
+/// A record's row, lent by whoever read it: columns are opened where they lie, without a copy.
+struct RecordRow {
+  let index: RecordIndex
+  let id: RecordID
+  let meta: UnsafeRawBufferPointer
+  /// Nil for SQL's NULL.
+  let value: UnsafeRawBufferPointer?
+
+  private static let valuePart = "value of a record"
+
+  /// What the record says of its item, and nothing of its value but the length.
+  ///
+  /// The names inside must lead back to the place the row was found at; a box of another place does not open, so this only fails
+  /// for a writer's mistake.
+  func openMeta(at place: RecordPlace = .item, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
+    let meta = try RecordKeys.with(index, id, keys) { (key, _) throws(FormatError) in try decodeMeta(key) }
+    try check(meta, place, keys)
+    return meta
+  }
+
+  /// The description and the value; the value in a block of its exact length, nil where the record has none.
+  func open(at place: RecordPlace = .item, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
+    try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
+      let meta = try decodeMeta(metaKey)
+      try check(meta, place, keys)
+      guard let value else { return OpenRecord(meta: meta, value: nil) }
+      return OpenRecord(meta: meta, value: try Self.decodeValue(value, valueKey, count: meta.valueCount))
+    }
+  }
+
+  /// Whether both tags fit. Decrypts nothing.
+  func authenticates(_ keys: borrowing Subkeys) -> Bool {
+    RecordKeys.with(index, id, keys) { metaKey, valueKey in
+      guard AEAD.authenticates(meta, key: metaKey, nonce: .zero) else { return false }
+      guard let value else { return true }
+      return AEAD.authenticates(value, key: valueKey, nonce: .zero)
+    }
+  }
+
+  private func decodeMeta(_ key: UnsafeRawBufferPointer) throws(FormatError) -> RecordMeta {
+    let part = RecordMeta.part
+    guard meta.count <= Padding.padded(RecordMeta.largest, block: Padding.metaBlock) + AEAD.tagBytes else {
+      throw .damaged(part, "its description has \(meta.count) bytes")
+    }
+    let plain = try Self.opened(meta, key, part)
+    return try plain.withUnsafeBytes { (plain) throws(FormatError) in
+      let count = try Padding.unpadded(plain, part: part) { _ in Padding.metaBlock }
+      return try RecordMeta(decoding: plain.part(0..<count))
+    }
+  }
+
+  private func check(_ meta: RecordMeta, _ place: RecordPlace, _ keys: borrowing Subkeys) throws(FormatError) {
+    guard meta.index(place, keys: keys) == index else {
+      throw .damaged(RecordMeta.part, "its names belong to another place")
+    }
+    guard value != nil || meta.valueCount == 0 else {
+      throw .damaged(RecordMeta.part, "it tells of a value that it does not have")
+    }
+  }
+
+  private static func decodeValue(
+    _ box: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, count: UInt64
+  ) throws(FormatError) -> SecretBytes {
+    let limit = RecordLimits.largestValue
+    guard box.count <= Padding.padded(limit, block: Padding.valueBlock(limit)) + AEAD.tagBytes else {
+      throw .damaged(valuePart, "it has \(box.count) bytes")
+    }
+    let padded = try opened(box, key, valuePart)
+    let length = try padded.withUnsafeBytes { (padded) throws(FormatError) in
+      try Padding.unpadded(padded, part: valuePart, block: Padding.valueBlock)
+    }
+    guard UInt64(length) == count, length <= limit else {
+      throw .damaged(valuePart, "it has another length than its record tells")
+    }
+    do { return try padded.prefix(length) } catch { throw .memory(error) }
+  }
+
+  private static func opened(
+    _ box: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ part: String
+  ) throws(FormatError) -> SecretBytes {
+    guard box.count >= AEAD.tagBytes else { throw .damaged(part, "it has only \(box.count) bytes") }
+    return try SecretBytes(count: box.count - AEAD.tagBytes, memory: FormatError.memory) { (out) throws(FormatError) in
+      guard AEAD.open(box, key: key, nonce: .zero, into: out) else { throw .unauthentic(part) }
+    }
+  }
+}
+
+extension SealedRecord {
+  /// Lends the record as the row it will be.
+  func withRow<Result: ~Copyable, Failure: Error>(_ body: (RecordRow) throws(Failure) -> Result) throws(Failure) -> Result {
+    try meta.span.bytes.withUnsafeBytes { (meta) throws(Failure) in
+      guard let value else { return try body(RecordRow(index: index, id: id, meta: meta, value: nil)) }
+      return try value.span.bytes.withUnsafeBytes { (value) throws(Failure) in
+        try body(RecordRow(index: index, id: id, meta: meta, value: value))
+      }
+    }
+  }
+}
+
+/// An opened record: everything said of an item, and its value in guarded memory.
+struct OpenRecord: ~Copyable, Sendable {
+  let meta: RecordMeta
+  /// Nil where the record has none.
+  var value: SecretBytes?
+
+  /// The form that callers see; the value moves into it. Nil where the record has no value.
+  consuming func form() throws(FormatError) -> SecretForm? {
+    let metadata = try meta.itemMetadata()
+    guard let value = value.take() else { return nil }
+    return SecretForm(value, metadata: metadata)
+  }
+}

@@ -1,0 +1,122 @@
+internal import CofferMemory
+
+/// The header: which vault this is and what opens it. Written again only when slots, epoch or policy change.
+///
+/// The public part is bound to the sealed part, and both end in a digest without a key, which tells accidental damage before a
+/// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
+struct VaultHeader: Hashable, Sendable {
+  /// Bytes of a header, at most: 16 slots with full labels take less than 8 KiB.
+  static let largest = 64 * 1024
+  static let slotCounts = 1...16
+  static let magic: StaticString = "PVAULT\0\u{1}"
+  private static let fixedBytes = 8 + 4 + 4 + 16 + 8 + 1
+
+  let format: UInt32
+  let leastReader: UInt32
+  let vault: VaultSalt
+  let epoch: UInt64
+  /// By id, ascending.
+  let slots: [SealedSlot]
+  /// The ``HeaderBody``.
+  let body: CommittedBox
+
+  var place: SlotPlace { SlotPlace(format: format, vault: vault) }
+
+  /// Seals `body` to a header over its slots.
+  init(
+    vault: VaultSalt, epoch: UInt64, slots: [SealedSlot], body: borrowing HeaderBody, keys: borrowing Subkeys
+  ) throws(FormatError) {
+    let version = UInt32(VaultFormat.version)
+    let publicPart = Self.publicPart(format: version, leastReader: version, vault: vault, epoch: epoch, slots: slots)
+    let sealed = try body.sealed(publicPart: publicPart, slots: slots, keys: keys)
+    self.init(format: version, leastReader: version, vault: vault, epoch: epoch, slots: slots, body: sealed)
+  }
+
+  private init(
+    format: UInt32, leastReader: UInt32, vault: VaultSalt, epoch: UInt64, slots: [SealedSlot], body: CommittedBox
+  ) {
+    self.format = format
+    self.leastReader = leastReader
+    self.vault = vault
+    self.epoch = epoch
+    self.slots = slots
+    self.body = body
+  }
+
+  /// HP of the format: what the sealed part is bound to.
+  var publicPart: [UInt8] {
+    Self.publicPart(format: format, leastReader: leastReader, vault: vault, epoch: epoch, slots: slots)
+  }
+
+  private static func publicPart(
+    format: UInt32, leastReader: UInt32, vault: VaultSalt, epoch: UInt64, slots: [SealedSlot]
+  ) -> [UInt8] {
+    ByteWriter.bytes(fixedBytes + slots.reduce(0) { $0 + $1.encodedCount }) { out in
+      out.write(magic)
+      out.write(format)
+      out.write(leastReader)
+      out.write(vault)
+      out.write(epoch)
+      out.write(UInt8(truncatingIfNeeded: slots.count))
+      for slot in slots { slot.write(to: &out) }
+    }
+  }
+
+  /// The bytes of the row.
+  func encoded() -> [UInt8] {
+    let publicPart = publicPart
+    let all = ByteWriter.bytes(publicPart.count + 4 + body.bytes.count) { out in
+      out.write(publicPart)
+      out.write(prefixed: body.bytes)
+    }
+    return all + PlainHash.digest(all).bytes
+  }
+
+  /// The sealed part.
+  ///
+  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together.
+  func openBody(_ keys: borrowing Subkeys) throws(FormatError) -> HeaderBody { try HeaderBody(opening: self, keys: keys) }
+}
+
+extension VaultHeader {
+  /// Reads the bytes of the row, or of its copy.
+  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+    let part = "header"
+    guard bytes.count <= Self.largest else { throw .damaged(part, "it has more than \(Self.largest) bytes") }
+    guard bytes.count > Self.fixedBytes + 32 else { throw .damaged(part, "it has only \(bytes.count) bytes") }
+    let content = bytes.part(0..<bytes.count - 32)
+    guard content.starts(with: UnsafeRawBufferPointer(start: Self.magic.utf8Start, count: 8)) else {
+      throw .damaged(part, "it does not begin as a vault's header does")
+    }
+    guard PlainHash.digest(content) == Digest32(bytes.part(bytes.count - 32..<bytes.count)) else {
+      throw .damaged(part, "its checksum does not fit")
+    }
+    self = try FormatError.reading(content, of: part) { (reader) throws(FormatError) in try Self(from: &reader) }
+  }
+
+  init(decoding bytes: [UInt8]) throws(FormatError) {
+    self = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try VaultHeader(decoding: bytes) }
+  }
+
+  private init(from reader: inout ByteReader) throws(FormatError) {
+    _ = try reader.take(8)
+    let format: UInt32 = try reader.number()
+    let leastReader: UInt32 = try reader.number()
+    guard leastReader <= VaultFormat.version else { throw .newer(found: Int(leastReader)) }
+    guard leastReader >= 1, leastReader <= format else {
+      throw reader.damaged("version \(format) cannot ask for a reader of version \(leastReader)")
+    }
+    let vault: VaultSalt = try reader.block16()
+    let epoch: UInt64 = try reader.number()
+    let count = Int(try reader.number(UInt8.self))
+    guard Self.slotCounts.contains(count) else { throw reader.damaged("it has \(count) slots") }
+    var slots: [SealedSlot] = []
+    for _ in 0..<count {
+      let slot = try SealedSlot(from: &reader)
+      if let last = slots.last, last.id >= slot.id { throw reader.damaged("its slots are not in order") }
+      slots.append(slot)
+    }
+    let body = CommittedBox(bytes: [UInt8](try reader.prefixed(limit: Self.largest, "sealed part")))
+    self.init(format: format, leastReader: leastReader, vault: vault, epoch: epoch, slots: slots, body: body)
+  }
+}

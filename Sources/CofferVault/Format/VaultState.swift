@@ -1,0 +1,148 @@
+internal import CofferMemory
+
+/// The state: one row that changes with every commit and says what the rest of the file must be.
+struct VaultState: Hashable, Sendable {
+  /// Machines that can watch one vault for forks; the 65th takes the place of the one seen longest ago.
+  static let mostReplicas = 64
+  private static let part = "state"
+  private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 32 + 1 + 1
+  private static let replicaBytes = 16 + 8 + 16
+  /// Bytes of a state row, at most.
+  static let largest = 8 + CommittedBox.overhead + fixedBytes + mostReplicas * replicaBytes
+
+  /// The last commit that one replica made.
+  struct Replica: Hashable, Sendable {
+    let id: ReplicaID
+    let generation: UInt64
+    let commit: CommitID
+  }
+
+  /// Counts commits. It stands before the box in the clear, and the box is bound to it.
+  var generation: UInt64
+  var commit: CommitID
+  /// Over all records: see ``DigestTree``.
+  var root: Digest32
+  /// Items and history records.
+  var records: UInt64
+  /// Milliseconds since 1970 of the commit.
+  var time: UInt64
+  /// The last log row, and the chain up to it.
+  var logSequence: UInt64
+  var logHead: Digest32
+  /// Old bytes are still to be removed from the file.
+  var scrub: Bool
+  /// By id, ascending.
+  private(set) var replicas: [Replica]
+
+  init(
+    generation: UInt64, commit: CommitID, root: Digest32, records: UInt64, time: UInt64, logSequence: UInt64,
+    logHead: Digest32, scrub: Bool = false
+  ) {
+    self.generation = generation
+    self.commit = commit
+    self.root = root
+    self.records = records
+    self.time = time
+    self.logSequence = logSequence
+    self.logHead = logHead
+    self.scrub = scrub
+    replicas = []
+  }
+
+  func replica(_ id: ReplicaID) -> Replica? { replicas.first { $0.id == id } }
+
+  /// Notes that `id` made this commit. A full table gives up the entry with the lowest generation.
+  mutating func note(_ id: ReplicaID) {
+    replicas.removeAll { $0.id == id }
+    if replicas.count == Self.mostReplicas,
+      let oldest = replicas.indices.min(by: { replicas[$0].generation < replicas[$1].generation })
+    {
+      replicas.remove(at: oldest)
+    }
+    let place = replicas.firstIndex { id < $0.id } ?? replicas.endIndex
+    replicas.insert(Replica(id: id, generation: generation, commit: commit), at: place)
+  }
+
+  /// The bytes of the row.
+  func sealed(epoch: UInt64, header: Digest32, keys: borrowing Subkeys) -> [UInt8] {
+    let content = ByteWriter.bytes(Self.fixedBytes + replicas.count * Self.replicaBytes) { write(to: &$0) }
+    let context = Self.context(epoch: epoch, generation: generation, header: header)
+    let vault = keys.vault
+    let box = content.span.bytes.withUnsafeBytes { content in
+      keys.withKey(.sta) { CommittedBox.seal(content, under: $0, for: .state, salt: vault, context: context) }
+    }
+    return ByteWriter.bytes(8 + box.bytes.count) { out in
+      out.write(generation)
+      out.write(box.bytes)
+    }
+  }
+
+  /// Opens the bytes of the row.
+  ///
+  /// - Parameter header: the digest of the header's row, checksum included.
+  /// - Throws: ``FormatError/unauthentic(_:)`` for a state of another header, epoch or vault, ``FormatError/damaged(_:_:)``.
+  init(opening row: UnsafeRawBufferPointer, epoch: UInt64, header: Digest32, keys: borrowing Subkeys) throws(FormatError) {
+    guard row.count <= Self.largest, row.count >= 8 + CommittedBox.overhead + Self.fixedBytes else {
+      throw .damaged(Self.part, "it has \(row.count) bytes")
+    }
+    let generation = UInt64(littleEndian: row.loadUnaligned(as: UInt64.self))
+    let box = CommittedBox(bytes: [UInt8](row.part(8..<row.count)))
+    let context = Self.context(epoch: epoch, generation: generation, header: header)
+    let vault = keys.vault
+    let content = try keys.withKey(.sta) { (key) throws(FormatError) in
+      try box.open(under: key, for: .state, salt: vault, context: context, part: Self.part)
+    }
+    self = try content.withUnsafeBytes { (content) throws(FormatError) in
+      try FormatError.reading(content, of: Self.part) { (reader) throws(FormatError) in
+        try VaultState(from: &reader, generation: generation)
+      }
+    }
+  }
+
+  private static func context(epoch: UInt64, generation: UInt64, header: Digest32) -> [UInt8] {
+    ByteWriter.bytes(8 + 8 + 32) { out in
+      out.write(epoch)
+      out.write(generation)
+      out.write(header)
+    }
+  }
+}
+
+extension VaultState {
+  private func write(to out: inout ByteWriter) {
+    out.write(commit)
+    out.write(root)
+    out.write(records)
+    out.write(time)
+    out.write(logSequence)
+    out.write(logHead)
+    out.write(UInt8(scrub ? 1 : 0))
+    out.write(UInt8(truncatingIfNeeded: replicas.count))
+    for replica in replicas {
+      out.write(replica.id)
+      out.write(replica.generation)
+      out.write(replica.commit)
+    }
+  }
+
+  private init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
+    self.generation = generation
+    commit = try reader.block16()
+    root = try reader.block32()
+    records = try reader.number()
+    time = try reader.number()
+    logSequence = try reader.number()
+    logHead = try reader.block32()
+    let scrub: UInt8 = try reader.number()
+    guard scrub <= 1 else { throw reader.damaged("its scrub mark is \(scrub)") }
+    self.scrub = scrub == 1
+    let count = Int(try reader.number(UInt8.self))
+    guard count <= Self.mostReplicas else { throw reader.damaged("it names \(count) replicas") }
+    replicas = []
+    for _ in 0..<count {
+      let replica = Replica(id: try reader.block16(), generation: try reader.number(), commit: try reader.block16())
+      if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
+      replicas.append(replica)
+    }
+  }
+}

@@ -1,0 +1,51 @@
+internal import CofferMemory
+internal import CofferStorage
+
+/// The slot that a vault was unlocked with, kept while it is open: with its secret, the key of a new epoch opens without asking
+/// for the passphrase again, and without Argon2id.
+struct OpenSlot: ~Copyable, Sendable {
+  private let frame: SlotFrame
+  let epoch: UInt64
+  private let secret: SlotSecret
+  let key: VaultKey
+
+  var id: SlotID { frame.id }
+  var kind: SlotKind { frame.kind }
+
+  init(frame: SlotFrame, epoch: UInt64, secret: consuming SlotSecret, key: consuming VaultKey) {
+    self.frame = frame
+    self.epoch = epoch
+    self.secret = secret
+    self.key = key
+  }
+
+  /// False in the child of a fork, where secret and key read as zeros.
+  var isIntact: Bool { secret.isIntact && key.bytes.isIntact }
+
+  /// Lends W, to seal another key to this slot.
+  borrowing func withMix<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try secret.withMix(body)
+  }
+
+  /// The key of the epoch that `header` is of.
+  ///
+  /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
+  consuming func reopened(in header: VaultHeader, path: String? = nil) throws(StoreError) -> OpenSlot {
+    guard let slot = header.slots.first(where: { $0.id == frame.id }), slot.frame.publicKey == frame.publicKey,
+      slot.frame.kind == frame.kind
+    else {
+      throw StoreError(
+        .locked, "the vault's key was changed, and the slot it was unlocked with is gone", place: path,
+        cure: "unlock it again")
+    }
+    let key: VaultKey
+    do throws(FormatError) {
+      key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
+    } catch {
+      throw error.storeError(place: path)
+    }
+    return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key)
+  }
+}

@@ -1,0 +1,140 @@
+internal import CofferMemory
+internal import CofferStorage
+
+/// Credentials, read and checked. What they open is decided slot by slot.
+struct SlotInputs: ~Copyable {
+  private let passphrase: SecretBytes?
+  private let keyFile: KeyFile?
+  private let recoveryCode: SecretBytes?
+  private let identity: SecretBytes?
+
+  /// - Throws: `.locked` without any, `.refused`, `.damaged`, `.tooLarge` or `.wrongSecret` for one that is none of its kind.
+  init(_ given: consuming Credentials) throws(StoreError) {
+    guard !given.isEmpty else {
+      throw StoreError(.locked, "no credentials were given", cure: "give a passphrase, key file, recovery code or recipient key")
+    }
+    let passphrase = given.passphrase.take()
+    let identity = given.identity.take()
+    try Self.check(passphrase, 1...PassphraseHash.longestPassphrase, "a passphrase")
+    try Self.check(identity, KeyAgreement.keyBytes...KeyAgreement.keyBytes, "a recipient's secret key")
+    let keyFile: KeyFile? =
+      if let content = given.keyFile.take() { try KeyFile(content: content) } else { nil }
+    let recoveryCode: SecretBytes? =
+      if let text = given.recoveryCode.take() { try RecoveryCode.bytes(of: text) } else { nil }
+    self.passphrase = passphrase
+    self.keyFile = keyFile
+    self.recoveryCode = recoveryCode
+    self.identity = identity
+  }
+
+  private static func check(
+    _ secret: borrowing SecretBytes?, _ allowed: ClosedRange<Int>, _ what: String
+  ) throws(StoreError) {
+    switch secret {
+    case .some(let secret):
+      guard !allowed.contains(secret.count) else { return }
+      let range = allowed.count == 1 ? "\(allowed.lowerBound)" : "\(allowed.lowerBound) to \(allowed.upperBound)"
+      throw StoreError(.refused, "\(what) of \(secret.count) bytes", cure: "give \(range) bytes")
+    case .none: return
+    }
+  }
+}
+
+extension SlotInputs {
+  /// The one kind of slot that these credentials make: with a passphrase and a key file, one that wants both.
+  ///
+  /// - Throws: `.refused` for a key file alone that was not generated: a photo is a guessable key.
+  borrowing func kindToMake() throws(StoreError) -> SlotKind {
+    switch (passphrase != nil, keyFile != nil) {
+    case (true, true): return .passphraseAndKeyFile
+    case (true, false): return .passphrase
+    case (false, true):
+      guard opensAlone else {
+        throw StoreError(
+          .refused, "the key file was not generated, and opens a vault only beside a passphrase",
+          cure: "generate a key file, or give a passphrase too")
+      }
+      return .keyFile
+    case (false, false): return recoveryCode != nil ? .recoveryCode : .recipient
+    }
+  }
+
+  /// IKM of the format for a slot; nil when the credentials lack what its kind wants.
+  ///
+  /// - Parameter memory: bytes that Argon2id may use.
+  /// - Throws: `.kdfMemory`, `.io`.
+  borrowing func input(for frame: SlotFrame, memory: Int) throws(StoreError) -> SecretBytes? {
+    switch frame.kind {
+    case .passphrase: try passphraseHash(frame, memory)
+    case .passphraseAndKeyFile: try bothInput(frame, memory)
+    case .keyFile: opensAlone ? try keyFileInput(frame) : nil
+    case .recoveryCode: try recoveryInput(frame)
+    case .recipient: nil
+    }
+  }
+
+  /// The slot's secret where a recipient's key is it; nil when the credentials hold none, or another's.
+  borrowing func recipientSecret(for publicKey: PublicKey32? = nil) throws(StoreError) -> SlotSecret? {
+    switch identity {
+    case .some(let identity):
+      do throws(FormatError) {
+        let secret = try SlotSecret.recipient(identity)
+        guard publicKey == nil || secret.publicKey == publicKey else { return nil }
+        return secret
+      } catch {
+        throw error.storeError()
+      }
+    case .none: return nil
+    }
+  }
+
+  private var opensAlone: Bool {
+    switch keyFile {
+    case .some(let keyFile): keyFile.isGenerated
+    case .none: false
+    }
+  }
+
+  private borrowing func passphraseHash(_ frame: SlotFrame, _ memory: Int) throws(StoreError) -> SecretBytes? {
+    switch passphrase {
+    case .some(let passphrase):
+      try passphrase.withUnsafeBytes { (passphrase) throws(StoreError) in
+        try PassphraseHash.derive(passphrase, salt: frame.salt, cost: frame.cost, memory: memory)
+      }
+    case .none: nil
+    }
+  }
+
+  private borrowing func bothInput(_ frame: SlotFrame, _ memory: Int) throws(StoreError) -> SecretBytes? {
+    switch keyFile {
+    case .some(let keyFile):
+      guard let hash = try passphraseHash(frame, memory) else { return nil }
+      return try hash.withUnsafeBytes { (hash) throws(StoreError) in
+        try Self.derive(keyFile.key, .passphraseAndKeyFile, frame.salt, hash)
+      }
+    case .none: return nil
+    }
+  }
+
+  private borrowing func keyFileInput(_ frame: SlotFrame) throws(StoreError) -> SecretBytes? {
+    switch keyFile {
+    case .some(let keyFile): try Self.derive(keyFile.key, .keyFile, frame.salt, .none)
+    case .none: nil
+    }
+  }
+
+  private borrowing func recoveryInput(_ frame: SlotFrame) throws(StoreError) -> SecretBytes? {
+    switch recoveryCode {
+    case .some(let code): try Self.derive(code, .recoveryCode, frame.salt, .none)
+    case .none: nil
+    }
+  }
+
+  private static func derive(
+    _ key: borrowing SecretBytes, _ label: Label, _ salt: SlotSalt, _ message: UnsafeRawBufferPointer
+  ) throws(StoreError) -> SecretBytes {
+    try SecretBytes(count: 32, memory: { FormatError.memory($0).storeError() }) { (out) throws(StoreError) in
+      key.withUnsafeBytes { KeyedHash.compute($0, label, salt: salt, into: out) { $0.update(message) } }
+    }
+  }
+}

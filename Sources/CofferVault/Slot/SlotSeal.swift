@@ -1,0 +1,96 @@
+internal import CofferMemory
+
+/// The two boxes of a slot: its own, which the owner's secret opens, and the one with the vault's key.
+enum SlotSeal {
+  private static let ownPart = "slot"
+  private static let boxPart = "slot's box"
+
+  /// `own` of the format: the slot's secret under IKM.
+  static func own(
+    _ secret: borrowing SlotSecret, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace
+  ) -> CommittedBox {
+    let context = place.context(of: frame)
+    return input.withUnsafeBytes { input in
+      secret.withBoth { CommittedBox.seal($0, under: input, for: .own, salt: frame.id, context: context) }
+    }
+  }
+
+  /// The slot's secret.
+  ///
+  /// - Throws: ``FormatError/unauthentic(_:)`` when `input` is not this slot's, or the slot was changed: nothing tells which.
+  static func openOwn(
+    _ own: CommittedBox, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace
+  ) throws(FormatError) -> SlotSecret {
+    let context = place.context(of: frame)
+    let both = try input.withUnsafeBytes { (input) throws(FormatError) in
+      try own.open(under: input, for: .own, salt: frame.id, context: context, part: ownPart)
+    }
+    guard both.count == SlotSecret.count else { throw .damaged(ownPart, "it holds no pair of keys") }
+    return SlotSecret(both)
+  }
+
+  /// Seals the vault's key to a slot: of its secret, only W is needed, which the sealed header keeps for rotation.
+  ///
+  /// - Throws: ``FormatError/damaged(_:_:)`` for a public key of low order.
+  static func box(
+    _ key: borrowing VaultKey, epoch: UInt64, frame: SlotFrame, place: SlotPlace, mix: UnsafeRawBufferPointer
+  ) throws(FormatError) -> (ephemeral: PublicKey32, box: CommittedBox) {
+    let secret = try SecretBytes.fresh(KeyAgreement.keyBytes)
+    let ephemeral = secret.withUnsafeBytes { KeyAgreement.publicKey(of: $0) }
+    let context = place.sealContext(of: frame, epoch: epoch, ephemeral: ephemeral)
+    let box = try secret.withUnsafeBytes { (secret) throws(FormatError) in
+      try withMixed(secret, frame.publicKey, mix: mix, frame: frame, ephemeral: ephemeral) { mixed in
+        key.bytes.withUnsafeBytes { CommittedBox.seal($0, under: mixed, for: .seal, salt: frame.id, context: context) }
+      }
+    }
+    return (ephemeral, box)
+  }
+
+  /// The vault's key.
+  ///
+  /// - Throws: ``FormatError/unauthentic(_:)`` when the box was made for another slot, vault, version or epoch, or was changed;
+  ///   ``FormatError/damaged(_:_:)`` for an ephemeral key of low order.
+  static func openBox(
+    _ slot: SealedSlot, epoch: UInt64, place: SlotPlace, with secret: borrowing SlotSecret
+  ) throws(FormatError) -> VaultKey {
+    let frame = slot.frame
+    let context = place.sealContext(of: frame, epoch: epoch, ephemeral: slot.ephemeral)
+    let opened = try secret.withBoth { (both) throws(FormatError) in
+      try withMixed(
+        both.part(0..<32), slot.ephemeral, mix: both.part(32..<64), frame: frame, ephemeral: slot.ephemeral
+      ) { (mixed) throws(FormatError) in
+        try slot.box.open(under: mixed, for: .seal, salt: frame.id, context: context, part: boxPart)
+      }
+    }
+    return try VaultKey(opened: opened, part: boxPart)
+  }
+
+  /// Lends F(W, "PV1 sealmix", slot_id, X25519 ‖ E ‖ pk). W is the hash's key: where it exists, it is uniform.
+  private static func withMixed<Result: ~Copyable>(
+    _ secret: UnsafeRawBufferPointer, _ peer: PublicKey32, mix: UnsafeRawBufferPointer, frame: SlotFrame,
+    ephemeral: PublicKey32, _ body: (UnsafeRawBufferPointer) throws(FormatError) -> Result
+  ) throws(FormatError) -> Result {
+    try KeyAgreement.withShared(secret, peer, part: boxPart) { (shared) throws(FormatError) in
+      try withWipedScratch(32) { (mixed) throws(FormatError) in
+        KeyedHash.compute(mix, .sealMix, salt: frame.id, into: mixed) { hash in
+          hash.update(shared)
+          hash.update(ephemeral)
+          hash.update(frame.publicKey)
+        }
+        return try body(UnsafeRawBufferPointer(mixed))
+      }
+    }
+  }
+}
+
+extension SealedSlot {
+  /// The slot with another vault key, for a rotation: its owner's secret is not needed.
+  ///
+  /// - Parameter mix: W of the slot, from the sealed header.
+  func resealed(
+    _ key: borrowing VaultKey, epoch: UInt64, place: SlotPlace, mix: UnsafeRawBufferPointer
+  ) throws(FormatError) -> SealedSlot {
+    let new = try SlotSeal.box(key, epoch: epoch, frame: frame, place: place, mix: mix)
+    return SealedSlot(frame: frame, own: own, ephemeral: new.ephemeral, box: new.box)
+  }
+}

@@ -1,0 +1,84 @@
+internal import CofferMemory
+internal import CofferStorage
+
+/// Finds the slot that credentials open. Slots without a passphrase come first, as they cost nothing; each passphrase slot costs
+/// an Argon2id run. The search ends at the first slot that opens.
+enum SlotSearch {
+  private static let order: [SlotKind] = [.keyFile, .recoveryCode, .recipient, .passphraseAndKeyFile, .passphrase]
+
+  /// Whether Argon2id may run: callers let one run at a time.
+  static func mayHashPassphrase(_ header: VaultHeader, with credentials: borrowing Credentials) -> Bool {
+    credentials.passphrase != nil && header.slots.contains { $0.frame.kind.takesPassphrase }
+  }
+
+  /// Opens `header` with the first slot that fits.
+  ///
+  /// - Parameter memory: bytes that Argon2id may use; see ``MemoryLimit``.
+  /// - Throws: `.wrongSecret` when none opens, which a slot edited with care looks like too; `.tampered` when a slot knew the secret
+  ///   and its box did not open; `.kdfMemory` when a slot that may fit could not be tried; `.locked` without credentials, and for a
+  ///   credential that is none of its kind `.refused`, `.damaged`, `.tooLarge` or `.wrongSecret`.
+  static func open(
+    _ header: VaultHeader, with credentials: consuming Credentials, memory: Int, path: String? = nil
+  ) throws(StoreError) -> OpenSlot {
+    let inputs = try SlotInputs(credentials)
+    var changed: StoreError?
+    var tooCostly: StoreError?
+    for kind in order {
+      for slot in header.slots where slot.frame.kind == kind {
+        do throws(StoreError) {
+          if let open = try attempt(slot, of: header, inputs, memory) { return open }
+        } catch {
+          switch error.kind {
+          case .tampered: changed = changed ?? error
+          case .kdfMemory: tooCostly = tooCostly ?? error
+          default: throw error
+          }
+        }
+      }
+    }
+    throw named(changed ?? tooCostly ?? nothingFits, path)
+  }
+
+  /// The slot, opened; nil when the credentials are not its own.
+  private static func attempt(
+    _ slot: SealedSlot, of header: VaultHeader, _ inputs: borrowing SlotInputs, _ memory: Int
+  ) throws(StoreError) -> OpenSlot? {
+    guard let secret = try secret(of: slot, header.place, inputs, memory) else { return nil }
+    do throws(FormatError) {
+      // The own box is bound to the public key, so this only fails for a mistake of whoever made the slot.
+      guard secret.publicKey == slot.frame.publicKey else { throw .unauthentic("slot's public key") }
+      let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
+      return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key)
+    } catch .memory(let error) {
+      throw FormatError.memory(error).storeError()
+    } catch {
+      // A recipient's slot is chosen by its public key alone: nothing that a secret opened has said that it is genuine.
+      guard slot.own != nil else { return nil }
+      throw FormatError.unauthentic("slot, which knows this secret,").storeError()
+    }
+  }
+
+  private static func secret(
+    of slot: SealedSlot, _ place: SlotPlace, _ inputs: borrowing SlotInputs, _ memory: Int
+  ) throws(StoreError) -> SlotSecret? {
+    guard let own = slot.own else { return try inputs.recipientSecret(for: slot.frame.publicKey) }
+    guard let input = try inputs.input(for: slot.frame, memory: memory) else { return nil }
+    do throws(FormatError) {
+      return try SlotSeal.openOwn(own, under: input, frame: slot.frame, place: place)
+    } catch .memory(let error) {
+      throw FormatError.memory(error).storeError()
+    } catch {
+      return nil
+    }
+  }
+
+  private static var nothingFits: StoreError {
+    StoreError(
+      .wrongSecret, "no slot of the vault opens with the secret given",
+      cure: "try again; when the secret is surely right, the slot was changed: restore the vault from a backup")
+  }
+
+  private static func named(_ error: StoreError, _ path: String?) -> StoreError {
+    StoreError(error.kind, error.what, key: error.key, place: path, cure: error.cure, underlying: error.underlying)
+  }
+}
