@@ -27,8 +27,10 @@ extension StorageKey where R == Plain {
 enum PlainCoding {
   static func decode<Value: PlainValue>(_: Value.Type, _ form: PlainForm) throws(StoreError) -> Value {
     guard let value = Value(plainForm: form) else {
+      let noticed = (Value.self as? any Decodable.Type).flatMap { FormDecoder.explanation($0, from: form) }
       throw StoreError(
-        .undecodable(stored: form.kindName), "the stored \(form.kindName) is not a \(Value.self)",
+        .undecodable(stored: form.kindName),
+        "the stored \(form.kindName) is not a \(Value.self)" + (noticed.map { ": " + $0 } ?? ""),
         cure: "store a \(Value.self), remove the key, or declare it with whenUndecodable(.useDefault); nothing was changed")
     }
     return value
