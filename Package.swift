@@ -59,6 +59,11 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+
+    .testTarget(name: "CofferStorageTests", dependencies: ["CofferStorage", "CofferMemory"]),
+    // Compiles programs that must not compile, against the modules of this build.
+    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferStorage", "CofferMemory"]),
+    .testTarget(name: "ArchitectureTests"),
   ],
   swiftLanguageModes: [.v6]
 )
