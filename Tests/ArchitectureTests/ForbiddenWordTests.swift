@@ -11,7 +11,7 @@ import Testing
 
   @Test func `no error is swallowed or trapped on`() throws {
     for file in try libraryFiles() {
-      for (number, line) in file.code where line.contains("try?") || line.contains("try!") {
+      for (number, line) in file.code where line.contains(/\btry[?!]/) {
         Issue.record("Sources/\(file.path):\(number): no try? or try! in library code")
       }
     }
@@ -42,6 +42,6 @@ import Testing
   }
 
   @Test func `strings and comments are no code`() {
-    #expect(SourceFile.withoutLiteralsAndComments(#"let a = "no \" try!" // try?"#) == "let a =  ")
+    #expect(SourceFile.withoutLiteralsAndComments(#"let a = "no \" try!" // try?"#) == #"let a = "" "#)
   }
 }

@@ -23,7 +23,7 @@ struct SourceFile {
   let path: String
   let text: String
 
-  /// Lines with their numbers; comments and the contents of one-line string literals are blanked.
+  /// Lines with their numbers; comments and the contents of one-line string literals are left out.
   var code: [(number: Int, line: String)] {
     text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { index, line in
       (index + 1, Self.withoutLiteralsAndComments(String(line)))
@@ -54,9 +54,12 @@ struct SourceFile {
     while let character = characters.popFirst() {
       if inLiteral {
         if character == "\\" { _ = characters.popFirst() }
-        if character == "\"" { inLiteral = false }
+        guard character == "\"" else { continue }
+        inLiteral = false
+        code.append(character)
       } else if character == "\"" {
         inLiteral = true
+        code.append(character)
       } else if character == "/", characters.first == "/" {
         break
       } else {

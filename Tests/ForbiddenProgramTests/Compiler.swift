@@ -37,8 +37,8 @@ enum Compiler {
     let modules = build.appending(path: "Modules").path()
     var arguments = ["-swift-version", "6", "-wmo", "-parse-as-library", "-module-name", "Programs", "-I", modules]
     arguments += ["-no-color-diagnostics", "-diagnostic-style", "llvm"]
-    // The modules' own imports of C, wherever the build put their maps.
-    for map in try moduleMaps(build) { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
+    // What the modules import of C.
+    for map in try moduleMaps(build).sorted() { arguments += ["-Xcc", "-fmodule-map-file=\(map)"] }
     return arguments
   }
 
@@ -57,12 +57,16 @@ enum Compiler {
     throw Failure(description: "no Modules folder with CofferStorage.swiftmodule beside \(starts.map { $0.path() })")
   }
 
-  private static func moduleMaps(_ build: URL) throws -> [String] {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let sources = root.appending(path: "Sources")
-    let wrapped = ["CCofferSodium", "CCofferSQLite"].map { sources.appending(path: "\($0)/module.modulemap").path() }
-    let generated = build.appending(path: "CCofferPlatform.build/module.modulemap").path()
-    return wrapped + [generated]
+  /// As the build itself named them: its manifest lies beside the folder of the triple.
+  private static func moduleMaps(_ build: URL) throws -> Set<String> {
+    let name = build.lastPathComponent + ".yaml"
+    let folders = [build.deletingLastPathComponent(), build.deletingLastPathComponent().deletingLastPathComponent()]
+    let candidates = folders.map { $0.appending(path: name) }
+    guard let manifest = candidates.first(where: { FileManager.default.fileExists(atPath: $0.path()) }) else {
+      throw Failure(description: "no build manifest among \(candidates.map { $0.path() })")
+    }
+    let text = try String(contentsOf: manifest, encoding: .utf8)
+    return Set(text.matches(of: /-fmodule-map-file=([^"]+)/).map { String($0.output.1) })
   }
 
   private static func run(_ arguments: [String]) throws -> String {
