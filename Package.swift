@@ -62,12 +62,26 @@ let package = Package(
 
     .testTarget(
       name: "CofferStorageTests",
-      dependencies: ["CofferStorage", .product(name: "SystemPackage", package: "swift-system")]),
+      dependencies: ["CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")]),
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CCofferSQLite", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", .product(name: "SystemPackage", package: "swift-system"),
       ]),
+    // Compiles programs that must not compile, against the modules of this build.
+    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferStorage", "CofferMemory"]),
+    .testTarget(name: "ArchitectureTests"),
+    // The plain store's other processes: they write, die at given points, and ask Foundation.
+    .executableTarget(
+      name: "DefaultsTestTool",
+      dependencies: ["CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      path: "Tests/DefaultsTestTool", swiftSettings: strict),
+    .testTarget(
+      name: "CofferDefaultsTests",
+      dependencies: [
+        "CofferDefaults", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,5 @@
 internal import CofferMemory
+public import FoundationEssentials
 internal import Synchronization
 
 /// A store in this process's memory: transient values and tests. Forms are kept as they are, so values still go through
@@ -12,22 +13,35 @@ public final class MemoryStore<R: Route>: Store {
   }
   private let state = Mutex(State())
   private let stamp: @Sendable (R.Form?, UInt64) -> R.Stamp
+  private let isExpired: @Sendable (R.Form) -> Bool
 
   /// Always `memory`.
   public var place: String { "memory" }
 
-  private init(stamp: @escaping @Sendable (R.Form?, UInt64) -> R.Stamp) { self.stamp = stamp }
+  private init(
+    stamp: @escaping @Sendable (R.Form?, UInt64) -> R.Stamp, isExpired: @escaping @Sendable (R.Form) -> Bool
+  ) {
+    self.stamp = stamp
+    self.isExpired = isExpired
+  }
 
   /// The value of `name`; nil when absent.
   public func load(_ name: String) throws(StoreError) -> R.Form? {
     try Reentrancy.check(place)
-    return state.withLock { $0.entries[name]?.form }
+    return try state.withLock { (state) throws(StoreError) in try live(name, state)?.form }
   }
 
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<R>] {
     try Reentrancy.check(place)
-    return state.withLock { state in names.map { reading($0, state) } }
+    return try state.withLock { (state) throws(StoreError) in
+      var readings: [Reading<R>] = []
+      for name in names {
+        let entry = try live(name, state)
+        readings.append(Reading(form: entry?.form, stamp: stamp(of: entry)))
+      }
+      return readings
+    }
   }
 
   /// Whether `name` has a value.
@@ -47,7 +61,7 @@ public final class MemoryStore<R: Route>: Store {
     try Reentrancy.check(place)
     try StoredName.check(name)
     try state.withLock { (state) throws(StoreError) in
-      let old = state.entries[name]?.form
+      let old = try live(name, state)?.form
       let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
       write(Write(new), to: name, &state)
     }
@@ -58,7 +72,7 @@ public final class MemoryStore<R: Route>: Store {
     try Reentrancy.check(place)
     for name in batch.writes.keys { try StoredName.check(name) }
     try state.withLock { (state) throws(StoreError) in
-      for (name, stamp) in batch.expectations where reading(name, state).stamp != stamp {
+      for (name, expected) in batch.expectations where stamp(of: state.entries[name]) != expected {
         throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
       if let decision { try decision.make(.random()) }
@@ -69,13 +83,19 @@ public final class MemoryStore<R: Route>: Store {
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
+    try Reentrancy.check(place)
     state.withLock { _ = $0.decided.remove(transaction) }
   }
 
-  private func reading(_ name: String, _ state: borrowing State) -> Reading<R> {
-    let entry = state.entries[name]
-    return Reading(form: entry?.form, stamp: stamp(entry?.form, entry?.version ?? 0))
+  private func live(_ name: String, _ state: borrowing State) throws(StoreError) -> Entry? {
+    guard let entry = state.entries[name] else { return nil }
+    guard !isExpired(entry.form) else {
+      throw StoreError(.expired, "the value has expired", key: name, place: place, cure: "set a new one, or remove it")
+    }
+    return entry
   }
+
+  private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }
 
   private func write(_ change: Write<R.Form>, to name: String, _ state: inout State) {
     state.lastVersion += 1
@@ -85,14 +105,14 @@ public final class MemoryStore<R: Route>: Store {
 
 extension MemoryStore where R == Plain {
   /// An empty plain store.
-  public convenience init() { self.init(stamp: { form, _ in form }) }
+  public convenience init() { self.init(stamp: { form, _ in form }, isExpired: { _ in false }) }
 }
 
 extension MemoryStore where R == Vault {
-  /// An empty store for secrets: in guarded memory, never on disk.
-  public convenience init() {
-    self.init(stamp: { form, version in
-      form == nil ? .absent : RecordVersion(withUnsafeBytes(of: version.littleEndian, Array.init))
-    })
+  /// An empty store for secrets: in guarded memory, never on disk. `now` judges expiry.
+  public convenience init(now: @escaping @Sendable () -> Date = { Date() }) {
+    self.init(
+      stamp: { form, version in form == nil ? .absent : RecordVersion(withUnsafeBytes(of: version.littleEndian, Array.init)) },
+      isExpired: { form in form.metadata.expires.map { $0 <= now() } ?? false })
   }
 }

@@ -9,17 +9,29 @@ public protocol Route: Sendable {
 
   /// The router's store for this route.
   static func store(of router: borrowing StorageRouter) -> any Store<Self>
+
+  /// What a transaction read and will write in this route's store.
+  static func side(of transaction: Transaction) -> TransactionSide<Self>
+
+  /// The stored value behind a reading: what `update` changes, never an override.
+  static func stored(_ reading: Reading<Self>) -> Form?
 }
 
 /// The route of preferences: readable in a property list.
 public enum Plain: Route {
   /// A property-list value.
   public typealias Form = PlainForm
-  /// The value itself; nil when absent.
+  /// The value stored in the domain itself; nil when absent there, whatever another layer says.
   public typealias Stamp = PlainForm?
 
   /// The router's plain store.
   public static func store(of router: borrowing StorageRouter) -> any Store<Plain> { router.plain }
+
+  /// The transaction's plain part.
+  public static func side(of transaction: Transaction) -> TransactionSide<Plain> { transaction.plain }
+
+  /// The stamp, which is the stored value: the form may be an override's.
+  public static func stored(_ reading: Reading<Plain>) -> PlainForm? { reading.stamp }
 }
 
 /// The route of secrets: sealed in the vault.
@@ -31,6 +43,12 @@ public enum Vault: Route {
 
   /// The router's encrypted store.
   public static func store(of router: borrowing StorageRouter) -> any Store<Vault> { router.vault }
+
+  /// The transaction's part in the vault.
+  public static func side(of transaction: Transaction) -> TransactionSide<Vault> { transaction.vault }
+
+  /// The form: secrets have no overrides.
+  public static func stored(_ reading: Reading<Vault>) -> SecretForm? { reading.form }
 }
 
 /// Names one version of one stored record; ``absent`` where there is none. Two versions of a record never share it.

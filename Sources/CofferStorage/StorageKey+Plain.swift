@@ -1,10 +1,14 @@
 extension StorageKey where R == Plain, Value: PlainValue {
   /// A preference that reads as `value` while nothing is stored.
   public init(_ name: String, default value: Value, fileID: String = #fileID, line: Int = #line) {
+    let isSecretPayload = Value.self is any SecretPayload.Type
     self.init(
       name: name, site: DeclarationSite(fileID: fileID, line: line), absent: value,
       decode: { (form) throws(StoreError) in try PlainCoding.decode(Value.self, form) },
-      encode: { (value, traits) throws(StoreError) in try PlainCoding.encode(value, traits) })
+      encode: { (value, traits) throws(StoreError) in
+        if isSecretPayload { throw FormEncoder.refusal(Value.self) }
+        return try PlainCoding.encode(value, traits)
+      })
   }
 }
 
@@ -13,11 +17,13 @@ extension StorageKey where R == Plain {
   public init<Wrapped: PlainValue>(
     _ name: String, of type: Wrapped.Type, fileID: String = #fileID, line: Int = #line
   ) where Value == Wrapped? {
+    let isSecretPayload = Wrapped.self is any SecretPayload.Type
     self.init(
       name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
       decode: { (form) throws(StoreError) in try PlainCoding.decode(Wrapped.self, form) },
       encode: { (value, traits) throws(StoreError) in
         guard let value else { return nil }
+        if isSecretPayload { throw FormEncoder.refusal(Wrapped.self) }
         return try PlainCoding.encode(value, traits)
       })
   }
@@ -27,8 +33,10 @@ extension StorageKey where R == Plain {
 enum PlainCoding {
   static func decode<Value: PlainValue>(_: Value.Type, _ form: PlainForm) throws(StoreError) -> Value {
     guard let value = Value(plainForm: form) else {
+      let noticed = (Value.self as? any Decodable.Type).flatMap { FormDecoder.explanation($0, from: form) }
       throw StoreError(
-        .undecodable(stored: form.kindName), "the stored \(form.kindName) is not a \(Value.self)",
+        .undecodable(stored: form.kindName),
+        "the stored \(form.kindName) is not a \(Value.self)" + (noticed.map { ": " + $0 } ?? ""),
         cure: "store a \(Value.self), remove the key, or declare it with whenUndecodable(.useDefault); nothing was changed")
     }
     return value
@@ -36,10 +44,13 @@ enum PlainCoding {
 
   static func encode<Value: PlainValue>(_ value: Value, _ traits: KeyTraits) throws(StoreError) -> PlainForm {
     let form: PlainForm
-    do { form = try value.plainForm() } catch let error as StoreError { throw error } catch {
-      throw StoreError(
-        .unencodable, "a \(Value.self) could not be encoded",
-        cure: "make its encoding succeed; what was stored is unchanged", underlying: error)
+    do { form = try value.plainForm() } catch let error as StoreError {
+      throw error
+    } catch EncodingError.invalidValue(_, let context) {
+      // The error holds the value: only the place of it goes on.
+      throw unencodable(Value.self, context.codingPath.described, underlying: nil)
+    } catch {
+      throw unencodable(Value.self, "", underlying: error)
     }
     if let limit = traits.maximumBytes, form.byteCount > limit {
       throw StoreError(
@@ -47,6 +58,12 @@ enum PlainCoding {
         cure: "store less under this key, or raise its limit")
     }
     return form
+  }
+
+  private static func unencodable(_ type: Any.Type, _ at: String, underlying: (any Error)?) -> StoreError {
+    StoreError(
+      .unencodable, "a \(type) could not be encoded\(at)", cure: "make its encoding succeed; what was stored is unchanged",
+      underlying: underlying)
   }
 }
 

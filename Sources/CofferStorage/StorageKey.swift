@@ -21,8 +21,6 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
   let absent: Value
   let decode: @Sendable (R.Form) throws(StoreError) -> Value
   let encode: @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
-  /// The type as the declaration gave it, to tell two declarations of one name apart.
-  let valueType: Any.Type
   let admission = KeyAdmission()
 
   init(
@@ -35,7 +33,6 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
     self.absent = absent
     self.decode = decode
     self.encode = encode
-    valueType = Value.self
   }
 
   /// What `form` reads as: the default, or nil, only when there is none.

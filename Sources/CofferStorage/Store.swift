@@ -14,6 +14,8 @@ public protocol Store<R>: Sendable {
   func load(_ name: String) throws(StoreError) -> R.Form?
 
   /// Several values from one moment, each with the stamp that ``commit(_:decision:)`` compares. In the order of `names`.
+  ///
+  /// A reading's form is what ``load(_:)-(String)`` gives, overrides included; its stamp tells of the stored value alone.
   func load(_ names: [String]) throws(StoreError) -> [Reading<R>]
 
   /// Whether `name` has a value, without opening it.
@@ -36,7 +38,11 @@ public protocol Store<R>: Sendable {
   /// expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as the writes and kept until
   /// ``forget(_:)``.
   ///
-  /// - Throws: ``StoreError/Kind/conflict`` when an expectation does not hold, before anything is written.
+  /// A batch without writes compares its expectations and makes the decision, all under the lock, and leaves no trace: it needs
+  /// no place that can be written.
+  ///
+  /// - Throws: ``StoreError/Kind/conflict`` when an expectation does not hold, before anything is written; what the decision
+  ///   throws, unchanged.
   func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError)
 
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.

@@ -41,7 +41,9 @@ enum SecretCoding {
       }
       if Value.self == [UInt8].self, let bytes = Array(raw) as? Value { return bytes }
       if Value.self == Data.self, let data = Data(raw) as? Value { return data }
-      do { return try JSONDecoder().decode(Value.self, from: Data(raw)) } catch { throw undecodable(Value.self, form) }
+      var json = Data(raw)
+      defer { json.resetBytes(in: 0..<json.count) }
+      do { return try JSONDecoder().decode(Value.self, from: json) } catch { throw undecodable(Value.self, form) }
     }
   }
 

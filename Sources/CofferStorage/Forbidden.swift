@@ -34,6 +34,7 @@ extension StorageKey where R == Plain {
 
 extension StorageKey where R == Vault {
   /// Forbidden: a secret in source is no secret.
+  @_disfavoredOverload
   @available(*, unavailable, message: "a secret has no default in source: declare it with StorageKey(_:secret:) and a type")
   public init<Payload>(_ name: String, secret value: Payload, fileID: String = #fileID, line: Int = #line)
   where Value == Sealed<Payload>? { fatalError("unavailable") }
@@ -42,4 +43,15 @@ extension StorageKey where R == Vault {
   @available(*, unavailable, message: "name the payload's type: secret: seals it by itself")
   public init<Payload>(_ name: String, secret type: Sealed<Payload>.Type, fileID: String = #fileID, line: Int = #line)
   where Value == Sealed<Payload>? { fatalError("unavailable") }
+}
+
+extension StorageRouter {
+  /// Forbidden: it would put secrets into the plain store.
+  @available(
+    *, unavailable,
+    message: "the stores are swapped: plain: takes the store of preferences, vault: the store of secrets"
+  )
+  public convenience init(plain: any Store<Vault>, vault: any Store<Plain>, keys spaces: any KeySpace...) {
+    fatalError("unavailable")
+  }
 }

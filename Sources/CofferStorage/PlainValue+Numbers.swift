@@ -1,0 +1,137 @@
+/// A plain value with a form of its own, which ``FormEncoder`` and ``FormDecoder`` use at any depth instead of the type's `Codable`.
+protocol NativePlainValue: PlainValue {}
+
+extension Bool: NativePlainValue {
+  /// A boolean, an integer 0 or 1, or the text `YES`, `NO`, `true`, `false`, `1` or `0` of an override in any case.
+  public init?(plainForm: PlainForm) {
+    switch plainForm {
+    case .bool(let value): self = value
+    case .integer(0): self = false
+    case .integer(1): self = true
+    case .argument(let text):
+      switch text.lowercased() {
+      case "yes", "true", "1": self = true
+      case "no", "false", "0": self = false
+      default: return nil
+      }
+    default: return nil
+    }
+  }
+
+  /// A boolean.
+  public func plainForm() -> PlainForm { .bool(self) }
+}
+
+extension FixedWidthInteger {
+  /// Any number that this type holds exactly, a boolean as 0 or 1, or the decimal text of an override.
+  init?(exactPlainForm form: PlainForm) {
+    switch form {
+    case .integer(let value): self.init(exactly: value)
+    case .unsigned(let value): self.init(exactly: value)
+    case .real(let value): self.init(exactly: value)
+    case .bool(let value): self = value ? 1 : 0
+    case .argument(let text): self.init(text)
+    default: return nil
+    }
+  }
+}
+
+extension BinaryFloatingPoint where Self: LosslessStringConvertible {
+  /// A real, an integer that this type holds exactly, or the text of an override.
+  init?(nearestPlainForm form: PlainForm) {
+    switch form {
+    case .real(let value):
+      self.init(value)
+      if isInfinite && value.isFinite { return nil }
+    case .integer(let value): self.init(exactly: value)
+    case .unsigned(let value): self.init(exactly: value)
+    case .argument(let text): self.init(text)
+    default: return nil
+    }
+  }
+}
+
+extension Int: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension Int8: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension Int16: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension Int32: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension Int64: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension UInt8: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension UInt16: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension UInt32: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer.
+  public func plainForm() -> PlainForm { .integer(Int64(self)) }
+}
+
+extension UInt: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer, unsigned only above `Int64.max`.
+  public func plainForm() -> PlainForm { Int64(exactly: self).map(PlainForm.integer) ?? .unsigned(UInt64(self)) }
+}
+
+extension UInt64: NativePlainValue {
+  /// A number that fits exactly, or the decimal text of an override.
+  public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
+  /// An integer, unsigned only above `Int64.max`.
+  public func plainForm() -> PlainForm { Int64(exactly: self).map(PlainForm.integer) ?? .unsigned(UInt64(self)) }
+}
+
+extension Double: NativePlainValue {
+  /// A real, an integer held exactly, or the text of an override.
+  public init?(plainForm: PlainForm) { self.init(nearestPlainForm: plainForm) }
+  /// A real.
+  public func plainForm() -> PlainForm { .real(self) }
+}
+
+extension Float: NativePlainValue {
+  /// A real, rounded to the nearest `Float` (the decimal text of a list written by hand seldom is one exactly), an integer held
+  /// exactly, or the text of an override.
+  public init?(plainForm: PlainForm) { self.init(nearestPlainForm: plainForm) }
+  /// A real.
+  public func plainForm() -> PlainForm { .real(Double(self)) }
+}

@@ -1,0 +1,58 @@
+public import FoundationEssentials
+
+extension URL: NativePlainValue {
+  /// A URL in any of the forms that programs store: a path (what Foundation on Linux writes, a leading `~` being the home
+  /// folder), the text of an absolute URL, or the keyed archive that Foundation on Apple systems writes.
+  public init?(plainForm: PlainForm) {
+    switch plainForm {
+    case .string(let text), .argument(let text): self.init(stored: text)
+    case .data(let archive): self.init(keyedArchive: archive)
+    default: return nil
+    }
+  }
+
+  /// The path of a file URL, so that Foundation's `url(forKey:)` reads it back; the text of any other.
+  public func plainForm() -> PlainForm {
+    let path = absoluteURL.path(percentEncoded: false)
+    // What a bare path cannot say (a host, a query, bytes that are not UTF-8) stays in the text.
+    guard isFileURL, URL(filePath: path, directoryHint: .inferFromPath).absoluteString == absoluteString else {
+      return .string(absoluteString)
+    }
+    return .string(path)
+  }
+
+  private init?(stored text: String) {
+    if text.hasPrefix("/") || text.hasPrefix("~") {
+      self.init(filePath: text, directoryHint: .inferFromPath)
+    } else {
+      self.init(string: text)
+    }
+  }
+
+  private init?(keyedArchive: Data) {
+    do {
+      let archive = try PropertyListDecoder().decode(KeyedArchive.self, from: keyedArchive)
+      // More than one string is a URL relative to another: which is which cannot be told without the archive's references.
+      guard archive.strings.count == 1 else { return nil }
+      self.init(string: archive.strings[0])
+    } catch { return nil }
+  }
+}
+
+/// As much of an archive of `NSKeyedArchiver` as one URL needs: the strings among its objects.
+private struct KeyedArchive: Decodable {
+  private enum CodingKeys: String, CodingKey { case objects = "$objects" }
+
+  private struct Object: Decodable {
+    let text: String?
+    init(from decoder: any Decoder) throws {
+      do { text = try decoder.singleValueContainer().decode(String.self) } catch { text = nil }
+    }
+  }
+
+  let strings: [String]
+
+  init(from decoder: any Decoder) throws {
+    strings = try decoder.container(keyedBy: CodingKeys.self).decode([Object?].self, forKey: .objects).compactMap { $0?.text }
+  }
+}

@@ -1,0 +1,83 @@
+extension StorageRouter {
+  /// The value of `key`: its default, or nil, only when nothing is stored.
+  ///
+  /// - Throws: ``StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
+  public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
+    try admit(key)
+    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
+  ///
+  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then.
+  public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
+    try admit(key)
+    let form = try key.form(of: value)
+    do { try R.store(of: self).save(form, for: key.name) } catch { throw error.about(key: key.name) }
+  }
+
+  /// The values of several keys from one moment: no transaction over both stores shows half.
+  ///
+  /// - Throws: what ``value(for:)`` throws for any of them, ``StoreError/Kind/locked`` naming the first key of the vault;
+  ///   ``StoreError/Kind/busy`` when the plain values kept changing while the vault was read.
+  public func values<each V, each R>(_ keys: repeat StorageKey<each V, each R>) throws(StoreError) -> (repeat each V) {
+    let snapshot = Transaction(on: self)
+    repeat try snapshot.want(each keys)
+    try load(snapshot)
+    return (repeat try snapshot.value(for: each keys))
+  }
+
+  /// Changes the stored value in place, atomically across processes. An override is neither read nor written.
+  ///
+  /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws ``StoreError/Kind/reentrant``.
+  ///
+  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
+  public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    try admit(key)
+    var refusal: (any Error)?
+    do {
+      try R.store(of: self).update(key.name) { (form) throws(StoreError) in
+        refusal = nil  // A store may run this again.
+        var value = try key.read(form)
+        do { try body(&value) } catch {
+          refusal = error
+          throw StoreError(.refused, "the update closure threw", key: key.name, cure: "see the underlying error")
+        }
+        return try key.form(of: value)
+      }
+    } catch { throw refusal ?? error.about(key: key.name) }
+  }
+
+  /// Removes what is stored for `key`; nothing happens when nothing is.
+  public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    try admit(key)
+    do { try R.store(of: self).save(nil, for: key.name) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Whether something is stored for `key`. Opens no value.
+  public func contains<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
+    try admit(key)
+    do { return try R.store(of: self).contains(key.name) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Brings `key` back to its default by removing what is stored.
+  public func reset<V, R>(_ key: StorageKey<V, R>) throws(StoreError) { try remove(key) }
+
+  /// Whether nothing is stored for `key`, so that it reads as its default.
+  public func isDefault<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool { try !contains(key) }
+
+  private func load(_ snapshot: Transaction) throws(StoreError) {
+    guard snapshot.plain.isTouched, snapshot.vault.isTouched else {
+      try snapshot.plain.loadWanted()
+      return try snapshot.vault.loadWanted()
+    }
+    // A transaction over both stores holds the plain store's lock from its prepare to its end. The vault is read under that
+    // same lock, and only while the plain values are still those just read.
+    try retryingConflicts { () throws(StoreError) in
+      try snapshot.plain.loadWanted()
+      try plain.commit(
+        snapshot.plain.batch,
+        decision: Decision(place: vault.place) { (_) throws(StoreError) in try snapshot.vault.loadWanted() })
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/// What a `transaction` closure works on: its reads come from the stores, its writes are kept until the closure returns.
+///
+/// It is over when the closure returns: a call on one that escaped throws ``StoreError/Kind/closed``.
+public final class Transaction {
+  let plain: TransactionSide<Plain>
+  let vault: TransactionSide<Vault>
+  private let router: StorageRouter
+  private var isOver = false
+
+  init(on router: StorageRouter) {
+    self.router = router
+    plain = TransactionSide(store: router.plain)
+    vault = TransactionSide(store: router.vault)
+  }
+
+  /// The value of `key`: what this transaction has set, else what is stored, else the default.
+  ///
+  /// - Throws: what ``StorageRouter/value(for:)`` throws.
+  public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
+    try admit(key)
+    do { return try key.read(R.side(of: self).form(key.name)) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Sets `key`, or removes it when `value` is nil, once the transaction commits.
+  ///
+  /// - Throws: ``StoreError/Kind/unencodable``, ``StoreError/Kind/tooLarge(limit:)``.
+  public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
+    try admit(key)
+    R.side(of: self).writes[key.name] = Write(try key.form(of: value))
+  }
+
+  /// Removes what is stored for `key`, once the transaction commits.
+  public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    try admit(key)
+    R.side(of: self).writes[key.name] = .remove
+  }
+
+  /// Changes the value of `key`, once the transaction commits. An override is neither read nor written.
+  ///
+  /// - Throws: ``StoreError``, or what `body` throws; this transaction's value of the key is unchanged then.
+  public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    try admit(key)
+    var value: V
+    do throws(StoreError) { value = try key.read(R.side(of: self).stored(key.name)) } catch { throw error.about(key: key.name) }
+    try body(&value)
+    try set(value, for: key)
+  }
+
+  /// Notes that `key` is about to be read, so that all such keys are loaded at once.
+  func want<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    try admit(key)
+    R.side(of: self).wanted.append(key.name)
+  }
+
+  func end() { isOver = true }
+
+  private func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    guard !isOver else {
+      throw StoreError(
+        .closed, "the transaction is over", key: key.name, cure: "use it only inside the closure it was handed to")
+    }
+    try router.admit(key)
+  }
+}
+
+/// A transaction's reads and writes in one store.
+public final class TransactionSide<R: Route> {
+  private let store: any Store<R>
+  private var readings: [String: Reading<R>] = [:]
+  var wanted: [String] = []
+  var writes: [String: Write<R.Form>] = [:]
+
+  init(store: any Store<R>) { self.store = store }
+
+  /// Whether the store takes part.
+  var isTouched: Bool { !readings.isEmpty || !writes.isEmpty || !wanted.isEmpty }
+
+  /// The writes, to be applied only where everything that was read still stands.
+  var batch: Batch<R> {
+    var batch = Batch<R>()
+    batch.expectations = readings.mapValues(\.stamp)
+    batch.writes = writes
+    return batch
+  }
+
+  func form(_ name: String) throws(StoreError) -> R.Form? {
+    if let write = writes[name] { return write.form }
+    return try reading(name).form
+  }
+
+  func stored(_ name: String) throws(StoreError) -> R.Form? {
+    if let write = writes[name] { return write.form }
+    return R.stored(try reading(name))
+  }
+
+  func loadWanted() throws(StoreError) {
+    guard let first = wanted.first else { return }
+    do {
+      for (name, reading) in zip(wanted, try store.load(wanted)) { readings[name] = reading }
+    } catch { throw error.kind == .locked ? error.about(key: first) : error }
+  }
+
+  // What was read once stays so for the rest of the closure; the commit finds out whether it still stands.
+  private func reading(_ name: String) throws(StoreError) -> Reading<R> {
+    if let reading = readings[name] { return reading }
+    let reading = try store.load([name])[0]
+    readings[name] = reading
+    return reading
+  }
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// The package as it lies on disk.
+enum Package {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+  static let sources = root.appending(path: "Sources")
+
+  static func entries(of folder: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
+  }
+
+  /// The Swift files of one target, with their paths below `Sources`.
+  static func files(of target: String) throws -> [SourceFile] {
+    let folder = sources.appending(path: target)
+    return try FileManager.default.subpathsOfDirectory(atPath: folder.path())
+      .filter { $0.hasSuffix(".swift") }
+      .map { SourceFile(path: "\(target)/\($0)", text: try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+  }
+}
+
+/// One source file, seen as lines of code without comments.
+struct SourceFile {
+  let path: String
+  let text: String
+
+  /// Lines with their numbers; comments and the contents of one-line string literals are left out.
+  var code: [(number: Int, line: String)] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { index, line in
+      (index + 1, Self.withoutLiteralsAndComments(String(line)))
+    }
+  }
+
+  /// The modules that this file imports.
+  var imports: [(number: Int, module: String)] {
+    code.compactMap { number, line in
+      let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+      guard let at = words.firstIndex(of: "import"), words[..<at].allSatisfy(Self.isImportModifier), at + 1 < words.count
+      else { return nil }
+      // `import struct Foundation.Date` names its kind first.
+      let kinds = ["struct", "class", "enum", "protocol", "func", "var", "let", "typealias", "actor"]
+      let module = kinds.contains(words[at + 1]) ? words.dropFirst(at + 2).first : words[at + 1]
+      return module.map { (number, String($0.prefix { $0 != "." })) }
+    }
+  }
+
+  private static func isImportModifier(_ word: String) -> Bool {
+    word.hasPrefix("@") || ["public", "package", "internal", "fileprivate", "private"].contains(word)
+  }
+
+  static func withoutLiteralsAndComments(_ line: String) -> String {
+    var code = ""
+    var inLiteral = false
+    var characters = Array(line)[...]
+    while let character = characters.popFirst() {
+      if inLiteral {
+        if character == "\\" { _ = characters.popFirst() }
+        guard character == "\"" else { continue }
+        inLiteral = false
+        code.append(character)
+      } else if character == "\"" {
+        inLiteral = true
+        code.append(character)
+      } else if character == "/", characters.first == "/" {
+        break
+      } else {
+        code.append(character)
+      }
+    }
+    return code
+  }
+}

@@ -1,0 +1,68 @@
+import CofferStorage
+import Synchronization
+
+/// A memory vault that refuses one kind of call.
+final class FaultyVault: Store {
+  typealias R = Vault
+  enum Fault { case nothing, commit, forget, everything }
+
+  let kind: StoreError.Kind
+  let fault: Fault
+  let place = "faulty"
+  private let inner = MemoryStore<Vault>()
+  private let log = Mutex((decided: [TransactionID](), forgotten: [TransactionID]()))
+
+  init(fails kind: StoreError.Kind, at fault: Fault) {
+    self.kind = kind
+    self.fault = fault
+  }
+
+  var decided: [TransactionID] { log.withLock(\.decided) }
+  var forgotten: [TransactionID] { log.withLock(\.forgotten) }
+
+  private func check(_ call: Fault) throws(StoreError) {
+    guard fault == .everything || fault == call else { return }
+    throw StoreError(kind, "refused", place: place, cure: "none")
+  }
+
+  func load(_ name: String) throws(StoreError) -> SecretForm? {
+    try check(.everything)
+    return try inner.load(name)
+  }
+  func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
+    try check(.everything)
+    return try inner.load(names)
+  }
+  func contains(_ name: String) throws(StoreError) -> Bool { try inner.contains(name) }
+  func names() throws(StoreError) -> [String] { try inner.names() }
+  func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
+    try inner.update(name, body)
+  }
+  func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
+    try check(.commit)
+    try inner.commit(batch, decision: decision)
+    if let id = batch.decides { log.withLock { $0.decided.append(id) } }
+  }
+  func forget(_ transaction: TransactionID) throws(StoreError) {
+    try check(.forget)
+    try inner.forget(transaction)
+    log.withLock { $0.forgotten.append(transaction) }
+  }
+}
+
+/// An empty plain store whose disk fills up between the decision and its own part.
+final class BreakingPlain: Store {
+  typealias R = Plain
+  let place = "breaking"
+
+  func load(_ name: String) throws(StoreError) -> PlainForm? { nil }
+  func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] { names.map { _ in Reading(form: nil, stamp: nil) } }
+  func contains(_ name: String) throws(StoreError) -> Bool { false }
+  func names() throws(StoreError) -> [String] { [] }
+  func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {}
+  func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
+    try decision?.make(.random())
+    throw StoreError(.noSpace, "the disk is full", place: place, cure: "free some")
+  }
+  func forget(_ transaction: TransactionID) throws(StoreError) {}
+}

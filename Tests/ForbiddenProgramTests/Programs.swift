@@ -1,0 +1,169 @@
+/// A program that must not compile, the sentence that says so, and the spelling next to it that does compile: without the
+/// second, the first might fail for a reason that has nothing to do with the rule.
+struct ForbiddenProgram: Sendable, CustomStringConvertible {
+  let description: String
+  let forbidden: String
+  let sentence: String
+  let allowed: String
+
+  init(_ description: String, forbidden: String, sentence: String, allowed: String) {
+    self.description = description
+    self.forbidden = forbidden
+    self.sentence = sentence
+    self.allowed = allowed
+  }
+
+  /// `body` as a file of its own: what it declares lies in a type named `name`, so that many fit into one module.
+  static func file(_ name: String, _ body: String) -> String {
+    """
+    import CofferMemory
+    import CofferStorage
+    enum \(name) {
+      enum Theme: String, PlainValue { case light, dark }
+      struct AuthToken: Codable, Sendable { var access = "" }
+      struct Unsaid: Codable, Sendable { var width = 1 }
+      struct AppKeys: KeySpace {
+        let theme = StorageKey("theme", default: Theme.light)
+        let launches = StorageKey("launches", default: 0)
+        let token = StorageKey("token", secret: AuthToken.self)
+        let pin = StorageKey("pin", secret: String.self)
+      }
+      static let keys = AppKeys()
+    \(body)
+    }
+    """
+  }
+
+  static let unsaid =
+    "this type may not be written in the clear: add ': PlainValue' if it is a preference, or declare the key with secret:"
+
+  /// What the type checker refuses.
+  static let typed: [ForbiddenProgram] = [
+    ForbiddenProgram(
+      "a value of the wrong type",
+      forbidden: #"static func f(_ app: StorageRouter) throws { try app.set("many", for: keys.launches) }"#,
+      sentence: "cannot convert value of type 'String' to expected argument type 'Int'",
+      allowed: "static func f(_ app: StorageRouter) throws { try app.set(3, for: keys.launches) }"),
+    ForbiddenProgram(
+      "a misspelled key",
+      forbidden: "static func f(_ app: StorageRouter) throws { _ = try app.value(for: keys.lanches) }",
+      sentence: "has no member 'lanches'",
+      allowed: "static func f(_ app: StorageRouter) throws { _ = try app.value(for: keys.launches) }"),
+    ForbiddenProgram(
+      "a second declaration of a key in a space",
+      forbidden: #"struct Twice: KeySpace { let a = StorageKey("a", default: 1); let a = StorageKey("b", default: 1) }"#,
+      sentence: "invalid redeclaration of 'a'",
+      allowed: #"struct Twice: KeySpace { let a = StorageKey("a", default: 1); let b = StorageKey("b", default: 1) }"#),
+    ForbiddenProgram(
+      "a sealed value as the default of a plain key",
+      forbidden: #"static func f() throws { let token = try Sealed("x"); _ = StorageKey("token", default: token) }"#,
+      sentence: "a secret has no default in source: declare it with StorageKey(_:secret:)",
+      allowed: #"static func f() throws { _ = StorageKey("token", secret: String.self) }"#),
+    ForbiddenProgram(
+      "a plain key of a sealed type",
+      forbidden: #"static let key = StorageKey("token", of: Sealed<String>.self)"#,
+      sentence: "a Sealed value belongs in the vault: declare it with StorageKey(_:secret:)",
+      allowed: #"static let key = StorageKey("token", secret: String.self)"#),
+    ForbiddenProgram(
+      "a plain struct with a sealed field",
+      forbidden: "struct Leaky: Codable, PlainValue { var name: String; var token: Sealed<String> }",
+      sentence: "type 'P.Leaky' does not conform to protocol 'Decodable'",
+      allowed: "struct Sound: Codable, PlainValue { var name: String; var token: String }"),
+    ForbiddenProgram(
+      "a plain key of a type that has not said so",
+      forbidden: #"static let key = StorageKey("window", of: Unsaid.self)"#,
+      sentence: unsaid,
+      allowed: #"static let key = StorageKey("window", of: Theme.self)"#),
+    ForbiddenProgram(
+      "a plain default of a type that has not said so",
+      forbidden: #"static let key = StorageKey("window", default: Unsaid())"#,
+      sentence: unsaid,
+      allowed: #"static let key = StorageKey("window", default: Theme.dark)"#),
+    ForbiddenProgram(
+      "an array of sealed values as plain",
+      forbidden: #"static let key = StorageKey("tokens", default: [Sealed<String>]())"#,
+      sentence: unsaid,
+      allowed: #"static let key = StorageKey("tokens", secret: [String].self)"#),
+    ForbiddenProgram(
+      "a secret with a default in source",
+      forbidden: #"static let key = StorageKey("token", secret: "hush")"#,
+      sentence: "a secret has no default in source: declare it with StorageKey(_:secret:) and a type",
+      allowed: #"static let key = StorageKey("token", secret: String.self)"#),
+    ForbiddenProgram(
+      "a secret sealed twice",
+      forbidden: #"static let key = StorageKey("token", secret: Sealed<String>.self)"#,
+      sentence: "name the payload's type: secret: seals it by itself",
+      allowed: #"static let key = StorageKey("token", secret: String.self)"#),
+    ForbiddenProgram(
+      "a bare payload where a sealed one is needed",
+      forbidden: "static func f(_ app: StorageRouter) throws { try app.set(AuthToken(), for: keys.token) }",
+      sentence: "cannot convert value of type 'P.AuthToken' to expected argument type 'Sealed<P.AuthToken>'",
+      allowed: "static func f(_ app: StorageRouter) throws { try app.set(Sealed(AuthToken()), for: keys.token) }"),
+    ForbiddenProgram(
+      "a router with its stores swapped",
+      forbidden:
+        "static func f(_ p: MemoryStore<Plain>, _ v: MemoryStore<Vault>) throws { _ = try StorageRouter(plain: v, vault: p) }",
+      sentence: "the stores are swapped: plain: takes the store of preferences, vault: the store of secrets",
+      allowed:
+        "static func f(_ p: MemoryStore<Plain>, _ v: MemoryStore<Vault>) throws { _ = try StorageRouter(plain: p, vault: v) }"),
+    ForbiddenProgram(
+      "a key of one type used as another",
+      forbidden: "static let key: StorageKey<String, Plain> = AppKeys().launches",
+      sentence: "cannot assign value of type 'StorageKey<Int, Plain>' to type 'StorageKey<String, Plain>'",
+      allowed: "static let key: StorageKey<Int, Plain> = AppKeys().launches"),
+    ForbiddenProgram(
+      "a secret key used as a plain one",
+      forbidden: "static let key: StorageKey<Sealed<String>?, Plain> = AppKeys().pin",
+      sentence: "cannot assign value of type 'StorageKey<Sealed<String>?, Vault>' to type 'StorageKey<Sealed<String>?, Plain>'",
+      allowed: "static let key: StorageKey<Sealed<String>?, Vault> = AppKeys().pin"),
+    ForbiddenProgram(
+      "printing secret bytes",
+      forbidden: "static func f(_ secret: consuming SecretBytes) { print(secret) }",
+      sentence: "argument type 'SecretBytes' does not conform to expected type 'Copyable'",
+      allowed: "static func f(_ secret: consuming SecretBytes) { print(secret.count) }"),
+    ForbiddenProgram(
+      "interpolating secret bytes",
+      forbidden: #"static func f(_ secret: borrowing SecretBytes) -> String { "\(secret)" }"#,
+      sentence: "no exact matches in call to instance method 'appendInterpolation'",
+      allowed: #"static func f(_ secret: borrowing SecretBytes) -> String { "\(secret.count)" }"#),
+    ForbiddenProgram(
+      "secret bytes in an array",
+      forbidden: "static func f(_ secret: consuming SecretBytes) { _ = [secret] }",
+      sentence: "generic struct 'Array' requires that 'SecretBytes' conform to 'Copyable'",
+      allowed: "static func f(_ secret: consuming SecretBytes) { _ = Optional(secret) }"),
+    ForbiddenProgram(
+      "copying secret bytes",
+      forbidden: "static func f(_ secret: borrowing SecretBytes) -> SecretBytes { let copy = copy secret; return copy }",
+      sentence: "'copy' cannot be applied to noncopyable types",
+      allowed: "static func f(_ secret: borrowing SecretBytes) throws -> SecretBytes { try secret.duplicate() }"),
+    ForbiddenProgram(
+      "a sealed value encoded",
+      forbidden: "static func f(_ token: Sealed<String>, _ encoder: any Encoder) throws { try token.encode(to: encoder) }",
+      sentence: "has no member 'encode'",
+      allowed: "static func f(_ token: Sealed<String>, _ encoder: any Encoder) throws { try token.reveal().encode(to: encoder) }"),
+  ]
+
+  /// What the checks of ownership refuse, which come after the type checker's.
+  static let owned: [ForbiddenProgram] = [
+    ForbiddenProgram(
+      "using secret bytes after they went elsewhere",
+      forbidden: "static func f(_ secret: consuming SecretBytes) -> (SecretForm, Int) { (SecretForm(secret), secret.count) }",
+      sentence: "'secret' used after consume",
+      allowed: """
+        static func f(_ secret: consuming SecretBytes) -> (SecretForm, Int) {
+          let count = secret.count
+          return (SecretForm(secret), count)
+        }
+        """),
+    ForbiddenProgram(
+      "keeping borrowed secret bytes",
+      forbidden: "static func f(_ secret: borrowing SecretBytes) -> SecretForm { SecretForm(secret) }",
+      sentence: "'secret' is borrowed and cannot be consumed",
+      allowed: "static func f(_ secret: consuming SecretBytes) -> SecretForm { SecretForm(secret) }"),
+    ForbiddenProgram(
+      "keeping the span of a secret",
+      forbidden: "static func f(_ secret: Sealed<String>) { var kept: RawSpan?; secret.withBytes { kept = $0 }; _ = kept }",
+      sentence: "lifetime-dependent",
+      allowed: "static func f(_ secret: Sealed<String>) { var kept = 0; secret.withBytes { kept = $0.byteCount }; _ = kept }"),
+  ]
+}
