@@ -59,6 +59,18 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+
+    // The plain store's other processes: they write, die at given points, and ask Foundation.
+    .executableTarget(
+      name: "DefaultsTestTool",
+      dependencies: ["CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      path: "Tests/DefaultsTestTool", swiftSettings: strict),
+    .testTarget(
+      name: "CofferDefaultsTests",
+      dependencies: [
+        "CofferDefaults", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )
