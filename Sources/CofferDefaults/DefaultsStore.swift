@@ -74,7 +74,8 @@ public final class DefaultsStore: Store {
 
   /// The same with more say over the engine.
   package static func open(
-    domain name: String, in folder: FilePath?, suites: [String] = [], layers: DefaultsLayers = DefaultsLayers(), options: EngineOptions
+    domain name: String, in folder: FilePath?, suites: [String] = [], layers: DefaultsLayers = DefaultsLayers(),
+    options: EngineOptions
   ) throws(StoreError) -> DefaultsStore {
     let domain = try DefaultsDomain(name, in: folder)
     var others: [DefaultsDomain] = []

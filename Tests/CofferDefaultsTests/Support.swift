@@ -76,7 +76,7 @@ struct Tool {
 }
 
 /// The kind of the error that `body` throws.
-func kind(of body: () throws -> Void) -> StoreError.Kind? {
+func kind(_ body: () throws -> Void) -> StoreError.Kind? {
   do {
     try body()
     return nil

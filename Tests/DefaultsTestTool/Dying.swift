@@ -28,7 +28,7 @@ enum Dying {
     let store = try DefaultsStore.open(domain: domain, in: folder, options: options(calls(dyingAt: rest[0])))
     try store.save(.string("after"), for: "a")
     print("acknowledged")
-    fflush(stdout)
+    fflush(nil)
     try store.synchronize()
   }
 
@@ -42,7 +42,7 @@ enum Dying {
       batch,
       decision: Decision(place: decisions) { (id) throws(StoreError) in
         if step == "deciding" { kill(getpid(), SIGKILL) }
-        FileManager.default.createFile(atPath: decisions + "/\(id)", contents: nil)
+        _ = FileManager.default.createFile(atPath: decisions + "/\(id)", contents: nil)
       })
   }
 

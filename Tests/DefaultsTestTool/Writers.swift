@@ -57,7 +57,7 @@ enum Writers {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     try store.update("held") { (_) throws(StoreError) in
       print(getpid())
-      fflush(stdout)
+      fflush(nil)
       while true { sleep(1) }
     }
   }
@@ -87,7 +87,7 @@ enum Writers {
       let own = try DefaultsStore.open(domain: domain, in: folder)
       try own.save(.integer(3), for: "child")
       print("own written")
-      fflush(stdout)
+      fflush(nil)
       _exit(0)
     }
     var status: Int32 = 0

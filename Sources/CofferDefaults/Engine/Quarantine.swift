@@ -44,7 +44,8 @@ enum Quarantine {
       place = file.removingLastComponent().appending("\(name)-\(number)")
     }
     throw StoreError(
-      .alreadyExists, "there are a thousand damaged copies already", place: place.string, cure: "look into them, then remove them")
+      .alreadyExists, "there are a thousand damaged copies already", place: place.string, cure: "look into them, then remove them"
+    )
   }
 
   private static func copy(_ source: Int32, _ target: Int32, _ place: FilePath, _ calls: SystemCalls) throws(StoreError) {

@@ -202,7 +202,9 @@ final class Sidecar: Sendable {
     let start = try start(of: word)
     let end = Int(try memory.load(.allocated)) - SidecarLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {
-      try memory.fill(range.count, at: SidecarLayout.headerBytes + range.lowerBound) { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) }
+      try memory.fill(range.count, at: SidecarLayout.headerBytes + range.lowerBound) {
+        _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
+      }
     }
     try synchronize()
   }
@@ -270,8 +272,9 @@ extension Sidecar {
       try repair()
       return true
     }
-    // The holder's field may not exist yet: take the bare lock first.
-    try FileLock.acquire(fd, calls, place: path) { nil }
+    // The file may be so new that it has no header to name a holder in.
+    let hasHeader = try FileStatus(of: fd, place: path).size >= SidecarLayout.headerBytes
+    try FileLock.acquire(fd, calls, place: path) { hasHeader ? holder : nil }
     defer { unlock() }
     if try FileStatus(of: fd, place: path).size < SidecarLayout.headerBytes + SidecarLayout.step { try create() }
     if try isGone() { return false }
