@@ -1,0 +1,34 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A monotonic clock that is some milliseconds coarse and costs a few nanoseconds to read: every `get` asks it.
+enum CoarseClock {
+  /// How old the answer to "did someone else change the file?" may be.
+  static let lookInterval: UInt64 = 100_000_000
+  /// After a write within this time of another, file systems may show both under one modification time.
+  static let timestampGrain: Int64 = 50_000_000
+
+  /// Nanoseconds since some moment.
+  @inline(__always)
+  static func now() -> UInt64 {
+    var time = timespec()
+    #if canImport(Darwin)
+      clock_gettime(CLOCK_MONOTONIC_RAW_APPROX, &time)
+    #else
+      clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+    #endif
+    return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
+  }
+
+  /// Nanoseconds since 1970, by the clock that stamps files.
+  static func wallTime() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,113 @@
+internal import CofferStorage
+internal import Foundation
+internal import Synchronization
+internal import SystemPackage
+
+// The fold writes the journal's changes into the property list, where Foundation and editors see them.
+extension DefaultsEngine {
+  /// Folds, so that the list holds everything that was acknowledged, durably.
+  ///
+  /// - Parameter scrubbing: also overwrites what the journal and the last good copy held before.
+  func synchronize(scrubbing: Bool = false) throws(StoreError) {
+    try holdingLock { (sidecar) throws(StoreError) in try fold(sidecar, scrubbing: scrubbing) }
+  }
+
+  /// Folds because the journal is long. A failure costs nobody an acknowledged value: the journal goes on growing, and
+  /// ``synchronize(scrubbing:)``, or a write once the journal is full, says what is in the way.
+  func foldQuietly(_ sidecar: Sidecar) {
+    do { try fold(sidecar) } catch {
+      state.withLock { $0.foldAt = $0.seen.end - $0.start + SidecarLayout.foldAt }
+    }
+  }
+
+  /// What a fold writes.
+  private struct Plan {
+    let values: [String: PlainForm]
+    let encoding: PropertyList.Encoding
+    let list: ListFingerprint
+    /// The journal's word, if nobody else changed the list since the last fold.
+    let pureWord: JournalWord?
+  }
+
+  func fold(_ sidecar: Sidecar, scrubbing: Bool = false) throws(StoreError) {
+    for _ in 0..<Self.attempts {
+      guard let plan = try plan(sidecar, evenIfEmpty: scrubbing) else { return }
+      guard try write(plan, sidecar) else { continue }  // Another program rewrote the list meanwhile.
+      try empty(sidecar, plan)
+      if scrubbing { try sidecar.scrub(outside: sidecar.word()) }
+      return
+    }
+    throw StoreError(
+      .busy, "another program keeps rewriting the property list", place: files.list.string,
+      cure: "end that program and try again; every value is safe in the journal")
+  }
+
+  private static var attempts: Int { 8 }
+
+  private func plan(_ sidecar: Sidecar, evenIfEmpty: Bool) throws(StoreError) -> Plan? {
+    do { return try writable(sidecar, []) { (state) throws(StoreError) in try plan(&state, sidecar, evenIfEmpty) } } catch {
+      guard try healLocked(after: error, sidecar) else { throw error }
+      return try writable(sidecar, []) { (state) throws(StoreError) in try plan(&state, sidecar, evenIfEmpty) }
+    }
+  }
+
+  private func plan(_ state: inout EngineState, _ sidecar: Sidecar, _ evenIfEmpty: Bool) throws(StoreError) -> Plan? {
+    try rereadIfChanged(&state, patiently: true)
+    guard evenIfEmpty || !state.journalled.isEmpty else { return nil }
+    let isPure = try sidecar.list == state.list
+    return Plan(
+      values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
+  }
+
+  /// Replaces the list; false when it is no longer the one that the plan was made for.
+  private func write(_ plan: Plan, _ sidecar: Sidecar) throws(StoreError) -> Bool {
+    let data: Data
+    do { data = try PropertyList.encode(plan.values, as: plan.encoding) } catch {
+      throw StoreError(
+        .unencodable, "the values could not be written as a property list", place: files.list.string,
+        cure: "report this with the names of the keys set last; every value is safe in the journal", underlying: error)
+    }
+    // After a power loss the journal must not hold less than what the new list was made of: a part of it, replayed over the
+    // list, would bring old values back.
+    try sidecar.synchronize()
+    let old = try FileStatus(at: files.list)
+    let mode = old?.permissions ?? 0o600
+    // A copy and not a second name: Foundation rewrites the list in place.
+    try AtomicFile(files.lastGood, temporary: files.next, calls: quiet).replace(with: data.bytes, mode: mode, like: old)
+    var isCurrent = true
+    do {
+      try AtomicFile(files.list, temporary: files.next, calls: calls).replace(with: data.bytes, mode: mode, like: old) {
+        () throws(StoreError) in
+        calls.reached?(.listWritten)
+        isCurrent = try ListFingerprint(FileStatus(at: files.list)) == plan.list
+        if !isCurrent { throw readOnly }
+      }
+    } catch { if isCurrent { throw error } }
+    return isCurrent
+  }
+
+  /// The copy is replaced in the same way as the list, but its steps are not the list's.
+  private var quiet: SystemCalls {
+    var calls = calls
+    calls.reached = nil
+    return calls
+  }
+
+  private func empty(_ sidecar: Sidecar, _ plan: Plan) throws(StoreError) {
+    let list = try ListFingerprint(FileStatus(at: files.list))
+    try state.withLock { (state) throws(StoreError) in
+      let survivors = state.prepared.map(Record.prepare)
+      state.seen = try sidecar.beginEpoch(
+        after: state.seen, list: list, foldedFrom: survivors.isEmpty ? plan.pureWord : nil, survivors: survivors,
+        writer: writer)
+      state.start = try sidecar.start(of: state.seen)
+      state.list = list
+      state.listIsSettled = true
+      state.journalled = []
+      state.foldAt = SidecarLayout.foldAt
+    }
+    calls.reached?(.journalEmptied)
+    // Only then may new records take the old ones' place on the disk.
+    try sidecar.synchronize()
+  }
+}

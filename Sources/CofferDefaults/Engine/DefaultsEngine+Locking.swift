@@ -1,0 +1,95 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+// Who may write, and what becomes of a journal whose name was taken away.
+extension DefaultsEngine {
+  /// Runs `body` as the only writer of all processes.
+  ///
+  /// - Throws: ``StoreError`` `.readOnly`, `.busy`, `.closed` (after a fork), and what `body` throws.
+  @inline(__always)
+  func holdingLock<Result>(_ body: (Sidecar) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try checkProcess()
+    return try writing.withLock { (writer) throws(StoreError) in
+      let sidecar = try acquire(&writer)
+      defer { sidecar.unlock() }
+      return try body(sidecar)
+    }
+  }
+
+  @inline(__always)
+  private func acquire(_ writer: inout WriterState) throws(StoreError) -> Sidecar {
+    guard let sidecar = writer.sidecar, sidecar.isWritable else { throw readOnly }
+    try sidecar.lock()
+    let now = CoarseClock.now()
+    do {
+      if try !sidecar.isRetired(), now < writer.nextLinkCheck { return sidecar }
+    } catch {
+      sidecar.unlock()
+      throw error
+    }
+    return try checkName(&writer, sidecar, now)
+  }
+
+  private func checkName(_ writer: inout WriterState, _ locked: Sidecar, _ now: UInt64) throws(StoreError) -> Sidecar {
+    var sidecar = locked
+    writer.nextLinkCheck = now + CoarseClock.lookInterval
+    while true {
+      let isGone: Bool
+      do { isGone = try sidecar.isGone() } catch {
+        sidecar.unlock()
+        throw error
+      }
+      if !isGone { return sidecar }
+      sidecar.unlock()
+      try state.withLock { (state) throws(StoreError) in try reopen(&state, &writer) }
+      guard let new = writer.sidecar, new.isWritable else { throw readOnly }
+      sidecar = new
+      try sidecar.lock()
+    }
+  }
+
+  var readOnly: StoreError {
+    StoreError(
+      .readOnly, "the property list or its folder cannot be written", place: files.list.string,
+      cure: "make both writable and open the domain again")
+  }
+
+  /// Opens the journal anew, unless a writer of this process is at work: it will find out itself.
+  func reopenFromReader(_ state: inout EngineState) throws(StoreError) {
+    _ = try writing.withLockIfAvailable { (writer) throws(StoreError) in try reopen(&state, &writer) }
+  }
+
+  /// Opens a new journal in place of one that lost its name, and writes into it what the old one held and the list does not.
+  private func reopen(_ state: inout EngineState, _ writer: inout WriterState) throws(StoreError) {
+    if let old = state.sidecar, try old.word() != state.seen { try catchUp(&state, old) }
+    guard let new = try Sidecar.open(at: files.journal, forWriting: files.isWritable(), calls: calls) else { throw readOnly }
+    let changes = state.journalled.map { ($0, state.values[$0]) }
+    let prepared = state.prepared
+    if new.isWritable { try new.lock() }
+    defer { if new.isWritable { new.unlock() } }
+    state.sidecar = new
+    state.seen = .never
+    writer.sidecar = new
+    try catchUp(&state, new)
+    let missing = changes.filter { state.values[$0.0] != $0.1 }
+    if !missing.isEmpty { try append(.write(missing), &state, new) }
+    for batch in prepared where !state.prepared.contains(where: { $0.id == batch.id }) {
+      try append(.prepare(batch), &state, new)
+    }
+  }
+
+  /// Appends `record` and applies it. The caller holds the file's lock.
+  func append(_ record: Record, _ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
+    let epoch = state.seen.epoch
+    state.seen = try sidecar.append(record.count, after: state.seen) { buffer in
+      record.encode(into: buffer, epoch: epoch, writer: writer)
+    }
+    state.apply(record)
+  }
+}
+
+extension DefaultsEngine {
+  /// Whether this process may write the domain.
+  var isWritable: Bool { state.withLock { $0.sidecar?.isWritable ?? false } }
+}

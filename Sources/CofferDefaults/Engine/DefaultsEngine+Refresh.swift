@@ -1,0 +1,114 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+// What a process knows is brought up to date here, without any lock of the file.
+extension DefaultsEngine {
+  /// Brings `state` up to what other processes have acknowledged, and now and then looks for changes by other programs.
+  @inline(__always)
+  func refresh(_ state: inout EngineState) throws(StoreError) {
+    let now = CoarseClock.now()
+    if now >= state.nextLook { try look(&state, now) }
+    guard let sidecar = state.sidecar else { return }
+    if try sidecar.word() != state.seen { try catchUp(&state, sidecar) }
+  }
+
+  /// Applies what was appended to the journal since `state.seen`.
+  func catchUp(_ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
+    for _ in 0..<Self.attempts {
+      let word = try sidecar.word()
+      if word.epoch != state.seen.epoch || word.end < state.seen.end {
+        if try !skipFold(&state, sidecar, word), try reload(&state, ListContent.readPatiently(files.list, calls)) { return }
+      } else if try readTail(&state, sidecar, to: word) {
+        return
+      }
+    }
+    throw StoreError(
+      .damaged, "the journal holds a record that is torn", place: sidecar.path.string,
+      cure: "restore the file, or delete it to lose what was not yet in the property list")
+  }
+
+  /// How often the journal may change under a reader's eyes before that is taken for damage.
+  private static var attempts: Int { 64 }
+
+  /// Applies the records up to `word`; false when they changed meanwhile.
+  private func readTail(
+    _ state: inout EngineState, _ sidecar: Sidecar, to word: JournalWord
+  ) throws(StoreError) -> Bool {
+    try sidecar.withRecords(state.seen.end..<word.end) { (bytes) throws(StoreError) in
+      guard try sidecar.word().epoch == word.epoch else { return false }
+      var offset = 0
+      while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: word.epoch) {
+        state.apply(record)
+        offset += count
+      }
+      state.seen = state.seen.advanced(by: offset)
+      return state.seen == word
+    }
+  }
+
+  /// A fold that wrote down exactly what `state` knows needs no reading; false when it was another one.
+  private func skipFold(_ state: inout EngineState, _ sidecar: Sidecar, _ word: JournalWord) throws(StoreError) -> Bool {
+    guard state.seen != .never, try sidecar.memory.load(.foldedFrom) == state.seen.rawValue, state.prepared.isEmpty else {
+      return false
+    }
+    let start = try sidecar.start(of: word)
+    let list = try sidecar.list
+    guard try sidecar.word().epoch == word.epoch, start <= word.end else { return false }
+    state.list = list
+    state.listIsSettled = true
+    state.journalled = []
+    state.start = start
+    state.seen = JournalWord(epoch: word.epoch, end: start)
+    return true
+  }
+
+  /// Builds `state` anew from the list and the whole journal; false when a fold came in between.
+  func reload(_ state: inout EngineState, _ content: consuming ListContent) throws(StoreError) -> Bool {
+    guard let sidecar = state.sidecar else {
+      state.begin(with: content)
+      return true
+    }
+    // Read after the list: a fold between the two leaves a list that is newer than these records, and they say the same.
+    let word = try sidecar.word()
+    let start = try sidecar.start(of: word)
+    guard start <= word.end else { return false }
+    if word.epoch != state.seen.epoch, try ListFingerprint(FileStatus(at: files.list)) != content.fingerprint { return false }
+    state.begin(with: content)
+    state.start = start
+    state.seen = JournalWord(epoch: word.epoch, end: start)
+    return try readTail(&state, sidecar, to: word)
+  }
+
+  // MARK: Other programs
+
+  /// Looks whether another program rewrote the list, or took the journal away.
+  private func look(_ state: inout EngineState, _ now: UInt64) throws(StoreError) {
+    state.nextLook = now + CoarseClock.lookInterval
+    if let sidecar = state.sidecar, try sidecar.isGone() { try reopenFromReader(&state) }
+    do { try rereadIfChanged(&state) } catch {
+      guard case .damaged = error.kind else { throw error }
+      let found = try ListFingerprint(FileStatus(at: files.list))
+      guard state.suspect == found else {
+        state.suspect = found  // Perhaps half written: the values known are good until the next look.
+        return
+      }
+      state.nextLook = 0  // Every read looks, and throws, until the file changes.
+      throw error
+    }
+  }
+
+  /// Reads the list again if it is not the one that `state` stands on; true when it was read.
+  @discardableResult
+  func rereadIfChanged(_ state: inout EngineState, patiently: Bool = false) throws(StoreError) -> Bool {
+    let found = try ListFingerprint(FileStatus(at: files.list))
+    if found == state.list, state.listIsSettled { return false }
+    for _ in 0..<Self.attempts {
+      let content =
+        patiently ? try ListContent.readPatiently(files.list, calls) : try ListContent.read(files.list, calls)
+      if try reload(&state, content) { return true }
+    }
+    throw StoreError(
+      .busy, "the property list is rewritten faster than it can be read", place: files.list.string, cure: "try again")
+  }
+}

@@ -1,0 +1,137 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+// Every write: take the lock, catch up, drop what changes nothing, append one record, publish it.
+extension DefaultsEngine {
+  /// Replaces the value of `name`; nil removes it.
+  @inline(__always)
+  func save(_ form: PlainForm?, for name: String) throws(StoreError) {
+    if let form { try StorableForm.check(form, for: name) }
+    try holdingLock { (sidecar) throws(StoreError) in
+      let needsFold = try writable(sidecar, [name]) { (state) throws(StoreError) in
+        try write(form, name, &state, sidecar)
+      }
+      if needsFold { foldQuietly(sidecar) }
+    }
+    idle.wrote(self)
+  }
+
+  /// Replaces the value of `name` by what `body` makes of it. `body` runs under the file's lock, with the state unlocked, so
+  /// that readers go on.
+  func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {
+    try holdingLock { (sidecar) throws(StoreError) in
+      let old = try writable(sidecar, [name]) { (state) throws(StoreError) in
+        try rereadIfChanged(&state, patiently: true)
+        return state.values[name]
+      }
+      let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
+      if let new { try StorableForm.check(new, for: name) }
+      let needsFold = try writable(sidecar, [name]) { (state) throws(StoreError) in
+        try write(new, name, &state, sidecar)
+      }
+      if needsFold { foldQuietly(sidecar) }
+    }
+    idle.wrote(self)
+  }
+
+  /// Applies all of `changes`, or nothing, if each name in `expectations` has that value.
+  func commit(_ changes: [Record.Change], if expectations: [String: PlainForm?]) throws(StoreError) {
+    for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
+    try holdingLock { (sidecar) throws(StoreError) in
+      let needsFold = try writable(sidecar, changes.map(\.name)) { (state) throws(StoreError) in
+        let effective = try effects(of: changes, if: expectations, &state)
+        guard !effective.isEmpty else { return false }
+        try append(.write(effective), &state, sidecar)
+        return wantsFold(state)
+      }
+      if needsFold { foldQuietly(sidecar) }
+    }
+    idle.wrote(self)
+  }
+
+  /// Removes every value whose name begins with `prefix`, in one step.
+  func removeAll(prefix: String) throws(StoreError) {
+    try holdingLock { (sidecar) throws(StoreError) in
+      try writable(sidecar, []) { (state) throws(StoreError) in
+        try rereadIfChanged(&state, patiently: true)
+        let names = state.values.keys.filter { $0.hasPrefix(prefix) }
+        for name in names { try state.checkDecided(name, files.list) }
+        if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, sidecar) }
+      }
+    }
+    idle.wrote(self)
+  }
+
+  // MARK: Steps
+
+  /// Runs `body` on a state that is up to date and in which the outcome of every batch is known, or `names` are none of its.
+  @inline(__always)
+  func writable<Result>(
+    _ sidecar: Sidecar, _ names: [String], _ body: (inout EngineState) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let early = try state.withLock { (state) throws(StoreError) -> Result? in
+      try refresh(&state)
+      return state.prepared.isEmpty ? try body(&state) : nil
+    }
+    if let early { return early }
+    // The lock is ours, so whoever prepared them has died.
+    try resolve(sidecar)
+    return try state.withLock { (state) throws(StoreError) in
+      for name in names { try state.checkDecided(name, files.list) }
+      return try body(&state)
+    }
+  }
+
+  /// Appends one write, unless it changes nothing; true when the journal wants to be folded.
+  @inline(__always)
+  private func write(
+    _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ sidecar: Sidecar
+  ) throws(StoreError) -> Bool {
+    let form = form.map { StorableForm.settled($0, in: state.encoding) }
+    if state.values[name] == form {
+      // Equal to what is known is not yet equal to what another program wrote meanwhile.
+      guard try rereadIfChanged(&state, patiently: true), state.values[name] != form else { return false }
+    }
+    try checkWeight(state.weight(replacing: name, by: form), state, name)
+    let count = Record.headerBytes + Record.bytes(of: form, under: name)
+    let epoch = state.seen.epoch
+    state.seen = try sidecar.append(count, after: state.seen) { buffer in
+      Record.encode(form, under: name, into: buffer, epoch: epoch, writer: writer)
+    }
+    state.set(name, form)
+    return wantsFold(state)
+  }
+
+  /// The changes that change something, as they will be stored. Checks the expectations first.
+  func effects(
+    of changes: [Record.Change], if expectations: [String: PlainForm?], _ state: inout EngineState
+  ) throws(StoreError) -> [Record.Change] {
+    try rereadIfChanged(&state, patiently: true)
+    for (name, expected) in expectations where state.values[name] != expected {
+      throw StoreError(
+        .conflict, "changed since it was read", key: name, place: files.list.string, cure: "read it again and retry")
+    }
+    var weight = state.weight
+    var effective: [Record.Change] = []
+    for change in changes {
+      let form = change.form.map { StorableForm.settled($0, in: state.encoding) }
+      guard state.values[change.name] != form else { continue }
+      weight += state.weight(replacing: change.name, by: form) - state.weight
+      effective.append((change.name, form))
+    }
+    try checkWeight(weight, state, effective.first?.name)
+    return effective
+  }
+
+  @inline(__always)
+  private func checkWeight(_ weight: Int, _ state: borrowing EngineState, _ name: String?) throws(StoreError) {
+    guard weight > Budget.domain, weight > state.weight else { return }
+    throw StoreError(
+      .tooLarge(limit: Budget.domain), "the domain would weigh \(weight) bytes, over its limit of \(Budget.domain)", key: name,
+      place: files.list.string, cure: "remove values that are no preferences, or keep them in files; nothing was changed")
+  }
+
+  @inline(__always)
+  func wantsFold(_ state: borrowing EngineState) -> Bool { state.seen.end - state.start >= state.foldAt }
+}

@@ -1,0 +1,117 @@
+internal import CofferStorage
+internal import Foundation
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// One property list and its journal, as this process sees them: shared by all stores of the process that have it open.
+///
+/// Three locks, always in this order: `writing` (the threads of this process that write), the sidecar's file lock (the
+/// processes), `state` (what is in memory; held for microseconds). Readers take only the last.
+final class DefaultsEngine: Sendable {
+  let files: ListFiles
+  let calls: SystemCalls
+  let state = Mutex(EngineState())
+  let writing = Mutex(WriterState())
+  /// What openers brought along: see ``EngineOptions``.
+  let options: Mutex<EngineOptions>
+  let writer: Record.Writer
+  let idle = IdleFold()
+  private let process = getpid()
+  private static let instances = Atomic<UInt32>(0)
+
+  /// What only writers use.
+  struct WriterState {
+    var sidecar: Sidecar?
+    var nextLinkCheck: UInt64 = 0
+  }
+
+  /// Opens the list and the journal.
+  init(_ files: ListFiles, _ options: EngineOptions) throws(StoreError) {
+    self.files = files
+    calls = options.calls
+    self.options = Mutex(options)
+    writer = Record.Writer(
+      process: UInt32(bitPattern: getpid()), instance: Self.instances.add(1, ordering: .relaxed).newValue)
+    let sidecar = try Sidecar.open(at: files.journal, forWriting: files.isWritable(), calls: calls)
+    writing.withLock { $0.sidecar = sidecar }
+    state.withLock { $0.sidecar = sidecar }
+    try readForTheFirstTime()
+  }
+
+  /// A forked child shares its parent's open files, and with them the parent's lock: it would exclude nobody.
+  @inline(__always)
+  func checkProcess() throws(StoreError) {
+    guard getpid() != process else { return }
+    throw StoreError(
+      .closed, "the store was opened before this process was forked", place: files.list.string,
+      cure: "open it again in the child")
+  }
+
+  // MARK: Reading
+
+  /// The value of `name` in the domain.
+  @inline(__always)
+  func load(_ name: String) throws(StoreError) -> PlainForm? {
+    let (form, isUndecided) = try reading { (state) in
+      (state.values[name], !state.undecided.isEmpty && state.undecided[name] != nil)
+    }
+    return isUndecided ? try loadUndecided([name])[0] : form
+  }
+
+  /// The values of `names` at one moment.
+  func load(_ names: [String]) throws(StoreError) -> [PlainForm?] {
+    let (forms, isUndecided) = try reading { (state) in
+      (names.map { state.values[$0] }, !state.undecided.isEmpty && names.contains { state.undecided[$0] != nil })
+    }
+    return isUndecided ? try loadUndecided(names) : forms
+  }
+
+  /// All names with a value.
+  func names() throws(StoreError) -> [String] { try reading { Array($0.values.keys) } }
+
+  /// Runs `body` on the state as it is now. A list that has been damaged meanwhile is put in order where the policy says so.
+  @inline(__always)
+  private func reading<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
+    do { return try fresh(body) } catch {
+      guard try heal(after: error) else { throw error }
+      return try fresh(body)
+    }
+  }
+
+  @inline(__always)
+  private func fresh<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
+    try state.withLock { (state) throws(StoreError) in
+      try refresh(&state)
+      return body(state)
+    }
+  }
+
+  /// The names belong to a batch that another process prepared. If it still holds the lock it is at work, and the values are
+  /// the old ones; if not, it died, and the outcome must be learnt.
+  private func loadUndecided(_ names: [String]) throws(StoreError) -> [PlainForm?] {
+    try settleAbandoned()
+    return try state.withLock { (state) throws(StoreError) in
+      try refresh(&state)
+      for name in names { try state.checkDecided(name, files.list) }
+      return names.map { state.values[$0] }
+    }
+  }
+}
+
+extension EngineState {
+  /// Throws when the value of `name` depends on an outcome that could not be learnt.
+  func checkDecided(_ name: String, _ place: FilePath) throws(StoreError) {
+    guard let id = undecided[name], let cause = unresolvable[id] else { return }
+    throw StoreError(
+      .pending(id), "part of transaction \(id), whose outcome cannot be learnt", key: name, place: place.string,
+      cure: "make the other store of that transaction readable, and open the domain with it", underlying: cause)
+  }
+}

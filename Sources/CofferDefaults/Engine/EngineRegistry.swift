@@ -1,0 +1,102 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A store's share in the engine of a property list: one engine for each list of a process, however many stores have it open.
+/// The kernel's lock belongs to an open file, so a second engine in one process would wait for the first.
+final class EngineLease: Sendable {
+  let engine: DefaultsEngine
+  private let key: EngineRegistry.Key?
+
+  /// The engine of the list that `path` leads to. One that is not shared behaves as another process's would.
+  init(_ path: FilePath, _ options: EngineOptions) throws(StoreError) {
+    let files = try ListFiles(resolving: path)
+    guard options.isShared else {
+      key = nil
+      engine = try DefaultsEngine(files, options)
+      return
+    }
+    let key = try EngineRegistry.Key(files)
+    self.key = key
+    engine = try EngineRegistry.open(key, files, options)
+  }
+
+  deinit {
+    if let key { EngineRegistry.release(key) }
+  }
+}
+
+/// The engines of this process.
+enum EngineRegistry {
+  /// A list, by the identity of its folder: the list itself is replaced at each fold.
+  struct Key: Hashable {
+    // A forked child inherits the table, but not the right to use what is in it.
+    private let process: pid_t
+    private let device: UInt64, inode: UInt64
+    private let name: String
+
+    init(_ files: ListFiles) throws(StoreError) {
+      let folder = try FileStatus(at: files.folder)
+      process = getpid()
+      device = folder?.device ?? 0
+      inode = folder?.inode ?? 0
+      name = files.list.lastComponent?.string ?? ""
+    }
+  }
+
+  /// A place for an engine, so that opening one domain never waits for another.
+  private final class Slot: Sendable {
+    let engine = Mutex<DefaultsEngine?>(nil)
+  }
+
+  private static let slots = Mutex<[Key: (slot: Slot, users: Int)]>([:])
+
+  /// The engine under `key`, made where there is none; ``release(_:)`` once for each.
+  static func open(_ key: Key, _ files: ListFiles, _ options: EngineOptions) throws(StoreError) -> DefaultsEngine {
+    let slot = slots.withLock { slots in
+      let slot = slots[key]?.slot ?? Slot()
+      slots[key, default: (slot, 0)].users += 1
+      return slot
+    }
+    do {
+      return try slot.engine.withLock { (engine) throws(StoreError) in
+        if let engine {
+          engine.adopt(options)
+          return engine
+        }
+        let new = try DefaultsEngine(files, options)
+        engine = new
+        return new
+      }
+    } catch {
+      release(key)
+      throw error
+    }
+  }
+
+  /// Uncounts a user; the last one's call forgets the engine.
+  static func release(_ key: Key) {
+    slots.withLock { slots in
+      guard let entry = slots[key] else { return }
+      slots[key] = entry.users > 1 ? (entry.slot, entry.users - 1) : nil
+    }
+  }
+}
+
+extension DefaultsEngine {
+  /// A second opener's wishes: what it leaves at the default, stays.
+  func adopt(_ new: EngineOptions) {
+    options.withLock { options in
+      if new.damage != .fail { options.damage = new.damage }
+      if let decisions = new.decisions { options.decisions = decisions }
+    }
+  }
+}

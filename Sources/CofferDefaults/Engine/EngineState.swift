@@ -1,0 +1,83 @@
+internal import CofferStorage
+
+/// What a process knows of a domain: the list's values with the journal's changes applied.
+struct EngineState {
+  var values: [String: PlainForm] = [:]
+  /// Weight of all values: see ``Budget``.
+  var weight = 0
+  /// Names that the journal changed since the list was written.
+  var journalled: Set<String> = []
+  /// Batches whose outcome the journal does not tell, oldest first.
+  var prepared: [Record.Prepared] = []
+  /// The names in ``prepared``: they have their old values until the outcome is known.
+  var undecided: [String: TransactionID] = [:]
+  /// Why an outcome could not be learnt.
+  var unresolvable: [TransactionID: StoreError] = [:]
+  /// When to ask again.
+  var nextResolution: UInt64 = 0
+
+  /// The journal is known up to here, and begins there.
+  var seen = JournalWord.never
+  var start = 0
+  var sidecar: Sidecar?
+  /// After a fold that failed, how long the journal grows before the next attempt.
+  var foldAt = SidecarLayout.foldAt
+
+  /// The list that the values stand on.
+  var list = ListFingerprint.none
+  var listIsSettled = true
+  var encoding = PropertyList.Encoding.xml
+  /// When to look at the file system again.
+  var nextLook: UInt64 = 0
+  /// A list that was unreadable when last looked at: once may be another program's write in progress, twice is damage.
+  var suspect: ListFingerprint?
+
+  /// The state of a list without a journal.
+  mutating func begin(with content: consuming ListContent) {
+    list = content.fingerprint
+    listIsSettled = content.isSettled
+    encoding = content.encoding
+    values = content.values
+    weight = values.reduce(0) { $0 + Budget.weight(of: $1.value, under: $1.key) }
+    journalled = []
+    prepared = []
+    undecided = [:]
+    suspect = nil
+  }
+
+  @inline(__always)
+  mutating func set(_ name: String, _ form: PlainForm?) {
+    weight = weight(replacing: name, by: form)
+    values[name] = form
+    journalled.insert(name)
+  }
+
+  /// The weight of all values once `name` has `form`.
+  @inline(__always)
+  func weight(replacing name: String, by form: PlainForm?) -> Int {
+    weight - (values[name].map { Budget.weight(of: $0, under: name) } ?? 0)
+      + (form.map { Budget.weight(of: $0, under: name) } ?? 0)
+  }
+
+  /// Applies a record of the journal.
+  mutating func apply(_ record: Record) {
+    switch record {
+    case .write(let changes):
+      for change in changes { set(change.name, change.form) }
+    case .prepare(let batch):
+      prepared.append(batch)
+      for change in batch.changes { undecided[change.name] = batch.id }
+    case .commit(let id):
+      for change in settle(id) { set(change.name, change.form) }
+    case .drop(let id): _ = settle(id)
+    }
+  }
+
+  private mutating func settle(_ id: TransactionID) -> [Record.Change] {
+    guard let index = prepared.firstIndex(where: { $0.id == id }) else { return [] }
+    unresolvable[id] = nil
+    let changes = prepared.remove(at: index).changes
+    undecided = undecided.filter { $0.value != id }
+    return changes
+  }
+}

@@ -1,0 +1,81 @@
+internal import CofferStorage
+internal import Foundation
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// What a property list's file holds at one moment.
+struct ListContent {
+  let values: [String: PlainForm]
+  let encoding: PropertyList.Encoding
+  let fingerprint: ListFingerprint
+  /// False where a later change could have the same fingerprint, because it came too soon after this one.
+  let isSettled: Bool
+
+  /// Reads the list. A missing file is an empty XML list.
+  ///
+  /// - Throws: ``StoreError`` `.damaged` when it is there and is no property list, `.denied` when it may not be read.
+  static func read(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
+    let fd = calls.open(path.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
+    if fd == -ENOENT { return ListContent(values: [:], encoding: .xml, fingerprint: .none, isSettled: true) }
+    guard fd >= 0 else { throw StoreError(errno: -fd, "open the property list", place: path) }
+    defer { close(fd) }
+    let status = try FileStatus(of: fd, place: path)
+    guard status.isRegular else {
+      throw StoreError(
+        .denied, "the property list is not a regular file", place: path.string, cure: "remove what stands in its place")
+    }
+    guard status.size <= Budget.file else { throw damaged(path, "the file has \(status.size) bytes, over \(Budget.file)") }
+    let data = try contents(fd, status.size, path, calls)
+    let (values, encoding): ([String: PlainForm], PropertyList.Encoding)
+    do throws(PropertyList.Failure) { (values, encoding) = try PropertyList.decode(data) } catch {
+      throw damaged(path, error.what)
+    }
+    return ListContent(
+      values: values, encoding: encoding, fingerprint: ListFingerprint(status),
+      isSettled: CoarseClock.wallTime() - status.modified > CoarseClock.timestampGrain)
+  }
+
+  /// Reads the list, giving a writer that rewrites it in place (as Foundation does) the time to finish.
+  static func readPatiently(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
+    for _ in 1..<attempts {
+      do { return try read(path, calls) } catch {
+        guard case .damaged = error.kind else { throw error }
+        var pause = timespec(tv_sec: 0, tv_nsec: pauseNanoseconds)
+        nanosleep(&pause, nil)
+      }
+    }
+    return try read(path, calls)
+  }
+
+  /// 80 ms in all: Foundation rewrites 10 000 keys in place within a few.
+  private static let attempts = 5
+  private static let pauseNanoseconds = 20_000_000
+
+  private static func contents(_ fd: Int32, _ size: Int, _ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> Data {
+    var data = Data(count: size)
+    var done = 0
+    while done < size {
+      var count = 0
+      data.withUnsafeMutableBytes { buffer in
+        count = calls.read(fd, UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), done)
+      }
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the property list", place: path) }
+      if count == 0 { return data.prefix(done) }  // Shortened meanwhile: its new fingerprint brings us back.
+      done += count
+    }
+    return data
+  }
+
+  private static func damaged(_ path: FilePath, _ what: String) -> StoreError {
+    StoreError(
+      .damaged, what, place: path.string,
+      cure: "repair or restore the file, or open the domain with a damage policy; nothing was changed")
+  }
+}

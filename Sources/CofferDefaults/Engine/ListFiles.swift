@@ -1,0 +1,76 @@
+internal import CofferStorage
+internal import Foundation
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The property list of a domain and the hidden files beside it. Links are resolved first, so that a linked list stays a link
+/// and all who reach the list by different names meet at one journal.
+struct ListFiles: Sendable {
+  /// The real file.
+  let list: FilePath
+  var folder: FilePath { list.removingLastComponent() }
+  var journal: FilePath { beside(".coffer") }
+  var lastGood: FilePath { beside(".last-good") }
+  /// The next list, while it is written. The journal's lock makes it one writer's.
+  var next: FilePath { beside(".coffer-next") }
+
+  /// The files of the list that `path` leads to. A folder that is missing is made, with mode 0700; one that is there is
+  /// left as it is.
+  init(resolving path: FilePath) throws(StoreError) {
+    var target = path
+    for _ in 0..<Self.mostLinks {
+      guard let link = try Self.link(at: target) else {
+        let folder = try Self.realFolder(target.removingLastComponent())
+        guard let name = target.lastComponent else { break }
+        list = folder.appending(name)
+        return
+      }
+      target = target.removingLastComponent().pushing(link)
+    }
+    throw StoreError(.denied, "too many symbolic links", place: path.string, cure: "replace the links by the real file")
+  }
+
+  /// The kernel's own limit on links in one path.
+  private static let mostLinks = 40
+
+  private func beside(_ suffix: String) -> FilePath { folder.appending(".\(list.lastComponent?.string ?? "")\(suffix)") }
+
+  private static func link(at path: FilePath) throws(StoreError) -> FilePath? {
+    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+    let count = path.withPlatformString { readlink($0, &buffer, buffer.count) }
+    guard count >= 0 else {
+      if errno == EINVAL || errno == ENOENT || errno == ENOTDIR { return nil }
+      throw StoreError(errno: errno, "read the link", place: path)
+    }
+    return FilePath(String(decoding: buffer[..<count].lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+  }
+
+  private static func realFolder(_ folder: FilePath) throws(StoreError) -> FilePath {
+    if try FileStatus(at: folder) == nil {
+      do {
+        try FileManager.default.createDirectory(
+          atPath: folder.string, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      } catch {
+        throw StoreError(
+          .denied, "could not make the folder", place: folder.string, cure: "make it, or choose another place", underlying: error)
+      }
+    }
+    let resolved = folder.withPlatformString { realpath($0, nil) }
+    guard let resolved else { throw StoreError(errno: errno, "resolve the folder", place: folder) }
+    defer { free(resolved) }
+    return FilePath(String(cString: resolved))
+  }
+
+  /// Whether this process may replace the list: a list it may not write is left alone, even where the folder would allow it.
+  func isWritable() throws(StoreError) -> Bool {
+    guard try FileStatus(at: list) != nil else { return true }
+    return list.withPlatformString { access($0, W_OK) } == 0
+  }
+}

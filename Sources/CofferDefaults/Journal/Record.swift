@@ -1,0 +1,150 @@
+internal import CofferStorage
+
+/// One entry of the journal.
+///
+/// ```
+/// 0  length of the record, UInt32      all numbers little-endian
+/// 4  checksum of all that follows, UInt32
+/// 8  kind, UInt8     9  cause, UInt8     10  zero, UInt16
+/// 12 process that wrote, UInt32         16  instance within it, UInt32
+/// 20 the kind's content
+/// ```
+enum Record {
+  /// These values are as of now: one write, or a batch that is visible as a whole.
+  case write([Change])
+  /// These values will be as of the record that says `commit` with this id. `place` is the file that decides.
+  case prepare(Prepared)
+  /// The transaction happened.
+  case commit(TransactionID)
+  /// The transaction did not happen.
+  case drop(TransactionID)
+
+  /// A name's new value; nil where it is removed.
+  typealias Change = (name: String, form: PlainForm?)
+
+  /// A batch whose outcome another store decides.
+  struct Prepared: Sendable {
+    let id: TransactionID
+    let place: String
+    let changes: [(name: String, form: PlainForm?)]
+  }
+
+  /// Who wrote a record.
+  struct Writer: Sendable {
+    let process: UInt32
+    let instance: UInt32
+  }
+
+  enum Kind: UInt8 { case write = 1, prepare, commit, drop }
+
+  static let headerBytes = 20
+  static let idBytes = 16
+
+  var kind: Kind {
+    switch self {
+    case .write: .write
+    case .prepare: .prepare
+    case .commit: .commit
+    case .drop: .drop
+    }
+  }
+
+  /// Bytes of the record.
+  var count: Int {
+    switch self {
+    case .write(let changes): Self.headerBytes + Self.bytes(of: changes)
+    case .prepare(let batch):
+      Self.headerBytes + Self.idBytes + 4 + batch.place.utf8.count + Self.bytes(of: batch.changes)
+    case .commit, .drop: Self.headerBytes + Self.idBytes
+    }
+  }
+
+  private static func bytes(of changes: [Change]) -> Int { changes.reduce(0) { $0 + bytes(of: $1.form, under: $1.name) } }
+
+  @inline(__always)
+  static func bytes(of form: PlainForm?, under name: String) -> Int {
+    4 + name.utf8.count + (form.map(FormCodec.count) ?? 1)
+  }
+}
+
+extension Record {
+  /// Writes the record into `buffer`, which has ``count`` bytes.
+  func encode(into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, writer: Writer) {
+    var output = ByteWriter(buffer, at: Self.headerBytes)
+    switch self {
+    case .write(let changes): Self.put(changes, &output)
+    case .prepare(let batch):
+      output.put(batch.id)
+      output.put(batch.place)
+      Self.put(batch.changes, &output)
+    case .commit(let id), .drop(let id): output.put(id)
+    }
+    Self.finish(kind, buffer, epoch, writer)
+  }
+
+  /// The record of a single write, without a detour over an array: this is the path of every `set`.
+  @inline(__always)
+  static func encode(
+    _ form: PlainForm?, under name: String, into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, writer: Writer
+  ) {
+    var output = ByteWriter(buffer, at: headerBytes)
+    output.put(name)
+    FormCodec.put(form, &output)
+    finish(.write, buffer, epoch, writer)
+  }
+
+  private static func put(_ changes: [Change], _ output: inout ByteWriter) {
+    for change in changes {
+      output.put(change.name)
+      FormCodec.put(change.form, &output)
+    }
+  }
+
+  @inline(__always)
+  private static func finish(_ kind: Kind, _ buffer: UnsafeMutableRawBufferPointer, _ epoch: UInt64, _ writer: Writer) {
+    var head = ByteWriter(buffer, at: 8)
+    head.put(kind.rawValue)
+    head.put(UInt8(0))  // cause: set. Others are for readers of later versions.
+    head.put(UInt16(0))
+    head.put(writer.process)
+    head.put(writer.instance)
+    let sum = Checksum.of(UnsafeRawBufferPointer(rebasing: buffer[8...]), epoch: epoch)
+    head = ByteWriter(buffer, at: 0)
+    head.put(UInt32(buffer.count))
+    head.put(sum)
+  }
+
+  /// The record at the head of `bytes` and its length; nil when none is complete there.
+  static func decode(_ bytes: UnsafeRawBufferPointer, epoch: UInt64) -> (record: Record, count: Int)? {
+    guard bytes.count >= headerBytes else { return nil }
+    let count = Int(UInt32(littleEndian: bytes.loadUnaligned(as: UInt32.self)))
+    guard count >= headerBytes, count <= bytes.count else { return nil }
+    let sum = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+    guard Checksum.of(UnsafeRawBufferPointer(rebasing: bytes[8..<count]), epoch: epoch) == sum,
+      let kind = Kind(rawValue: bytes[8])
+    else { return nil }
+    var input = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headerBytes..<count]))
+    guard let record = content(kind, &input), input.isAtEnd else { return nil }
+    return (record, count)
+  }
+
+  private static func content(_ kind: Kind, _ input: inout ByteReader) -> Record? {
+    switch kind {
+    case .write: return changes(&input).map(Record.write)
+    case .prepare:
+      guard let id = input.transaction(), let place = input.text(), let changes = changes(&input) else { return nil }
+      return .prepare(Prepared(id: id, place: place, changes: changes))
+    case .commit: return input.transaction().map(Record.commit)
+    case .drop: return input.transaction().map(Record.drop)
+    }
+  }
+
+  private static func changes(_ input: inout ByteReader) -> [Change]? {
+    var changes: [Change] = []
+    while !input.isAtEnd {
+      guard let name = input.text(), let form = FormCodec.take(&input) else { return nil }
+      changes.append((name, form))
+    }
+    return changes
+  }
+}

@@ -1,0 +1,50 @@
+/// The sidecar's first page. Numbers are little-endian; the records follow at ``headerBytes``.
+enum SidecarLayout {
+  /// One page, written out in full, so that a store to it never needs a block that the disk does not have.
+  static let headerBytes = 4096
+  /// `CofferJ1`, read as a little-endian number.
+  static let magic: UInt64 = 0x314A_7265_6666_6F43
+  /// The version that is written, and the newest that is read.
+  static let version: UInt64 = 1
+
+  /// Address space for a journal. Blocks are taken in steps; more than this is never written, because a batch weighs at most
+  /// ``Budget/domain`` and a fold comes first.
+  static let mappedBytes = 64 << 20
+  /// Room for records.
+  static let capacity = mappedBytes - headerBytes
+  /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
+  static let step = 64 << 10
+  /// A journal this long is folded: replaying it takes a new process about as long as reading a small list.
+  static let foldAt = 1 << 20
+
+  /// Where each field stands.
+  enum Field: Int {
+    case magic = 0
+    case version = 8
+    /// The running kernel's boot, 16 bytes: under another one the word may be older or newer than the records.
+    case bootHigh = 16
+    case bootLow = 24
+    /// The property list that the journal's records follow.
+    case listInode = 32
+    case listModified = 40
+    case listSize = 48
+    /// Where the records of even and of odd epochs begin. A fold that must keep a prepared batch writes it where the present
+    /// epoch has nothing, says so in the field that the present epoch does not use, and only then moves the word.
+    case evenStart = 56
+    case oddStart = 64
+    /// Bytes of the file that are real blocks.
+    case allocated = 72
+    /// The word whose state the last fold wrote down without any foreign change in between; a reader at that word needs not
+    /// read the list again. Zero where there is none.
+    case foldedFrom = 80
+    /// Not zero once the file was given up: a writer that waited for its lock must open the new one.
+    case retired = 88
+    /// The process that holds, or last held, the lock.
+    case holder = 96
+    /// The word: on a cache line of its own, for readers poll it.
+    case word = 128
+  }
+
+  /// Where the records of `epoch` begin.
+  static func start(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenStart : .oddStart }
+}

@@ -1,0 +1,124 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The bytes of a sidecar, through a shared mapping where the file system allows it, else through read and write.
+///
+/// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
+/// write preallocated blocks in place. Loads from memory need only one page cache, which a remote file system has not.
+///
+/// The mapping is truncated under our feet when another program truncates the file; reading it is SIGBUS then, as with
+/// SQLite's WAL-index. Coffer itself never shortens a sidecar.
+struct SidecarMemory: ~Copyable, @unchecked Sendable {
+  // Sendable: the word is read and written atomically; all other bytes are written under the file's lock, and a reader of
+  // records takes what it copied only if the word shows that they stood still.
+  private let fd: Int32
+  private let base: UnsafeMutableRawPointer?
+  private let storesToMemory: Bool
+  private let calls: SystemCalls
+  private let path: FilePath
+
+  init(_ fd: Int32, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
+    self.fd = fd
+    self.path = path
+    self.calls = calls
+    let fileSystem = calls.fileSystem(fd)
+    storesToMemory = isWritable && Self.writesInPlace.contains(fileSystem)
+    guard !Self.remote.contains(fileSystem) else {
+      base = nil
+      return
+    }
+    let protection = storesToMemory ? PROT_READ | PROT_WRITE : PROT_READ
+    let address = mmap(nil, SidecarLayout.mappedBytes, protection, MAP_SHARED, fd, 0)
+    guard let address, address != MAP_FAILED else { throw StoreError(errno: errno, "map the journal", place: path) }
+    base = address
+  }
+
+  deinit {
+    if let base { munmap(base, SidecarLayout.mappedBytes) }
+  }
+
+  /// ext2 to ext4, XFS, tmpfs: `f_type` values from statfs(2).
+  private static let writesInPlace: Set<Int64> = [0xEF53, 0x5846_5342, 0x0102_1994]
+  /// NFS, SMB (three drivers), FUSE, 9P, Ceph, AFS, OCFS2, GFS2, VirtualBox folders: `f_type` values from statfs(2).
+  private static let remote: Set<Int64> = [
+    0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x6573_5546, 0x0102_1997, 0x00C3_6400, 0x5346_414F, 0x7461_636F, 0x0116_1970,
+    0x786F_4256,
+  ]
+
+  /// The word, after which everything that was written before it can be read.
+  @inline(__always)
+  func word() throws(StoreError) -> JournalWord {
+    guard let base else { return JournalWord(rawValue: try load(.word)) }
+    let word = (base + SidecarLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+    return JournalWord(rawValue: word.pointee.load(ordering: .acquiring))
+  }
+
+  /// Makes everything that was written so far visible to readers.
+  @inline(__always)
+  func publish(_ word: JournalWord) throws(StoreError) {
+    guard storesToMemory, let base else { return try store(word.rawValue, .word) }
+    let place = (base + SidecarLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+    place.pointee.store(word.rawValue, ordering: .releasing)
+  }
+
+  /// A field of the header.
+  @inline(__always)
+  func load(_ field: SidecarLayout.Field) throws(StoreError) -> UInt64 {
+    if let base { return UInt64(littleEndian: base.load(fromByteOffset: field.rawValue, as: UInt64.self)) }
+    var number: UInt64 = 0
+    try withUnsafeMutableBytes(of: &number) { (buffer) throws(StoreError) in try read(buffer, at: field.rawValue) }
+    return UInt64(littleEndian: number)
+  }
+
+  /// Changes a field of the header.
+  @inline(__always)
+  func store(_ number: UInt64, _ field: SidecarLayout.Field) throws(StoreError) {
+    if storesToMemory, let base {
+      base.storeBytes(of: number.littleEndian, toByteOffset: field.rawValue, as: UInt64.self)
+    } else {
+      try withUnsafeBytes(of: number.littleEndian) { (bytes) throws(StoreError) in try write(bytes, at: field.rawValue) }
+    }
+  }
+
+  /// Fills `buffer` from `offset` of the file. The caller has made sure that the file is that long.
+  func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
+    if let base {
+      buffer.copyMemory(from: UnsafeRawBufferPointer(start: base + offset, count: buffer.count))
+      return
+    }
+    var done = 0
+    while done < buffer.count {
+      let count = calls.read(fd, UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), offset + done)
+      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "read the journal", place: path) }
+      done += count
+    }
+  }
+
+  /// Lends `count` bytes of the file at `offset` to be filled. The blocks are there.
+  @inline(__always)
+  func fill(_ count: Int, at offset: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) throws(StoreError) {
+    if storesToMemory, let base { return body(UnsafeMutableRawBufferPointer(start: base + offset, count: count)) }
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+    defer { scratch.deallocate() }
+    body(scratch)
+    try write(UnsafeRawBufferPointer(scratch), at: offset)
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+    var done = 0
+    while done < bytes.count {
+      let count = calls.write(fd, UnsafeRawBufferPointer(rebasing: bytes[done...]), offset + done)
+      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "write the journal", place: path) }
+      done += count
+    }
+  }
+}

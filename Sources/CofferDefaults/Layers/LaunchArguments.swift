@@ -1,0 +1,37 @@
+/// Overrides on a program's command line: `-key value` and `-key=value`.
+///
+/// A value that begins with a hyphen is taken where it is a negative number. What begins with two hyphens is an option of
+/// the program and no override, nor is a `-key` that another option follows; `--` ends the overrides. Of a key given twice,
+/// the last counts.
+enum LaunchArguments {
+  /// The texts by key.
+  static func overrides(in arguments: [String]) -> [String: String] {
+    var overrides: [String: String] = [:]
+    var rest = arguments[...]
+    while let argument = rest.popFirst() {
+      if argument == "--" { break }
+      guard let name = name(in: argument) else { continue }
+      if let equals = name.firstIndex(of: "="), equals > name.startIndex {
+        overrides[String(name[..<equals])] = String(name[name.index(after: equals)...])
+      } else if let value = rest.first, !isOption(value), !name.hasPrefix("=") {
+        overrides[String(name)] = value
+        rest.removeFirst()
+      }
+    }
+    return overrides
+  }
+
+  private static func name(in argument: String) -> Substring? {
+    guard isOption(argument), !argument.hasPrefix("--") else { return nil }
+    return argument.dropFirst()
+  }
+
+  private static func isOption(_ argument: String) -> Bool {
+    argument.hasPrefix("-") && argument.count > 1 && !isNegativeNumber(argument)
+  }
+
+  private static func isNegativeNumber(_ argument: String) -> Bool {
+    guard let first = argument.dropFirst().first, first.isASCII, first.isNumber || first == "." else { return false }
+    return Double(argument) != nil
+  }
+}

@@ -1,0 +1,90 @@
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// What a property list can hold, and how a value looks after its way through one.
+enum StorableForm {
+  /// `form` as it will be read back from a list in `encoding`: XML has whole seconds, one zero and one not-a-number, so that
+  /// a value set now is the value read after the next start.
+  static func settled(_ form: PlainForm, in encoding: PropertyList.Encoding) -> PlainForm {
+    switch form {
+    case .bool, .integer, .string, .data, .argument: return form
+    case .unsigned(let number): return Int64(exactly: number).map(PlainForm.integer) ?? form
+    case .real(let number):
+      guard encoding == .xml else { return form }
+      return number.isNaN ? .real(.nan) : number == 0 ? .real(0) : form
+    case .date(let date):
+      guard encoding == .xml else { return form }
+      return .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded()))
+    case .array(let items): return .array(items.map { settled($0, in: encoding) })
+    case .dictionary(let items): return .dictionary(items.mapValues { settled($0, in: encoding) })
+    }
+  }
+
+  /// Throws unless `form` may be stored under `name`.
+  ///
+  /// - Throws: ``StoreError`` `.unencodable` for what a list cannot hold, `.tooLarge` over the budget of a value.
+  @inline(__always)
+  static func check(_ form: PlainForm, for name: String) throws(StoreError) {
+    switch form {
+    case .bool, .integer, .unsigned, .real: return
+    default: try checkContent(form, name)
+    }
+  }
+
+  private static func checkContent(_ form: PlainForm, _ name: String) throws(StoreError) {
+    guard form.byteCount <= Budget.value else {
+      throw StoreError(
+        .tooLarge(limit: Budget.value), "a value of \(form.byteCount) bytes, over the limit of \(Budget.value)", key: name,
+        cure: "keep it in a file, and its path under this key")
+    }
+    if let why = refusal(of: form, depth: 0) {
+      throw StoreError(.unencodable, why, key: name, cure: "store something that XML can express; nothing was changed")
+    }
+  }
+
+  /// Throws when `name` holds what XML cannot express. (Control characters are no part of any name.)
+  static func check(name: String) throws(StoreError) {
+    try StoredName.check(name)
+    guard isExpressible(name) else {
+      throw StoreError(
+        .invalidName, "a key name with a character that XML forbids", key: name, cure: "use printable characters only")
+    }
+  }
+
+  private static func refusal(of form: PlainForm, depth: Int) -> String? {
+    guard depth <= Budget.depth else { return "a value nested more than \(Budget.depth) levels deep" }
+    switch form {
+    case .bool, .integer, .unsigned, .real, .data: return nil
+    case .string(let text): return isExpressible(text) ? nil : forbidden
+    case .date(let date): return isInCalendar(date) ? nil : "a date outside of the years 1 to 9999"
+    case .array(let items):
+      for item in items { if let why = refusal(of: item, depth: depth + 1) { return why } }
+      return nil
+    case .dictionary(let items):
+      for (key, item) in items {
+        guard isExpressible(key) else { return forbidden }
+        if let why = refusal(of: item, depth: depth + 1) { return why }
+      }
+      return nil
+    case .argument: return "the text of an override, which is not stored"
+    }
+  }
+
+  private static let forbidden = "text with a character that XML forbids"
+
+  /// XML 1.0, section 2.2: no control characters but tab, line feed and carriage return, no U+FFFE and U+FFFF.
+  static func isExpressible(_ text: String) -> Bool {
+    text.utf8Span.span.bytes.withUnsafeBytes { bytes in
+      for (index, byte) in bytes.enumerated() {
+        if byte < 0x20, byte != 0x09, byte != 0x0A, byte != 0x0D { return false }
+        if byte == 0xEF, index + 2 < bytes.count, bytes[index + 1] == 0xBF, bytes[index + 2] >= 0xBE { return false }
+      }
+      return true
+    }
+  }
+
+  /// ISO 8601 with four digits of year; year 0 is let through, for `Date.distantPast` lies in it.
+  private static func isInCalendar(_ date: Date) -> Bool {
+    (-63_145_785_600.0..<252_423_993_600.0).contains(date.timeIntervalSinceReferenceDate)
+  }
+}

@@ -1,0 +1,89 @@
+internal import CCofferPlatform
+package import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Replaces a file so that, at every instant and after a power loss, it has either its old or its new content.
+package struct AtomicFile {
+  /// The file; not a symbolic link, which would be replaced by a file.
+  package let path: FilePath
+  /// The new content's name until it is complete, in the same folder. Whoever uses a fixed one holds a lock; what a crash
+  /// left under it is overwritten.
+  package let temporary: FilePath
+  package let calls: SystemCalls
+
+  /// A file at `path`, prepared under `temporary`, or under a random name.
+  package init(_ path: FilePath, temporary: FilePath? = nil, calls: SystemCalls = SystemCalls()) {
+    let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
+    let name = path.lastComponent?.string ?? "file"
+    self.path = path
+    self.temporary = temporary ?? path.removingLastComponent().appending(".\(name).\(suffix)")
+    self.calls = calls
+  }
+
+  /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.
+  ///
+  /// - Parameter beforeRename: called when the new content is durable under its temporary name; throwing leaves the old file.
+  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then.
+  package func replace(
+    with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, beforeRename: () throws(StoreError) -> Void = {}
+  ) throws(StoreError) {
+    do {
+      try write(bytes, mode, like)
+      try beforeRename()
+      try check(calls.rename(temporary.string, path.string), "replace the file", path)
+    } catch {
+      _ = calls.unlink(temporary.string)  // Whatever remains under this name is overwritten by the next attempt.
+      throw error
+    }
+    calls.reached?(.listReplaced)
+    try Self.synchronizeFolder(of: path, calls)
+  }
+
+  /// Makes a rename, a creation or a deletion beside `path` durable.
+  package static func synchronizeFolder(of path: FilePath, _ calls: SystemCalls) throws(StoreError) {
+    let folder = path.removingLastComponent()
+    let fd = calls.open(folder.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    guard fd >= 0 else { throw StoreError(errno: -fd, "open the folder", place: folder) }
+    defer { close(fd) }
+    let result = calls.synchronize(fd)
+    // Some file systems cannot synchronise a folder and say so; they order renames by themselves.
+    guard result == 0 || result == -EINVAL else { throw StoreError(errno: -result, "make a rename durable", place: folder) }
+  }
+
+  private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) {
+    _ = calls.unlink(temporary.string)
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let fd = calls.open(temporary.string, flags, mode & 0o777)
+    guard fd >= 0 else { throw StoreError(errno: -fd, "create a file beside the one to replace", place: temporary) }
+    defer { close(fd) }
+    if let like, like.owner != geteuid() || like.group != getegid() {
+      guard fchown(fd, like.owner, like.group) == 0 else {
+        throw StoreError(errno: errno, "keep the file's owner", place: path)
+      }
+    }
+    // The process's umask may have taken bits away.
+    guard fchmod(fd, mode_t(mode & 0o777)) == 0 else { throw StoreError(errno: errno, "keep the file's mode", place: path) }
+    try bytes.withUnsafeBytes { (raw) throws(StoreError) in try writeAll(raw, to: fd) }
+    try check(calls.synchronize(fd), "make the file durable", temporary)
+  }
+
+  private func writeAll(_ bytes: UnsafeRawBufferPointer, to fd: Int32) throws(StoreError) {
+    var offset = 0
+    while offset < bytes.count {
+      let count = calls.write(fd, UnsafeRawBufferPointer(rebasing: bytes[offset...]), offset)
+      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "write the file", place: temporary) }
+      offset += count
+    }
+  }
+
+  private func check(_ result: Int32, _ doing: String, _ place: FilePath) throws(StoreError) {
+    guard result >= 0 else { throw StoreError(errno: -result, doing, place: place) }
+  }
+}

@@ -1,0 +1,105 @@
+internal import CCofferPlatform
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The system calls on which a store's promises rest, as values: tests replace one to make it fail, or to end the process at
+/// an exact point. Each returns what the call returns, or the negated `errno`.
+package struct SystemCalls: Sendable {
+  /// open(2) of a path with flags and mode.
+  package var open: @Sendable (String, Int32, UInt32) -> Int32 = { path, flags, mode in
+    repeating { coffer_open(path, flags, mode) }
+  }
+  /// flock(2).
+  package var lock: @Sendable (Int32, Int32) -> Int32 = { fd, operation in repeating { flock(fd, operation) } }
+  /// posix_fallocate(3): real blocks for `count` bytes at `offset`.
+  package var allocate: @Sendable (_ fd: Int32, _ offset: Int, _ count: Int) -> Int32 = { fd, offset, count in
+    allocateBlocks(fd, offset, count)
+  }
+  /// pwrite(2).
+  package var write: @Sendable (_ fd: Int32, _ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Int = { fd, bytes, offset in
+    repeating { pwrite(fd, bytes.baseAddress, bytes.count, off_t(offset)) }
+  }
+  /// pread(2).
+  package var read: @Sendable (_ fd: Int32, _ bytes: UnsafeMutableRawBufferPointer, _ offset: Int) -> Int = {
+    repeating(pread, $0, $1, $2)
+  }
+  /// fdatasync(2): contents, and what is needed to read them back.
+  package var synchronize: @Sendable (Int32) -> Int32 = { fd in repeating { dataSync(fd) } }
+  /// rename(2).
+  package var rename: @Sendable (_ from: String, _ to: String) -> Int32 = { old, new in
+    repeating { renameFile(old, new) }
+  }
+  /// unlink(2).
+  package var unlink: @Sendable (String) -> Int32 = { path in repeating { unlinkFile(path) } }
+  /// statfs(2) `f_type`, or -1.
+  package var fileSystem: @Sendable (Int32) -> Int64 = { fd in coffer_filesystem_type(fd) }
+  /// Called where a process may die: tests end it there.
+  package var reached: (@Sendable (Step) -> Void)?
+
+  /// The real ones.
+  package init() {}
+
+  /// Points between two effects on a disk.
+  package enum Step: String, Sendable, CaseIterable {
+    /// A record's bytes are in the journal; no reader sees them yet.
+    case recordCopied
+    /// A prepared batch is durable.
+    case prepared
+    /// The other store has decided; the journal does not say so yet.
+    case decided
+    /// The journal says committed, perhaps not durably.
+    case committed
+    /// The committed record is durable.
+    case commitDurable
+    /// The new property list is complete beside the old one.
+    case listWritten
+    /// The new property list stands in the old one's place; the journal still holds its changes.
+    case listReplaced
+    /// The journal is empty again, perhaps not durably.
+    case journalEmptied
+  }
+}
+
+// Files inside the closures above would name the members instead of the functions of the C library.
+private func renameFile(_ old: String, _ new: String) -> Int32 { rename(old, new) }
+private func unlinkFile(_ path: String) -> Int32 { unlink(path) }
+
+private func allocateBlocks(_ fd: Int32, _ offset: Int, _ count: Int) -> Int32 {
+  #if canImport(Darwin)
+    // No posix_fallocate: zeros written out are real blocks too.
+    let zeros = [UInt8](repeating: 0, count: count)
+    return repeating { Int32(clamping: pwrite(fd, zeros, count, off_t(offset))) } < 0 ? -errno : 0
+  #else
+    return -posix_fallocate(fd, off_t(offset), off_t(count))
+  #endif
+}
+
+private func dataSync(_ fd: Int32) -> Int32 {
+  #if canImport(Darwin)
+    fcntl(fd, F_FULLFSYNC)
+  #else
+    fdatasync(fd)
+  #endif
+}
+
+/// Repeats `call` while a signal interrupts it; a failure becomes the negated `errno`.
+private func repeating<Result: SignedInteger>(_ call: () -> Result) -> Result {
+  while true {
+    let result = call()
+    if result >= 0 { return result }
+    if errno != EINTR { return -Result(errno) }
+  }
+}
+
+private func repeating(
+  _ call: (Int32, UnsafeMutableRawPointer?, Int, off_t) -> Int, _ fd: Int32, _ bytes: UnsafeMutableRawBufferPointer,
+  _ offset: Int
+) -> Int {
+  repeating { call(fd, bytes.baseAddress, bytes.count, off_t(offset)) }
+}

@@ -1,0 +1,258 @@
+import CofferStorage
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+/// A disk that the test fills and empties.
+private final class Disk: Sendable {
+  private let full = Atomic<Bool>(false)
+  var isFull: Bool {
+    get { full.load(ordering: .relaxed) }
+    set { full.store(newValue, ordering: .relaxed) }
+  }
+}
+
+@Suite("The files: damage, links, limits, failing disks")
+struct FileTests {
+  @Test(arguments: ["", "hello", "{ a = b; }", "<plist version=\"1.0\"><array/></plist>", "<plist version=\"1.0\"><dict><key>a"])
+  func `a list that cannot be read is damaged, and nothing is changed`(_ text: String) throws {
+    let folder = try TemporaryFolder()
+    try folder.write(text, to: "d.plist")
+    do {
+      _ = try folder.open()
+      Issue.record("opened")
+    } catch {
+      #expect(error.kind == .damaged)
+      #expect(error.place?.hasSuffix("/d.plist") == true)
+    }
+    #expect(try folder.bytes(of: "d.plist") == Data(text.utf8))
+    #expect(try !folder.names().contains { $0.contains("damaged") })
+  }
+
+  @Test func `starting empty keeps the damaged bytes and the journal's values`() throws {
+    let folder = try TemporaryFolder()
+    let before = try folder.open(isShared: false)
+    try before.save(.integer(1), for: "folded")
+    try before.synchronize()
+    try before.save(.integer(2), for: "journalled")
+    try folder.write("torn", to: "d.plist")
+    let store = try folder.open(damage: .startEmpty, isShared: false)
+    #expect(try store.names() == ["journalled"])
+    try expectQuarantine(of: "torn", folder)
+  }
+
+  @Test func `the last good copy is put back`() throws {
+    let folder = try TemporaryFolder()
+    let before = try folder.open(isShared: false)
+    try before.save(.integer(1), for: "folded")
+    try before.synchronize()
+    try before.save(.integer(2), for: "journalled")
+    try folder.write("torn", to: "d.plist")
+    let store = try folder.open(damage: .restoreLastGood, isShared: false)
+    #expect(try store.names() == ["folded", "journalled"])
+    try expectQuarantine(of: "torn", folder)
+    try folder.write("torn", to: "d.plist")
+    try folder.write("torn too", to: ".d.plist.last-good")
+    #expect(kind { _ = try folder.open(damage: .restoreLastGood, isShared: false) } == .damaged)
+  }
+
+  @Test func `a list that is damaged under a running store is reported, not overwritten`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    try store.save(.integer(1), for: "k")
+    try store.synchronize()
+    try folder.write("torn", to: "d.plist")
+    Thread.sleep(forTimeInterval: 0.12)
+    #expect(try store.load("k") == .integer(1), "it may be half written: once is no proof")
+    Thread.sleep(forTimeInterval: 0.12)
+    #expect(kind { _ = try store.load("k") } == .damaged)
+    #expect(kind { _ = try store.load("k") } == .damaged)
+    #expect(try folder.bytes(of: "d.plist") == Data("torn".utf8))
+  }
+
+  private func expectQuarantine(of text: String, _ folder: TemporaryFolder) throws {
+    let kept = try folder.names().filter { $0.hasPrefix("d.plist.damaged-") }
+    #expect(kept.count == 1)
+    for name in kept { #expect(try folder.bytes(of: name) == Data(text.utf8)) }
+  }
+
+  @Test func `a linked list stays a link, and the journal is beside the real file`() throws {
+    let folder = try TemporaryFolder()
+    let real = folder.file("dotfiles")
+    try FileManager.default.createDirectory(atPath: real.string, withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: folder.file("d.plist").string, withDestinationPath: "dotfiles/real.plist")
+    let store = try folder.open()
+    try store.save(.integer(1), for: "k")
+    try store.synchronize()
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("d.plist").string) == "dotfiles/real.plist")
+    #expect(folder.exists("dotfiles/real.plist") && folder.exists("dotfiles/.real.plist.coffer"))
+    #expect(try folder.names() == ["d.plist", "dotfiles"])
+    var options = EngineOptions()
+    options.foldsWhenIdle = false
+    let direct = try DefaultsStore.open(domain: "real", in: real, options: options)
+    #expect(direct.engine === store.engine, "one engine for one file, whatever its name")
+  }
+
+  @Test func `new files are private, an existing list keeps its mode`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    try store.save(.integer(1), for: "k")
+    try store.synchronize()
+    for name in ["d.plist", ".d.plist.coffer", ".d.plist.last-good"] { #expect(try mode(folder.file(name)) == 0o600) }
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("d.plist").string)
+    try store.save(.integer(2), for: "k")
+    try store.synchronize()
+    #expect(try mode(folder.file("d.plist")) == 0o644)
+  }
+
+  private func mode(_ path: FilePath) throws -> UInt32? { try FileStatus(at: path)?.permissions }
+
+  @Test func `an equal value writes nothing`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    let values: [String: PlainForm] = ["a": .real(.nan), "b": .array([.integer(1)]), "c": .string("x"), "d": .real(-0.0)]
+    for (name, form) in values { try store.save(form, for: name) }
+    let word = store.engine.state.withLock { $0.seen }
+    for (name, form) in values { try store.save(form, for: name) }
+    try store.save(nil, for: "absent")
+    #expect(store.engine.state.withLock { $0.seen } == word)
+    try store.synchronize()
+    let list = try FileStatus(at: folder.file("d.plist"))
+    for (name, form) in values { try store.save(form, for: name) }
+    try store.synchronize()
+    #expect(try FileStatus(at: folder.file("d.plist"))?.inode == list?.inode)
+    #expect(try folder.open(isShared: false).load("a") == .real(.nan))
+  }
+
+  @Test func `values and domains have a budget`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    let largest = PlainForm.string(String(repeating: "&", count: Budget.value))
+    #expect(kind { try store.save(.data(Data(count: Budget.value + 1)), for: "k") } == .tooLarge(limit: Budget.value))
+    var batch = Batch<Plain>()
+    for number in 0..<15 { batch.writes["big.\(number)"] = .set(largest) }
+    try store.commit(batch, decision: nil)
+    #expect(kind { try store.save(largest, for: "last") } == .tooLarge(limit: Budget.domain))
+    batch.writes = ["big.0": .set(.integer(1)), "last": .set(largest)]
+    try store.commit(batch, decision: nil)
+    try store.close()
+    #expect(try folder.open(isShared: false).load("last") == largest, "a domain within its budget can be read back")
+    #expect(try FileStatus(at: folder.file("d.plist"))?.size ?? 0 <= Budget.file)
+    var nested = PlainForm.integer(1)
+    for _ in 0...Budget.depth { nested = .array([nested]) }
+    #expect(kind { try store.engine.save(nested, for: "deep") } == .unencodable)
+  }
+
+  @Test func `a list that is too large is damaged, not read`() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("", to: "d.plist")
+    let file = try FileHandle(forWritingTo: URL(filePath: folder.file("d.plist").string))
+    try file.truncate(atOffset: UInt64(Budget.file) + 1)
+    #expect(kind { _ = try folder.open() } == .damaged)
+  }
+
+  @Test(arguments: ["\u{0}", "\u{1}", "\u{b}", "\u{1f}", "\u{fffe}", "\u{ffff}"])
+  func `text that XML forbids is refused, naming the key`(_ character: String) throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    let text = "a" + character
+    let forms: [PlainForm] = [.string(text), .array([.string(text)]), .dictionary([text: .integer(1)])]
+    for form in forms {
+      do {
+        try store.save(form, for: "k")
+        Issue.record("stored")
+      } catch {
+        #expect(error.kind == .unencodable)
+        #expect(error.key == "k")
+      }
+    }
+    #expect(kind { try store.save(.integer(1), for: text) } == .invalidName)
+    #expect(try store.names().isEmpty)
+  }
+
+  @Test func `dates that a list cannot write are refused`() throws {
+    let store = try TemporaryFolder().open()
+    for moment in [Double.nan, .infinity, 1e15, -1e15] {
+      #expect(kind { try store.save(.date(Date(timeIntervalSinceReferenceDate: moment)), for: "k") } == .unencodable)
+    }
+    try store.save(.date(.distantPast), for: "past")
+    try store.save(.date(.distantFuture), for: "future")
+  }
+
+  @Test func `a full disk is reported, and nothing changes`() throws {
+    let folder = try TemporaryFolder()
+    let disk = Disk()
+    var calls = SystemCalls()
+    let real = calls
+    calls.allocate = { disk.isFull ? -28 : real.allocate($0, $1, $2) }
+    calls.write = { disk.isFull ? -28 : real.write($0, $1, $2) }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "k")
+    disk.isFull = true
+    #expect(kind { try store.save(.string(String(repeating: "x", count: 100_000)), for: "k") } == .noSpace)
+    #expect(kind { try store.synchronize() } == .noSpace)
+    #expect(try store.load("k") == .integer(1))
+    #expect(try !folder.names().contains { $0.hasSuffix("-next") })
+    try store.save(.integer(2), for: "k")
+    #expect(try folder.open(isShared: false).load("k") == .integer(2), "there is room for small values still")
+    disk.isFull = false
+    try store.synchronize()
+    #expect(try folder.open(isShared: false).load("k") == .integer(2))
+  }
+
+  @Test(arguments: [0x9123_683E, 0x6969] as [Int64])
+  func `file systems that copy on write, and remote ones, are written by calls`(_ type: Int64) throws {
+    let folder = try TemporaryFolder()
+    var calls = SystemCalls()
+    calls.fileSystem = { _ in type }
+    let one = try folder.open(isShared: false, calls: calls), two = try folder.open(isShared: false, calls: calls)
+    for number in 0..<100 {
+      try one.save(.integer(Int64(number)), for: "n")
+      #expect(try two.load("n") == .integer(Int64(number)))
+    }
+    try two.synchronize()
+    #expect(try one.load("n") == .integer(99))
+    #expect(try folder.open(isShared: false).load("n") == .integer(99))
+  }
+
+  @Test func `a place that cannot be written is read, and says so to writers`() throws {
+    guard geteuid() == 0 else { return }
+    let folder = try TemporaryFolder()
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(1), for: "a")
+    try store.synchronize()
+    // Readable by all, writable by none but root.
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path.string)
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("d.plist").string)
+    try FileManager.default.removeItem(atPath: folder.file(".d.plist.coffer").string)
+    let output = try Tool("unprivileged", folder).finish()
+    if output.contains("cannot drop") { return print("skipped: privileges cannot be dropped here") }
+    #expect(output == "read integer(1)\nwrite readOnly\n")
+    #expect(!folder.exists(".d.plist.coffer"))
+  }
+
+  @Test func `another user's journal is refused`() throws {
+    guard geteuid() == 0 else { return print("skipped: only root can make another user's file") }
+    let folder = try TemporaryFolder()
+    try folder.write("", to: ".d.plist.coffer")
+    try FileManager.default.setAttributes([.ownerAccountID: 65534], ofItemAtPath: folder.file(".d.plist.coffer").string)
+    #expect(kind { _ = try folder.open() } == .denied)
+  }
+
+  @Test func `scrubbing leaves no trace of a removed value`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    try store.save(.string("hunter2-in-the-clear"), for: "password")
+    try store.synchronize()
+    try store.save(.string("hunter3-in-the-clear"), for: "password")
+    try store.save(nil, for: "password")
+    try store.save(.integer(1), for: "kept")
+    try store.scrub()
+    for name in try folder.names() { #expect(try folder.bytes(of: name).firstRange(of: Data("in-the-clear".utf8)) == nil) }
+    #expect(try store.names() == ["kept"])
+    #expect(try folder.open(isShared: false).names() == ["kept"])
+  }
+}

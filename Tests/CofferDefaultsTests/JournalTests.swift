@@ -1,0 +1,115 @@
+import CofferStorage
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+@Suite("The journal's format and repair")
+struct JournalTests {
+  private static let writer = Record.Writer(process: 7, instance: 1)
+
+  private static func bytes(_ record: Record, epoch: UInt64) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: record.count)
+    bytes.withUnsafeMutableBytes { record.encode(into: $0, epoch: epoch, writer: writer) }
+    return bytes
+  }
+
+  private static func decode(_ bytes: [UInt8], epoch: UInt64) -> (record: Record, count: Int)? {
+    bytes.withUnsafeBytes { Record.decode($0, epoch: epoch) }
+  }
+
+  @Test func `every kind of value comes back from a record`() throws {
+    for (name, form) in InteropTests.values {
+      let bytes = Self.bytes(.write([(name, form), ("gone", nil)]), epoch: 3)
+      guard case .write(let changes)? = Self.decode(bytes, epoch: 3)?.record else {
+        Issue.record("\(name) did not come back")
+        continue
+      }
+      #expect(changes.map(\.name) == [name, "gone"])
+      #expect(changes.map(\.form) == [form, nil])
+    }
+  }
+
+  @Test func `a record of another epoch, a changed byte and a shortened record are no records`() throws {
+    let bytes = Self.bytes(.write([("name", .string("some value of a certain length"))]), epoch: 3)
+    #expect(Self.decode(bytes, epoch: 3)?.count == bytes.count)
+    #expect(Self.decode(bytes, epoch: 4) == nil)
+    for index in bytes.indices.dropFirst(4) {
+      var changed = bytes
+      changed[index] ^= 1
+      #expect(Self.decode(changed, epoch: 3) == nil)
+    }
+    for count in 0..<bytes.count { #expect(Self.decode(Array(bytes.prefix(count)), epoch: 3) == nil) }
+    #expect(Self.decode([UInt8](repeating: 0, count: 64), epoch: 3) == nil)
+  }
+
+  @Test func `a batch comes back with its transaction and the place that decides`() throws {
+    let id = TransactionID.random()
+    let batch = Record.Prepared(id: id, place: "/v/vault", changes: [("a", .integer(1)), ("b", nil)])
+    guard case .prepare(let found)? = Self.decode(Self.bytes(.prepare(batch), epoch: 1), epoch: 1)?.record else {
+      Issue.record("no batch")
+      return
+    }
+    #expect(found.id == id && found.place == "/v/vault" && found.changes.map(\.name) == ["a", "b"])
+    if case .commit(let other)? = Self.decode(Self.bytes(.commit(id), epoch: 1), epoch: 1)?.record { #expect(other == id) }
+    if case .drop(let other)? = Self.decode(Self.bytes(.drop(id), epoch: 1), epoch: 1)?.record { #expect(other == id) }
+  }
+
+  @Test func `the bytes of a record are what they were`() {
+    let bytes = Self.bytes(.write([("k", .integer(258))]), epoch: 1)
+    let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    #expect(
+      hex == "22000000" + hex.dropFirst(8).prefix(8) + "0100000007000000" + "01000000" + "01000000" + "6b" + "03"
+        + "0201000000000000")
+  }
+
+  /// Changes bytes of the header as a power loss might leave them.
+  private func damage(_ folder: TemporaryFolder, at offset: Int, _ bytes: [UInt8]) throws {
+    let file = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
+    try file.seek(toOffset: UInt64(offset))
+    try file.write(contentsOf: bytes)
+    try file.close()
+  }
+
+  @Test func `after a power loss the records themselves tell how far the journal reaches`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open(isShared: false)
+    for number in 0..<20 { try store.save(.integer(Int64(number)), for: "old.\(number)") }
+    try store.synchronize()
+    try store.save(.integer(1), for: "new")
+    let word = store.engine.state.withLock { $0.seen }
+    // Another boot, and a word that is older than the records.
+    try damage(folder, at: SidecarLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
+    try damage(
+      folder, at: SidecarLayout.Field.word.rawValue,
+      withUnsafeBytes(of: JournalWord(epoch: word.epoch, end: 0).rawValue, Array.init))
+    let again = try folder.open(isShared: false)
+    #expect(try again.load("new") == .integer(1))
+    #expect(again.engine.state.withLock { $0.seen } == word, "records of the epoch before are not taken for new ones")
+    // Another boot, and a word that promises more than there is.
+    try damage(folder, at: SidecarLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
+    try damage(folder, at: SidecarLayout.Field.word.rawValue, withUnsafeBytes(of: word.advanced(by: 5000).rawValue, Array.init))
+    #expect(try folder.open(isShared: false).names().count == 21)
+  }
+
+  @Test func `a foreign header is damage and a newer format says so`() throws {
+    let folder = try TemporaryFolder()
+    try folder.open(isShared: false).save(.integer(1), for: "k")
+    try damage(folder, at: SidecarLayout.Field.version.rawValue, [9])
+    #expect(kind { _ = try folder.open(isShared: false) } == .newerFormat(found: 9, supported: 1))
+    try damage(folder, at: 0, [9])
+    #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
+  }
+
+  @Test func `a long journal folds by itself and stays short`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    let text = String(repeating: "x", count: 40_000)
+    for number in 0..<60 { try store.save(.string(text + "\(number)"), for: "k") }
+    #expect(store.engine.state.withLock { $0.seen.end } < SidecarLayout.foldAt)
+    #expect(folder.exists("d.plist"))
+    #expect(try FileStatus(at: folder.file(".d.plist.coffer"))?.size ?? 0 < 2 * SidecarLayout.foldAt)
+  }
+}

@@ -1,0 +1,108 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+@Suite("Domains and layers")
+struct LayerTests {
+  @Test(arguments: ["", ".", "..", "../evil", "a/b", "a\nb", "a\u{0}b", "\u{7f}", String(repeating: "x", count: 201)])
+  func `a domain that is no plain file name is refused`(_ name: String) throws {
+    let folder = try TemporaryFolder()
+    #expect(kind { _ = try DefaultsStore.open(domain: name, in: folder.path) } == .invalidName)
+    #expect(kind { _ = try DefaultsStore.open(domain: "d", in: folder.path, suites: [name]) } == .invalidName)
+    #expect(try folder.names().isEmpty)
+  }
+
+  @Test func `the folder is XDG_CONFIG_HOME where that is absolute, else .config in the home folder`() throws {
+    #expect(try DefaultsDomain.configurationFolder(["XDG_CONFIG_HOME": "/x", "HOME": "/h"]) == "/x")
+    #expect(try DefaultsDomain.configurationFolder(["XDG_CONFIG_HOME": "", "HOME": "/h"]) == "/h/.config")
+    #expect(try DefaultsDomain.configurationFolder(["XDG_CONFIG_HOME": "rel", "HOME": "/h"]) == "/h/.config")
+  }
+
+  @Test func `domains are listed, hidden and foreign files are not`() throws {
+    let folder = try TemporaryFolder()
+    for name in ["b", "a", "com.example.app"] { try folder.open(domain: name).save(.integer(1), for: "k") }
+    for name in ["b", "a", "com.example.app"] { try folder.open(domain: name).synchronize() }
+    try folder.write("", to: "notes.txt")
+    #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["a", "b", "com.example.app"])
+    #expect(try DefaultsDomain.list(in: folder.file("nowhere")).isEmpty)
+  }
+
+  @Test func `launch arguments`() {
+    let cases: [([String], [String: String])] = [
+      (["-theme", "dark"], ["theme": "dark"]), (["-theme=dark"], ["theme": "dark"]), (["-n", "-5"], ["n": "-5"]),
+      (["-n=-5"], ["n": "-5"]), (["-x", "-0.5", "-y", "-.5"], ["x": "-0.5", "y": "-.5"]), (["-a", "-b", "1"], ["b": "1"]),
+      (["--theme", "dark"], [:]), (["-a", "1", "--", "-b", "2"], ["a": "1"]), (["-5", "x"], [:]), (["-a"], [:]),
+      (["-a", "1", "-a", "2"], ["a": "2"]), (["-k="], ["k": ""]), (["file", "-k", "v=w"], ["k": "v=w"]), (["-", "x"], [:]),
+      (["-=x"], [:]), (["-k", "-"], ["k": "-"]),
+    ]
+    for (arguments, expected) in cases { #expect(LaunchArguments.overrides(in: arguments) == expected, "\(arguments)") }
+  }
+
+  @Test func `the strongest layer wins, explain tells which, and writes go beneath overrides`() throws {
+    let folder = try TemporaryFolder()
+    try folder.open(domain: "s1").save(.string("suite 1"), for: "k")
+    try folder.open(domain: "s2").save(.string("suite 2"), for: "k")
+    try folder.open(domain: "s2").save(.string("only here"), for: "s")
+    func open(_ arguments: [String], _ environment: [String: String]) throws -> DefaultsStore {
+      let layers = DefaultsLayers(
+        arguments, EnvironmentLayer(prefix: "APP_", environment: environment), ["k": .string("registered"), "r": .integer(9)])
+      return try folder.open(suites: ["s1", "s2"], layers: layers)
+    }
+    let store = try open([], [:])
+    #expect(try store.load("k") == .string("suite 1"))
+    #expect(try store.load("s") == .string("only here"))
+    #expect(try store.load("r") == .integer(9))
+    try store.save(.string("domain"), for: "k")
+    #expect(try store.load("k") == .string("domain"))
+    #expect(try open([], ["APP_K": "env"]).load("k") == .argument("env"))
+
+    let overridden = try open(["-k", "-7"], ["APP_K": "env"])
+    #expect(try overridden.load("k") == .argument("-7"))
+    try overridden.save(.string("written beneath"), for: "k")
+    #expect(try overridden.load("k") == .argument("-7"))
+    try overridden.update("k") { (old) throws(StoreError) in
+      #expect(old == .string("written beneath"))
+      return .string("updated")
+    }
+    #expect(try store.load("k") == .string("updated"))
+    #expect(try overridden.names() == ["k", "r", "s"])
+    #expect(try overridden.load(["k"])[0].stamp == .string("updated"), "transactions compare what is stored")
+
+    let told = try overridden.explain("k")
+    #expect(told.sources.map(\.layer) == [.argument, .environment, .domain, .suite, .suite, .registered])
+    #expect(told.winner?.form == .argument("-7"))
+    #expect(told.sources.map(\.place).contains(overridden.place))
+    #expect(told.sources[1].place == "APP_K")
+    #expect(!told.description.contains("-7") && !told.description.contains("updated"), "kinds and places, no values")
+    #expect(try overridden.explain("nothing").winner == nil)
+  }
+
+  @Test func `an override is not written to any file`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open(layers: DefaultsLayers(["-k", "v"], nil, ["r": .integer(1)]))
+    try store.save(.integer(1), for: "other")
+    try store.close()
+    #expect(try folder.open(isShared: false).names() == ["other"])
+    #expect(kind { try folder.open(isShared: false).save(.argument("x"), for: "k") } == .unencodable)
+  }
+
+  @Test func `a prefix names the keys in the file and bounds what is listed and cleared`() throws {
+    let folder = try TemporaryFolder()
+    let all = try folder.open()
+    let ui = try folder.open(layers: DefaultsLayers(["-ui.zoom", "2"], nil, [:], "ui."))
+    try ui.save(.string("dark"), for: "theme")
+    try all.save(.integer(1), for: "launches")
+    #expect(try all.load("ui.theme") == .string("dark"))
+    #expect(try ui.names() == ["theme", "zoom"])
+    #expect(try ui.load("zoom") == .argument("2"))
+    #expect(try ui.load("launches") == nil)
+    try ui.removeAll()
+    #expect(try all.names() == ["launches"])
+    try all.save(.integer(1), for: "list.a")
+    try all.removeAll(beginningWith: "list.")
+    #expect(try all.names() == ["launches"])
+  }
+}

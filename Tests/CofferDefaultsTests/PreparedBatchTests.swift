@@ -1,0 +1,138 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+@Suite("Batches that depend on a decision")
+struct PreparedBatchTests {
+  private static func before(_ folder: TemporaryFolder) throws {
+    let store = try folder.open(isShared: false)
+    try store.save(.string("before"), for: "a")
+    try store.save(.string("before"), for: "b")
+  }
+
+  /// Where the process dies, and whether the decision is on the disk then.
+  static let steps = [
+    ("prepared", false), ("deciding", false), ("decided", true), ("committed", true), ("commitDurable", true),
+  ]
+
+  @Test(arguments: steps)
+  func `whoever comes next completes or drops what a dead process left`(_ step: String, _ isDecided: Bool) throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let tool = try Tool("commit-and-die", folder, step, folder.decisions.string)
+    tool.finish()
+    #expect(tool.wasKilled)
+    let value = isDecided ? "string(\"after\")" : "string(\"before\")"
+    let told = try Tool("outcome", folder, "readable").finish()
+    #expect(told == "a \(value)\nb \(value)\nother string(\"written\")\n")
+    let left = try FileManager.default.contentsOfDirectory(atPath: folder.decisions.string)
+    #expect(left.isEmpty == (step == "decided" || !isDecided), "a completed transaction's record is forgotten")
+    // And for one who cannot ask, it is now plain history.
+    #expect(try Tool("outcome", folder, "none").finish() == told)
+  }
+
+  @Test(arguments: ["unreadable", "none"])
+  func `when the outcome cannot be learnt its keys throw and the others work, across folds`(_ lookup: String) throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    try Tool("commit-and-die", folder, "decided", folder.decisions.string).finish()
+    for _ in 0..<3 {
+      let told = try Tool("outcome", folder, lookup, "fold").finish()
+      #expect(told == "a pending\nb pending\nother string(\"written\")\n")
+    }
+    let store = try folder.open(isShared: false)
+    #expect(isPending { try store.save(.integer(1), for: "a") })
+    #expect(isPending { try store.removeAll() })
+    #expect(isPending { try store.update("b") { (_) throws(StoreError) in nil } })
+    #expect(isPending { _ = try store.load(["other", "a"]) })
+    try store.save(.integer(3), for: "third")
+    try store.synchronize()
+    let told = try Tool("outcome", folder, "readable").finish()
+    #expect(told == "a string(\"after\")\nb string(\"after\")\nother string(\"written\")\n")
+    #expect(try store.load("a") == .string("after"), "a store that could not tell learns it from the journal")
+  }
+
+  @Test func `a running reader learns the outcome by itself once the writer has died`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let place = folder.decisions
+    let lookup = DecisionLookup(
+      contains: { (id, _) throws(StoreError) in FileManager.default.fileExists(atPath: place.appending("\(id)").string) },
+      forget: { (_, _) throws(StoreError) in })
+    let reader = try folder.open(decisions: lookup, isShared: false)
+    #expect(try reader.load("a") == .string("before"))
+    try Tool("commit-and-die", folder, "decided", place.string).finish()
+    #expect(try reader.load("a") == .string("after"))
+  }
+
+  @Test func `readers ignore a batch while its decision is being made`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let store = try folder.open(), other = try folder.open(isShared: false)
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("after")), "new": .set(.integer(1))]
+    batch.expectations = ["a": .string("before"), "new": nil]
+    try store.commit(
+      batch,
+      decision: Decision(place: "elsewhere") { (_) throws(StoreError) in
+        #expect(try store.load("a") == .string("before"))
+        #expect(try other.load("a") == .string("before"))
+        #expect(try other.load("new") == nil)
+      })
+    #expect(try store.load("a") == .string("after"))
+    #expect(try other.load("a") == .string("after"))
+    #expect(try other.load("new") == .integer(1))
+  }
+
+  @Test func `a decision that is not made leaves nothing behind`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let store = try folder.open()
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .remove, "c": .set(.integer(1))]
+    let refusal = kind {
+      try store.commit(
+        batch, decision: Decision(place: "x") { (_) throws(StoreError) in throw StoreError(.locked, "no", cure: "unlock") })
+    }
+    #expect(refusal == .locked)
+    #expect(try store.load("a") == .string("before"))
+    #expect(try folder.open(isShared: false).names() == ["a", "b"])
+  }
+
+  @Test func `an expectation that does not hold is a conflict, before the decision`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let store = try folder.open()
+    var batch = Batch<Plain>()
+    batch.expectations = ["a": .string("something else")]
+    batch.writes = ["b": .remove]
+    let decision = Decision(place: "x") { (_) throws(StoreError) in Issue.record("decided") }
+    #expect(kind { try store.commit(batch, decision: decision) } == .conflict)
+    #expect(kind { try store.commit(batch, decision: nil) } == .conflict)
+    #expect(try store.load("b") == .string("before"))
+  }
+
+  @Test func `a journal that cannot be told of a decision says pending, and completes later`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    nonisolated(unsafe) var syncs = 0
+    var calls = SystemCalls()
+    calls.synchronize = { _ in
+      syncs += 1
+      return syncs == 2 ? -5 : 0
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    syncs = 0
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("after"))]
+    #expect(isPending { try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in }) })
+    #expect(try store.load("a") == .string("after"))
+  }
+
+  private func isPending(_ body: () throws -> Void) -> Bool {
+    if case .pending? = kind(body) { true } else { false }
+  }
+}

@@ -1,0 +1,84 @@
+import CofferDefaults
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+/// A folder of its own for one test, removed with it.
+final class TemporaryFolder: Sendable {
+  let path: FilePath
+  let decisions: FilePath
+
+  init() throws {
+    let name = "coffer-defaults-\(UInt64.random(in: .min ... .max))"
+    path = FilePath(FileManager.default.temporaryDirectory.path).appending(name)
+    decisions = path.appending("decisions")
+    try FileManager.default.createDirectory(atPath: decisions.string, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path.string) }
+
+  func file(_ name: String) -> FilePath { path.appending(name) }
+  func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: URL(filePath: file(name).string)) }
+  func bytes(of name: String) throws -> Data { try Data(contentsOf: URL(filePath: file(name).string)) }
+  func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: file(name).string) }
+
+  /// The names in the folder, hidden ones included, but for the decisions.
+  func names() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: path.string).filter { $0 != "decisions" }.sorted()
+  }
+
+  /// A store of the domain `d` here.
+  func open(
+    damage: DamagePolicy = .fail, decisions: DecisionLookup? = nil, domain: String = "d", isShared: Bool = true,
+    foldsWhenIdle: Bool = false, calls: SystemCalls = SystemCalls(), suites: [String] = [], layers: DefaultsLayers = .init()
+  ) throws(StoreError) -> DefaultsStore {
+    var options = EngineOptions(damage: damage, decisions: decisions)
+    options.isShared = isShared
+    options.foldsWhenIdle = foldsWhenIdle
+    options.calls = calls
+    return try DefaultsStore.open(domain: domain, in: path, suites: suites, layers: layers, options: options)
+  }
+}
+
+/// The other process.
+struct Tool {
+  let process = Process()
+  private let output = Pipe()
+
+  init(_ command: String, _ folder: TemporaryFolder, _ rest: String..., domain: String = "d") throws {
+    let folderOfTests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    process.executableURL = folderOfTests.appending(path: "DefaultsTestTool")
+    process.arguments = [command, folder.path.string, domain] + rest
+    process.environment = ["XDG_CONFIG_HOME": folder.path.string, "SWIFT_BACKTRACE": "enable=no", "HOME": folder.path.string]
+    process.standardOutput = output
+    try process.run()
+  }
+
+  /// Waits for the end and returns what was printed.
+  @discardableResult
+  func finish() -> String { String(decoding: finishBytes(), as: UTF8.self) }
+
+  func finishBytes() -> Data {
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return data
+  }
+
+  func firstLine() -> String {
+    var line = Data()
+    while let byte = try? output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8), !byte.isEmpty { line += byte }
+    return String(decoding: line, as: UTF8.self)
+  }
+
+  func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+  var wasKilled: Bool { process.terminationReason == .uncaughtSignal }
+}
+
+/// The kind of the error that `body` throws.
+func kind(_ body: () throws -> Void) -> StoreError.Kind? {
+  do {
+    try body()
+    return nil
+  } catch { return (error as? StoreError)?.kind }
+}

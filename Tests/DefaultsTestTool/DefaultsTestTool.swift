@@ -1,0 +1,38 @@
+internal import CofferDefaults
+internal import CofferStorage
+internal import Foundation
+internal import SystemPackage
+
+/// One other process of a test: `DefaultsTestTool <command> <folder> <domain> …`.
+@main
+enum DefaultsTestTool {
+  static func main() {
+    let arguments = Array(CommandLine.arguments.dropFirst())
+    do { try run(arguments) } catch {
+      print("error: \(error)")
+      exit(1)
+    }
+  }
+
+  private static func run(_ arguments: [String]) throws {
+    let command = arguments[0]
+    let folder = FilePath(arguments[1]), domain = arguments[2], rest = Array(arguments.dropFirst(3))
+    switch command {
+    case "foundation-write": FoundationSide.write(domain)
+    case "foundation-read": FoundationSide.read(domain)
+    case "foundation-set": FoundationSide.set(domain, rest[0], Int(rest[1]) ?? 0)
+    case "write": try Writers.distinct(folder, domain, rest)
+    case "count": try Writers.count(folder, domain, rest)
+    case "acknowledge": try Writers.acknowledge(folder, domain)
+    case "set": try Writers.set(folder, domain, rest)
+    case "get": try Writers.get(folder, domain, rest[0])
+    case "hold": try Writers.hold(folder, domain)
+    case "unprivileged": try Writers.unprivileged(folder, domain)
+    case "fork": try Writers.forked(folder, domain)
+    case "fold-and-die": try Dying.fold(folder, domain, rest)
+    case "commit-and-die": try Dying.commit(folder, domain, rest)
+    case "outcome": try Dying.outcome(folder, domain, rest)
+    default: throw StoreError(.notFound, "no command \(command)", cure: "read the switch")
+    }
+  }
+}

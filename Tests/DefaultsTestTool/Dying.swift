@@ -1,0 +1,71 @@
+internal import CofferDefaults
+internal import CofferStorage
+internal import Foundation
+internal import SystemPackage
+
+/// Processes that kill themselves between two effects on the disk.
+enum Dying {
+  private static func calls(dyingAt step: String, from first: Int = 1) -> SystemCalls {
+    var calls = SystemCalls()
+    nonisolated(unsafe) var seen = 0
+    calls.reached = { reached in
+      guard reached.rawValue == step else { return }
+      seen += 1
+      if seen >= first { kill(getpid(), SIGKILL) }
+    }
+    return calls
+  }
+
+  private static func options(_ calls: SystemCalls, _ decisions: DecisionLookup? = nil) -> EngineOptions {
+    var options = EngineOptions(decisions: decisions)
+    options.calls = calls
+    options.foldsWhenIdle = false
+    return options
+  }
+
+  /// Sets `a` to `after` and folds, dying at a step.
+  static func fold(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder, options: options(calls(dyingAt: rest[0])))
+    try store.save(.string("after"), for: "a")
+    print("acknowledged")
+    fflush(nil)
+    try store.synchronize()
+  }
+
+  /// Commits a batch that depends on a decision, dying at a step. The decision is a file named by the transaction.
+  static func commit(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let step = rest[0], decisions = rest[1]
+    let store = try DefaultsStore.open(domain: domain, in: folder, options: options(calls(dyingAt: step)))
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("after")), "b": .set(.string("after"))]
+    try store.commit(
+      batch,
+      decision: Decision(place: decisions) { (id) throws(StoreError) in
+        if step == "deciding" { kill(getpid(), SIGKILL) }
+        _ = FileManager.default.createFile(atPath: decisions + "/\(id)", contents: nil)
+      })
+  }
+
+  /// Opens with or without a lookup, writes another key, and tells what became of `a` and `b`.
+  static func outcome(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let lookup = DecisionLookup(
+      contains: { (id, place) throws(StoreError) in
+        guard rest[0] != "unreadable" else { throw StoreError(.io(5), "unreadable", cure: "none") }
+        return FileManager.default.fileExists(atPath: place.string + "/\(id)")
+      },
+      forget: { (id, place) throws(StoreError) in
+        do { try FileManager.default.removeItem(atPath: place.string + "/\(id)") } catch {
+          throw StoreError(.io(5), "not removed", cure: "none")
+        }
+      })
+    let store = try DefaultsStore.open(
+      domain: domain, in: folder, options: options(SystemCalls(), rest[0] == "none" ? nil : lookup))
+    try store.save(.string("written"), for: "other")
+    if rest.count > 1, rest[1] == "fold" { try store.synchronize() }
+    for key in ["a", "b", "other"] {
+      do { print(key, try store.load(key).map { "\($0)" } ?? "nothing") } catch { print(key, Self.word(error.kind)) }
+    }
+  }
+
+  private static func word(_ kind: StoreError.Kind) -> String { if case .pending = kind { "pending" } else { "\(kind)" } }
+}

@@ -1,0 +1,97 @@
+internal import CofferDefaults
+internal import CofferStorage
+internal import Foundation
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#endif
+
+/// Processes that write, and tell their parent what was acknowledged.
+enum Writers {
+  /// Distinct keys `<id>.<n>`, each with its own `set`.
+  static func distinct(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    for number in 0..<(Int(rest[1]) ?? 0) { try store.save(.integer(Int64(number)), for: "\(rest[0]).\(number)") }
+  }
+
+  /// Increments one counter.
+  static func count(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    for _ in 0..<(Int(rest[0]) ?? 0) {
+      try store.update("counter") { (old) throws(StoreError) in
+        guard case .integer(let value)? = old else { return .integer(1) }
+        return .integer(value + 1)
+      }
+    }
+  }
+
+  /// Sets `k` to 1, 2, 3 …, writing each number to standard output once it is acknowledged, until killed.
+  static func acknowledge(_ folder: FilePath, _ domain: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    var number: Int64 = 0
+    if case .integer(let value)? = try store.load("k") { number = value }
+    while true {
+      number += 1
+      try store.save(.integer(number), for: "k")
+      // Makes folds come often as well.
+      if number % 50 == 0 { try store.synchronize() }
+      _ = withUnsafeBytes(of: number) { unsafe Glibc.write(1, $0.baseAddress, $0.count) }
+    }
+  }
+
+  static func set(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    try store.save(.string(rest[1]), for: rest[0])
+  }
+
+  static func get(_ folder: FilePath, _ domain: String, _ key: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    print(try store.load(key).map { "\($0)" } ?? "nothing")
+  }
+
+  /// Takes the lock and stops.
+  static func hold(_ folder: FilePath, _ domain: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    try store.update("held") { (_) throws(StoreError) in
+      print(getpid())
+      fflush(nil)
+      while true { sleep(1) }
+    }
+  }
+
+  /// Reads and tries to write as a user who may not write the folder.
+  static func unprivileged(_ folder: FilePath, _ domain: String) throws {
+    guard setgid(65534) == 0, setuid(65534) == 0 else {
+      print("cannot drop privileges")
+      return
+    }
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    print("read \(try store.load("a").map { "\($0)" } ?? "nothing")")
+    do { try store.save(.integer(2), for: "a") } catch { print("write \(error.kind)") }
+    do { try store.synchronize() } catch { print("synchronize \(error.kind)") }
+  }
+
+  /// Writes in a forked child, with the parent's store and with one of its own.
+  static func forked(_ folder: FilePath, _ domain: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    try store.save(.integer(1), for: "parent")
+    // Swift hides fork, for good reasons; a program's C parts do not ask.
+    typealias Fork = @convention(c) () -> pid_t
+    guard let symbol = dlsym(nil, "fork") else { exit(3) }
+    let child = unsafeBitCast(symbol, to: Fork.self)()
+    if child == 0 {
+      do { try store.save(.integer(2), for: "parent") } catch { print("inherited \(error.kind)") }
+      let own = try DefaultsStore.open(domain: domain, in: folder)
+      try own.save(.integer(3), for: "child")
+      print("own written")
+      fflush(nil)
+      _exit(0)
+    }
+    var status: Int32 = 0
+    waitpid(child, &status, 0)
+    print("parent reads \(try store.load("child").map { "\($0)" } ?? "nothing")")
+  }
+}
