@@ -15,9 +15,24 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     self.account = account.isEmpty ? "" : try StoredName.check(account, as: "account")
   }
 
+  /// Whether both are the same bytes. Swift's own `==` on strings would take two spellings of `é` for one name.
+  public static func == (left: ItemName, right: ItemName) -> Bool {
+    left.service.utf8.elementsEqual(right.service.utf8) && left.account.utf8.elementsEqual(right.account.utf8)
+  }
+
+  /// Hashes the bytes that ``==(_:_:)`` compares.
+  public func hash(into hasher: inout Hasher) {
+    for part in [service, account] {
+      hasher.combine(part.utf8.count)
+      for byte in part.utf8 { hasher.combine(byte) }
+    }
+  }
+
   /// By service, then account, byte by byte.
   public static func < (left: ItemName, right: ItemName) -> Bool {
-    if left.service != right.service { return left.service.utf8.lexicographicallyPrecedes(right.service.utf8) }
+    guard left.service.utf8.elementsEqual(right.service.utf8) else {
+      return left.service.utf8.lexicographicallyPrecedes(right.service.utf8)
+    }
     return left.account.utf8.lexicographicallyPrecedes(right.account.utf8)
   }
 

@@ -1,5 +1,4 @@
 public import CofferStorage
-public import FoundationEssentials
 public import SystemPackage
 
 /// 16 random bytes that name a vault for life.
@@ -58,10 +57,23 @@ public struct LockedVault: Sendable {
   ///
   /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
   ///   file or its folder), `.io`.
-  public static func open(_ path: FilePath) throws(StoreError) -> LockedVault { fatalError() }
+  public static func open(_ path: FilePath) throws(StoreError) -> LockedVault {
+    let database = try VaultDatabase.open(path)
+    let header = try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }
+    return LockedVault(path: database.path, header)
+  }
+
+  private init(path: FilePath, _ header: VaultHeader) {
+    self.path = path
+    id = VaultID(bytes: header.vault.bytes)
+    formatVersion = Int(header.format)
+    slots = header.slots.map(\.summary)
+  }
 
   /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) where a passphrase is tried.
   ///
   /// - Throws: ``StoreError`` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`, and what ``open(_:)`` throws.
-  public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault { fatalError() }
+  public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
+    UnlockedVault(try OpenVault.unlock(path, with: credentials))
+  }
 }

@@ -1,60 +1,105 @@
-public import CofferMemory
 public import CofferStorage
 public import FoundationEssentials
 public import SystemPackage
 
-/// An open vault. Sendable and safe to share between threads; moving it out through ``lock()`` wipes its keys.
+/// An open vault. Safe to share between threads; locking it consumes it, so that nothing can be asked of a locked vault.
 public struct UnlockedVault: ~Copyable, Sendable {
-  /// The vault's file.
-  public var path: FilePath { fatalError() }
-  /// The vault's id.
-  public var id: VaultID { fatalError() }
+  let engine: VaultEngine
 
-  /// Creates a vault with one slot: a passphrase, a key file, or both together, whatever `credentials` hold.
+  init(_ vault: sending OpenVault) { engine = VaultEngine(vault) }
+
+  deinit { engine.close() }
+
+  /// Creates a vault with one slot: for a passphrase, a key file, or both together, whatever `credentials` hold.
   ///
-  /// Missing folders are made with mode 0700, the file with 0600.
+  /// A missing folder is made with mode 0700; the file, of mode 0600, appears under its name once it is complete.
   ///
-  /// - Parameter cost: the Argon2id cost of a passphrase slot.
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`; nothing is left behind then.
+  /// - Parameters:
+  ///   - path: where the vault will be.
+  ///   - credentials: what opens it.
+  ///   - cost: the Argon2id cost of a passphrase.
+  ///   - label: a name for the slot, at most 64 bytes.
+  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
+  ///   behind then.
   public static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost = .standard, label: String = ""
-  ) throws(StoreError) -> UnlockedVault { fatalError() }
+  ) throws(StoreError) -> UnlockedVault {
+    UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label))
+  }
+
+  /// The vault's file.
+  public var path: FilePath { engine.path }
+  /// The vault's id.
+  public var id: VaultID { engine.id }
 
   /// The value and metadata of `name`; nil when there is no such item.
   ///
   /// - Throws: ``StoreError`` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.locked` (after a fork), `.io`.
-  public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? { fatalError() }
+  public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.get(name)?.form }
+    }
+  }
 
   /// All but the value of `name`, without opening the value; nil when there is no such item. Tells of expired items too.
-  public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? { fatalError() }
+  public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.item(name) }
+    }
+  }
 
   /// All items, or those of one service, by name, without opening a value.
-  public borrowing func list(service: String? = nil) throws(StoreError) -> [VaultItem] { fatalError() }
+  public borrowing func list(service: String? = nil) throws(StoreError) -> [VaultItem] {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.list(service: service) }
+    }
+  }
 
-  /// Stores `form` under `name` and returns what a listing now says. A label or attributes left empty keep what was there.
+  /// Stores `form` under `name` and returns what a listing now says. A label or attributes left empty keep what was there; an
+  /// expiry does not outlive its value.
   ///
   /// - Parameter condition: what must be so for the write to happen.
   /// - Throws: ``StoreError`` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`; nothing has changed then.
   @discardableResult
   public borrowing func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always
-  ) throws(StoreError) -> VaultItem { fatalError() }
+  ) throws(StoreError) -> VaultItem {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.writing { (change) throws(StoreError) in try vault.put(form, for: name, if: condition, &change) }
+    }
+  }
 
   /// Removes `name`; false when there was nothing.
   @discardableResult
-  public borrowing func delete(_ name: ItemName) throws(StoreError) -> Bool { fatalError() }
+  public borrowing func delete(_ name: ItemName) throws(StoreError) -> Bool {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.writing { (change) throws(StoreError) in try vault.remove(name, &change) }
+    }
+  }
 
-  /// Checks every record of the vault, decrypting none: lists, digests, root and both tags of every row.
+  /// Checks everything a vault holds without decrypting a record: both headers, state, lists, digests, root, the log's chain,
+  /// and both tags of every row.
   ///
   /// - Parameter progress: called now and then with the number of records checked and their total.
   /// - Throws: ``StoreError`` `.tampered`, `.damaged`.
-  public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport { fatalError() }
+  public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.verify(progress) }
+    }
+  }
 
   /// What is known of the vault: for `status`.
-  public borrowing func status() throws(StoreError) -> VaultStatus { fatalError() }
+  public borrowing func status() throws(StoreError) -> VaultStatus {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in vault.status }
+    }
+  }
 
   /// Waits for running calls, wipes the keys and closes the file.
-  public consuming func lock() throws(StoreError) -> LockedVault { fatalError() }
+  public consuming func lock() throws(StoreError) -> LockedVault {
+    engine.close()
+    return try LockedVault.open(engine.path)
+  }
 }
 
 /// What must be so for a write to happen.

@@ -1,50 +1,162 @@
 public import CofferStorage
-public import SystemPackage
+internal import Synchronization
+internal import SystemPackage
 
-/// The vault as a store: the items of one service, addressed by account. Holds the vault locked or unlocked; while it is locked
-/// every call throws ``StoreError/Kind/locked``.
+/// The vault as a store: the items of one service, addressed by account. It holds the vault locked or unlocked; while it is
+/// locked every call throws ``StoreError/Kind/locked``.
 public final class VaultStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
+
+  private enum Held: ~Copyable {
+    case locked(LockedVault)
+    case unlocked(UnlockedVault)
+  }
+
   /// The service whose items these are: an app's domain.
   public let service: String
   /// The vault's path.
   public let place: String
+  private let held: Mutex<Held>
 
   /// A store over a locked vault.
-  public init(service: String, vault: LockedVault) throws(StoreError) { fatalError() }
-  /// A store over an unlocked vault, which it takes over.
-  public init(service: String, vault: consuming UnlockedVault) throws(StoreError) { fatalError() }
-  /// Unlocks. Does nothing when it is unlocked already.
-  public func unlock(with credentials: consuming Credentials) throws(StoreError) { fatalError() }
-  /// Waits for running calls, then wipes the keys.
-  public func lock() throws(StoreError) { fatalError() }
-  /// Whether calls are answered.
-  public var isUnlocked: Bool { fatalError() }
+  ///
+  /// - Throws: ``StoreError/Kind/invalidName`` for a bad service name.
+  public init(service: String, vault: LockedVault) throws(StoreError) {
+    self.service = try StoredName.check(service, as: "service")
+    place = vault.path.string
+    held = Mutex(.locked(vault))
+  }
 
-  // Store
-  /// See ``Store``.
-  public func load(_ name: String) throws(StoreError) -> SecretForm? { fatalError() }
-  /// See ``Store``.
-  public func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] { fatalError() }
-  /// See ``Store``.
-  public func contains(_ name: String) throws(StoreError) -> Bool { fatalError() }
-  /// See ``Store``.
-  public func names() throws(StoreError) -> [String] { fatalError() }
-  /// See ``Store``.
-  public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) { fatalError() }
-  /// See ``Store``.
-  public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) { fatalError() }
-  /// See ``Store``.
-  public func forget(_ transaction: TransactionID) throws(StoreError) { fatalError() }
+  /// A store over an unlocked vault, which it takes over.
+  ///
+  /// - Throws: ``StoreError/Kind/invalidName`` for a bad service name.
+  public init(service: String, vault: consuming UnlockedVault) throws(StoreError) {
+    self.service = try StoredName.check(service, as: "service")
+    place = vault.path.string
+    held = Mutex(.unlocked(vault))
+  }
+
+  /// Unlocks; does nothing when the vault is unlocked already. Blocks for Argon2id where a passphrase is tried, and other
+  /// calls with it: until it returns they could only be told that the vault is locked.
+  ///
+  /// - Throws: what ``LockedVault/unlock(with:)`` throws.
+  public func unlock(with credentials: consuming Credentials) throws(StoreError) {
+    var credentials = Optional(credentials)
+    try held.withLock { (held) throws(StoreError) in
+      let vault: LockedVault? =
+        switch held {
+        case .locked(let vault): vault
+        case .unlocked: nil
+        }
+      guard let vault, let given = credentials.take() else { return }
+      held = .unlocked(try vault.unlock(with: given))
+    }
+  }
+
+  /// Waits for running calls, then wipes the keys. Does nothing when the vault is locked already.
+  public func lock() throws(StoreError) {
+    try held.withLock { (held) throws(StoreError) in
+      guard let engine = Self.engine(held) else { return }
+      engine.close()
+      held = .locked(try LockedVault.open(engine.path))
+    }
+  }
+
+  /// Whether calls are answered.
+  public var isUnlocked: Bool {
+    held.withLock { held in Self.engine(held) != nil }
+  }
+
+  private static func engine(_ held: borrowing Held) -> VaultEngine? {
+    switch held {
+    case .unlocked(let vault): vault.engine
+    case .locked: nil
+    }
+  }
+
+  private func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try Reentrancy.check(place)
+    guard let engine = held.withLock({ held in Self.engine(held) }) else {
+      throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
+    }
+    do throws(StoreError) { return try engine.run(body) } catch where error.kind == .closed {
+      // Locked by another thread in between.
+      throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
+    }
+  }
 }
 
-/// The unsealed record of decided transactions in a vault's file, readable without any key.
-public enum DecidedTransactions {
-  /// Whether `transaction` was committed in the vault at `path`.
+extension VaultStore {
+  /// The value of the item `name`; nil when there is none.
+  public func load(_ name: String) throws(StoreError) -> SecretForm? {
+    let item = try ItemName(service: service, account: name)
+    return try run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.get(item)?.form }
+    }
+  }
+
+  /// Several values from one moment.
+  public func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
+    try run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in
+        var readings: [Reading<Vault>] = []
+        for name in names {
+          do throws(StoreError) {
+            let found = try vault.get(ItemName(service: service, account: name))
+            readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
+          } catch { throw error.about(key: name) }
+        }
+        return readings
+      }
+    }
+  }
+
+  /// Whether there is an item `name`, expired or not.
+  public func contains(_ name: String) throws(StoreError) -> Bool {
+    let item = try ItemName(service: service, account: name)
+    return try run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.version(of: item) != .absent }
+    }
+  }
+
+  /// The accounts of the service's items, ascending.
+  public func names() throws(StoreError) -> [String] {
+    try run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.list(service: service).map(\.name.account) }
+    }
+  }
+
+  /// Read, change and write in one SQLite transaction.
+  public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
+    let item = try ItemName(service: service, account: name)
+    try run { (vault) throws(StoreError) in
+      try vault.writing { (change) throws(StoreError) in
+        let old = try vault.get(item)?.form
+        let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
+        if let new { _ = try vault.put(new, for: item, if: .always, &change) } else { _ = try vault.remove(item, &change) }
+      }
+    }
+  }
+
+  /// All of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``StoreError`` when the file cannot be read.
-  public static func contains(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> Bool { fatalError() }
-  /// Drops the record.
-  public static func forget(_ transaction: TransactionID, in path: FilePath) throws(StoreError) { fatalError() }
+  /// - Throws: ``StoreError/Kind/refused`` when a `decision` is given.
+  public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
+    guard decision == nil else {
+      throw StoreError(
+        .refused, "a vault cannot wait for another store's decision", place: place,
+        cure: "prepare the plain store and let the vault decide")
+    }
+    try run { (vault) throws(StoreError) in
+      try vault.writing { (change) throws(StoreError) in try vault.apply(batch, service: service, &change) }
+    }
+  }
+
+  /// Drops the record of a decided transaction.
+  public func forget(_ transaction: TransactionID) throws(StoreError) {
+    try run { (vault) throws(StoreError) in
+      try vault.database.write { () throws(StoreError) in try vault.database.forget(transaction) }
+    }
+  }
 }

@@ -6,7 +6,7 @@ struct RecordRow {
   let index: RecordIndex
   let id: RecordID
   let meta: UnsafeRawBufferPointer
-  /// Nil for SQL's NULL.
+  /// Nil for SQL's NULL, or when only the description was read.
   let value: UnsafeRawBufferPointer?
 
   private static let valuePart = "value of a record"
@@ -26,7 +26,10 @@ struct RecordRow {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta = try decodeMeta(metaKey)
       try check(meta, place, keys)
-      guard let value else { return OpenRecord(meta: meta, value: nil) }
+      guard let value else {
+        guard meta.valueCount == 0 else { throw .damaged(RecordMeta.part, "it tells of a value that it does not have") }
+        return OpenRecord(meta: meta, value: nil)
+      }
       return OpenRecord(meta: meta, value: try Self.decodeValue(value, valueKey, count: meta.valueCount))
     }
   }
@@ -55,9 +58,6 @@ struct RecordRow {
   private func check(_ meta: RecordMeta, _ place: RecordPlace, _ keys: borrowing Subkeys) throws(FormatError) {
     guard meta.index(place, keys: keys) == index else {
       throw .damaged(RecordMeta.part, "its names belong to another place")
-    }
-    guard value != nil || meta.valueCount == 0 else {
-      throw .damaged(RecordMeta.part, "it tells of a value that it does not have")
     }
   }
 

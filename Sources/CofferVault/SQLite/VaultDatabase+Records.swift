@@ -1,7 +1,7 @@
 internal import CofferStorage
 
 /// A record as it lies in the file, lent for the length of a call.
-struct RecordRow: ~Copyable {
+struct RecordColumns: ~Copyable {
   /// 16 bytes.
   let rid: UnsafeRawBufferPointer
   /// The sealed metadata with its tag.
@@ -24,20 +24,20 @@ extension VaultDatabase {
   /// Lends the record at `idx` to `body`; nil when the file shows none, which is no proof that there is none.
   func withRecord<Result: ~Copyable>(
     _ idx: UnsafeRawBufferPointer, _ part: RecordPart = .all,
-    _ body: (borrowing RecordRow) throws(StoreError) -> Result
+    _ body: (borrowing RecordColumns) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
     let statement = try statement(part == .all ? .record : .recordMetadata)
     try statement.bind(lending: idx, at: 1)
     return try statement.first { row throws(StoreError) in
       let value = part == .all ? try Self.value(row, 2) : nil
       return try body(
-        RecordRow(rid: row.blob(0, count: Self.indexBytes), meta: row.blob(1, Self.sealed), value: value))
+        RecordColumns(rid: row.blob(0, count: Self.indexBytes), meta: row.blob(1, Self.sealed), value: value))
     }
   }
 
   /// Lends every record to `body` with its index, ascending, over all buckets.
   func forEachRecord(
-    _ body: (_ idx: UnsafeRawBufferPointer, borrowing RecordRow) throws(StoreError) -> Void
+    _ body: (_ idx: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
     var order = IndexOrder()
     try statement(.records).forEach { row throws(StoreError) in
@@ -45,7 +45,7 @@ extension VaultDatabase {
       guard order.accepts(idx) else { throw row.damaged("the records are not in order") }
       try body(
         idx,
-        RecordRow(rid: row.blob(1, count: Self.indexBytes), meta: row.blob(2, Self.sealed), value: Self.value(row, 3)))
+        RecordColumns(rid: row.blob(1, count: Self.indexBytes), meta: row.blob(2, Self.sealed), value: Self.value(row, 3)))
     }
   }
 

@@ -1,12 +1,12 @@
 internal import CCofferSodium
-internal import CofferMemory
-internal import CofferStorage
+public import CofferMemory
+public import CofferStorage
 
 /// A key file: one that was generated here, or any other file of some length.
 ///
 /// A generated file reads `PVKEY1-`, 64 lowercase hexadecimal digits, and eight more of the key's digest, which tell a mistyped or
 /// cut copy. Any other file stands for the digest of its content, and counts only beside a passphrase: a photo is a guessable key.
-struct KeyFile: ~Copyable, Sendable {
+public struct KeyFile: ~Copyable, Sendable {
   /// Below 32 bytes a file can hardly hold a key.
   static let smallest = 32
   /// A key is not a film: larger files are a mistake, and would be held in guarded memory.
@@ -36,8 +36,10 @@ struct KeyFile: ~Copyable, Sendable {
     UnsafeRawBufferPointer(start: mark.utf8Start, count: markBytes)
   }
 
-  /// The content of a new key file, line feed included.
-  static func generate() throws(StoreError) -> SecretBytes {
+  /// The content of a new key file, line feed included: 80 bytes, to be written with mode 0600.
+  ///
+  /// - Throws: ``StoreError`` `.io` when guarded memory runs out.
+  public static func generate() throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       let key = try SecretBytes.fresh(32)
       return try key.withUnsafeBytes { (key) throws(FormatError) in try text(of: key) }

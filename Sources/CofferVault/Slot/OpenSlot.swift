@@ -32,7 +32,7 @@ struct OpenSlot: ~Copyable, Sendable {
   /// The key of the epoch that `header` is of.
   ///
   /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
-  consuming func reopened(in header: VaultHeader, path: String? = nil) throws(StoreError) -> OpenSlot {
+  borrowing func reopened(in header: VaultHeader, path: String? = nil) throws(StoreError) -> OpenSlot {
     guard let slot = header.slots.first(where: { $0.id == frame.id }), slot.frame.publicKey == frame.publicKey,
       slot.frame.kind == frame.kind
     else {
@@ -40,12 +40,11 @@ struct OpenSlot: ~Copyable, Sendable {
         .locked, "the vault's key was changed, and the slot it was unlocked with is gone", place: path,
         cure: "unlock it again")
     }
-    let key: VaultKey
     do throws(FormatError) {
-      key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
+      let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
+      return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: try secret.duplicate(), key: key)
     } catch {
       throw error.storeError(place: path)
     }
-    return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key)
   }
 }

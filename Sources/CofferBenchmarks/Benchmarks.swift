@@ -1,0 +1,18 @@
+import Coffer
+import Foundation
+
+/// `CofferBenchmarks [vault|defaults]…`: every table prints medians and ratios to a peer measured in the same run.
+@main
+enum Benchmarks {
+  static func main() throws {
+    let wanted = CommandLine.arguments.dropFirst()
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-bench-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    defer {
+      do { try FileManager.default.removeItem(at: folder) } catch { print("left behind: \(folder.path): \(error)") }
+    }
+    let path = folder.resolvingSymlinksInPath().path
+    if wanted.isEmpty || wanted.contains("vault") { try VaultBenchmark.run(in: path) }
+  }
+}

@@ -1,0 +1,62 @@
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+extension OpenVault {
+  /// Creates a vault at `path` with one slot, of the kind that `credentials` make, and opens it.
+  static func create(
+    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
+    clock: @escaping @Sendable () -> Date = { Date() }
+  ) throws(StoreError) -> sending OpenVault {
+    let kind = try credentials.slotKind()
+    let inputs = try SlotInputs(credentials)
+    let vault = VaultSalt.random()
+    let place = SlotPlace(format: UInt32(VaultFormat.version), vault: vault)
+    let key = try checked(path) { () throws(FormatError) in try VaultKey.random() }
+    let made = try NewSlot.make(
+      kind, for: inputs, cost: cost, memory: MemoryLimit.available(), place: place, epoch: 1, key: key)
+    let now = Milliseconds.count(clock())
+    let keys = try checked(path) { () throws(FormatError) in try Subkeys(of: key, vault: vault) }
+    let header = try checked(path) { () throws(FormatError) in
+      let body = try HeaderBody(created: now, rotated: now, floor: .floor, labels: [label]) { _, out in made.writeMix(to: out) }
+      return try VaultHeader(vault: vault, epoch: 1, slots: [made.slot], body: body, keys: keys)
+    }
+    let encoded = header.encoded()
+    let digest = encoded.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
+    let database = try VaultDatabase.create(at: path) { (database) throws(StoreError) in
+      try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+        try database.putHeader(.first, bytes)
+        try database.putHeader(.second, bytes)
+      }
+      var state = VaultState(
+        generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, records: 0, time: now, logSequence: 0,
+        logHead: .zero)
+      try append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, database, keys)
+      try put(state, header, digest, database, keys)
+    }
+    var slot = made.opened(epoch: 1, key: key)
+    return try database.read { () throws(StoreError) in
+      guard let slot = slot.take() else { throw missing("slot", database) }
+      return try OpenVault(database: database, header: header, headerDigest: digest, slot: slot, clock: clock)
+    }
+  }
+}
+
+extension Credentials {
+  /// The kind of slot that these make: both a passphrase and a key file make one slot that wants both.
+  borrowing func slotKind() throws(StoreError) -> SlotKind {
+    switch (passphrase != nil, keyFile != nil) {
+    case (true, true): return .passphraseAndKeyFile
+    case (true, false): return .passphrase
+    case (false, true): return .keyFile
+    case (false, false):
+      throw StoreError(.locked, "a vault needs a secret to be opened with", cure: "give a passphrase or a key file")
+    }
+  }
+}
+
+extension PassphraseCost {
+  /// The least that this version's policy allows for later passphrase slots, kept in the sealed header: 3 passes over 64 MiB, 64 ms
+  /// measured.
+  static let floor = PassphraseCost(passes: 3, mebibytes: 64)
+}

@@ -1,0 +1,24 @@
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+extension OpenVault {
+  /// Opens the vault at `path` with the first slot that `credentials` open.
+  ///
+  /// No transaction is held while Argon2id runs. Should the header change meanwhile (another process rotates the key), what was
+  /// opened is of the past: the slot follows to the present by its kept secret.
+  static func unlock(
+    _ path: FilePath, with credentials: consuming Credentials, clock: @escaping @Sendable () -> Date = { Date() }
+  ) throws(StoreError) -> sending OpenVault {
+    let database = try VaultDatabase.open(path)
+    let tried = try database.read { () throws(StoreError) in try readHeader(database) }
+    var slot: OpenSlot? = try SlotSearch.open(
+      tried.header, with: credentials, memory: MemoryLimit.available(), path: database.path.string)
+    return try database.read { () throws(StoreError) in
+      let (header, digest) = try readHeader(database)
+      guard let opened = slot.take() else { throw missing("slot", database) }
+      let current = digest == tried.digest ? opened : try opened.reopened(in: header, path: database.path.string)
+      return try OpenVault(database: database, header: header, headerDigest: digest, slot: current, clock: clock)
+    }
+  }
+}

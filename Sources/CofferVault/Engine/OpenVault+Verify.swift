@@ -1,0 +1,75 @@
+internal import CofferStorage
+internal import SystemPackage
+
+extension OpenVault {
+  /// Records between two calls of a progress report.
+  private static let progressStep = 256
+
+  /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
+  func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
+    try verifyHeaders()
+    let buckets = (0..<DigestTree.buckets).filter { tree.digests[$0] != .zero }
+    var listed = 0
+    for bucket in 0..<DigestTree.buckets { listed += try list(of: bucket, fresh: true).entries.count }
+    guard UInt64(listed) == state.records else {
+      throw Self.tampered("the vault holds \(listed) records where its state says \(state.records)", path)
+    }
+    try verifyRows(total: listed, progress)
+    try verifyLog()
+    return VerifyReport(records: listed, buckets: buckets.count)
+  }
+
+  private func verifyHeaders() throws(StoreError) {
+    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+      guard let found = try Self.readHeader(copy, database) else { throw Self.missing("header or its copy", database) }
+      guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", path) }
+    }
+  }
+
+  /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
+  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) {
+    var checked = 0
+    for bucket in 0..<DigestTree.buckets {
+      for entry in try list(of: bucket).entries {
+        try withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
+          guard row.authenticates(keys) else { throw Self.tampered("a record was changed without the key", path) }
+        }
+        checked += 1
+        if checked % Self.progressStep == 0 { progress(checked, total) }
+      }
+    }
+    progress(checked, total)
+  }
+
+  /// Follows the chain from the oldest row that is left to the head in the state.
+  private func verifyLog() throws(StoreError) {
+    var head = Digest32.zero
+    var last: UInt64 = 0
+    try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+      guard sequence == last + 1 else { throw Self.tampered("the log lacks a row", path) }
+      try checked { () throws(FormatError) in
+        _ = try LogBox.open(row, sequence: sequence, after: head, keys: keys)
+      }
+      head = LogBox.head(after: head, sequence: sequence, row: row, keys: keys)
+      last = sequence
+    }
+    guard last == state.logSequence, head == state.logHead else {
+      throw Self.tampered("the log does not end where the vault's state says", path)
+    }
+  }
+
+  /// What is known of the vault.
+  var status: VaultStatus {
+    VaultStatus(
+      items: Int(clamping: state.records), generation: state.generation, epoch: header.epoch,
+      created: Milliseconds.date(headerBody.created), rotated: Milliseconds.date(headerBody.rotated),
+      slots: zip(header.slots, headerBody.labels).map { VaultStatus.Slot(summary: $0.summary, label: $1) })
+  }
+}
+
+extension SealedSlot {
+  /// What is said of the slot without a key.
+  var summary: SlotSummary {
+    SlotSummary(id: id.bytes, kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
+  }
+}

@@ -1,0 +1,125 @@
+internal import CofferMemory
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// A vault with its keys: the database, what has been verified of it, and the operations. Not Sendable: ``VaultEngine`` lets
+/// one thread in at a time.
+///
+/// Everything one answer rests on is read in one read transaction, from digests whose root the sealed state holds.
+final class OpenVault {
+  let database: VaultDatabase
+  let path: FilePath
+  let id: VaultID
+  /// The slot that opened the vault, kept to follow a rotation made by another process.
+  var slot: OpenSlot
+  let clock: @Sendable () -> Date
+
+  var header: VaultHeader
+  /// Of the header's row, checksum included: the state is bound to it.
+  var headerDigest: Digest32
+  var headerBody: HeaderBody
+  var keys: Subkeys
+  var state: VaultState
+  var tree: DigestTree
+  /// Verified lists by bucket, kept while the bucket's digest stays what it was.
+  var lists: [Int: BucketList] = [:]
+  /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
+  var dataVersion: Int64?
+
+  /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
+  init(
+    database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot,
+    clock: @escaping @Sendable () -> Date
+  ) throws(StoreError) {
+    let path = database.path
+    let keys = try Self.checked(path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
+    headerBody = try Self.checked(path) { () throws(FormatError) in try header.openBody(keys) }
+    state = try Self.readState(database, header, headerDigest, keys)
+    tree = try Self.readDigests(database, keys, expecting: state.root)
+    self.keys = keys
+    self.database = database
+    self.path = path
+    self.slot = slot
+    self.header = header
+    self.headerDigest = headerDigest
+    self.clock = clock
+    id = VaultID(bytes: header.vault.bytes)
+  }
+
+  /// Runs `body` in one read transaction over a state that is current and verified.
+  ///
+  /// What does not fit may be this process's memory of an older state: everything is read anew once, and what does not fit then
+  /// was tampered with.
+  func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try checkKeys()
+    do { return try readingOnce(body) } catch where error.kind == .tampered {
+      forget()
+      return try readingOnce(body)
+    }
+  }
+
+  private func readingOnce<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try database.read { () throws(StoreError) in
+      try refresh()
+      return try body()
+    }
+  }
+
+  /// Runs `body` in one write transaction and commits what it gathered in the change.
+  func writing<Result>(_ body: (inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try checkKeys()
+    var sealed: SealedChange?
+    let result: Result
+    do {
+      result = try database.write { () throws(StoreError) in
+        try refresh()
+        var change = Change()
+        let result = try body(&change)
+        if !change.isEmpty { sealed = try seal(change) }
+        return result
+      }
+    } catch {
+      // Whether a failed COMMIT took effect is known only from the file.
+      forget()
+      throw error
+    }
+    if let sealed { adopt(sealed) }
+    return result
+  }
+
+  /// Keys that the kernel has wiped (a forked child) open nothing, and SQLite's handle is the parent's.
+  private func checkKeys() throws(StoreError) {
+    guard keys.isIntact else {
+      throw StoreError(
+        .locked, "the vault was unlocked before this process was forked", place: path.string,
+        cure: "unlock it in this process")
+    }
+  }
+
+  /// Makes the next operation read everything anew.
+  func forget() {
+    dataVersion = nil
+    lists = [:]
+  }
+
+  /// What `body` reads from the file, with its refusals said of the file.
+  static func checked<Result: ~Copyable>(
+    _ path: FilePath, _ body: () throws(FormatError) -> Result
+  ) throws(StoreError) -> Result {
+    do { return try body() } catch { throw error.storeError(place: path.string) }
+  }
+
+  func checked<Result: ~Copyable>(_ body: () throws(FormatError) -> Result) throws(StoreError) -> Result {
+    try Self.checked(path, body)
+  }
+
+  /// Milliseconds since 1970.
+  var now: UInt64 { Milliseconds.count(clock()) }
+
+  private func adopt(_ sealed: SealedChange) {
+    state = sealed.state
+    tree = sealed.tree
+    for (bucket, list) in sealed.lists { lists[bucket] = list }
+  }
+}

@@ -1,0 +1,103 @@
+import CCofferSQLite
+import CofferMemory
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// A vault with a key-file slot in a temporary private folder, removed with this value.
+final class TemporaryVault {
+  let folder: FilePath
+  let path: FilePath
+  static let keyFile = "PVKEY1-" + String(repeating: "00", count: 32) + TemporaryVault.zeroKeyCheck + "\n"
+  /// First 8 hex digits of BLAKE2b-256 of 32 zero bytes, as Python's hashlib gives them.
+  static let zeroKeyCheck = "89eb0d6a"
+
+  init() throws {
+    let name = "coffer-vault-test-\(UUID().uuidString)"
+    folder = FilePath(FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path).appending(name)
+    try FileManager.default.createDirectory(
+      atPath: folder.string, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    path = folder.appending("vault.sqlite")
+  }
+
+  deinit {
+    do { try FileManager.default.removeItem(atPath: folder.string) } catch { print("left behind: \(folder): \(error)") }
+  }
+
+  static func credentials() throws -> Credentials { Credentials(keyFile: try secret(keyFile)) }
+
+  func create() throws -> UnlockedVault { try UnlockedVault.create(at: path, with: Self.credentials()) }
+  func unlock() throws -> UnlockedVault { try LockedVault.open(path).unlock(with: Self.credentials()) }
+
+  /// A copy of the vault and its side files in a folder of its own.
+  func copy() throws -> TemporaryVault {
+    let copy = try TemporaryVault()
+    for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: path.string + suffix) {
+      try FileManager.default.copyItem(atPath: path.string + suffix, toPath: copy.path.string + suffix)
+    }
+    return copy
+  }
+
+  /// Runs SQL as an attacker would who can write the file: with SQLite, and no defence switched on.
+  func attack(_ sql: String) throws {
+    var db: OpaquePointer?
+    guard sqlite3_open(path.string, &db) == SQLITE_OK else { throw AttackFailed(sql: sql, message: "open") }
+    defer { sqlite3_close(db) }
+    sqlite3_busy_timeout(db, 5000)
+    guard sqlite3_exec(db, sql, nil, nil, nil) == SQLITE_OK else {
+      throw AttackFailed(sql: sql, message: String(cString: sqlite3_errmsg(db)))
+    }
+  }
+
+  struct AttackFailed: Error { let sql: String, message: String }
+}
+
+func secret(_ text: String) throws -> SecretBytes {
+  try secret(Array(text.utf8))
+}
+
+func secret(_ bytes: [UInt8]) throws -> SecretBytes {
+  try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+}
+
+func form(_ text: String, _ metadata: ItemMetadata = ItemMetadata()) throws -> SecretForm {
+  SecretForm(try secret(text), metadata: metadata)
+}
+
+func text(_ form: SecretForm?) -> String? {
+  form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// The kind of the ``StoreError`` that `body` throws; nil when it returns.
+func kind(_ body: () throws -> Void) throws -> StoreError.Kind? {
+  do { try body() } catch let error as StoreError { return error.kind }
+  return nil
+}
+
+extension TemporaryVault {
+  /// The single text that `sql` selects.
+  func hex(_ sql: String) throws -> String {
+    var db: OpaquePointer?
+    var statement: OpaquePointer?
+    guard sqlite3_open(path.string, &db) == SQLITE_OK else { throw AttackFailed(sql: sql, message: "open") }
+    defer { sqlite3_close(db) }
+    guard sqlite3_prepare_v2(db, sql, -1, &statement, nil) == SQLITE_OK, sqlite3_step(statement) == SQLITE_ROW,
+      let text = sqlite3_column_text(statement, 0)
+    else { throw AttackFailed(sql: sql, message: String(cString: sqlite3_errmsg(db))) }
+    defer { sqlite3_finalize(statement) }
+    return String(cString: text)
+  }
+
+  /// Every row of `rec` as the statement that puts it back.
+  func rows() throws -> [String] {
+    let all = try hex(
+      """
+      SELECT coalesce(group_concat('REPLACE INTO rec VALUES(' || quote(idx) || ',' || quote(rid) || ',' || quote(meta) || ','
+        || quote(value) || ')', ';'), '') FROM rec
+      """)
+    return all.isEmpty ? [] : all.components(separatedBy: ";")
+  }
+}

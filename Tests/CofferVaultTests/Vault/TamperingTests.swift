@@ -1,0 +1,144 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// What someone who can write the file, but holds no key, may try. Each attack edits the database with SQLite itself, so that
+/// the file stays a sound database and only Coffer's own seals can tell.
+@Suite struct TamperingTests {
+  let names = try! ["a", "b", "c"].map { try ItemName(service: "svc", account: $0) }
+
+  /// Three items, of which `a` was written twice; `older` is the row of `a` before its second write.
+  func prepared() throws -> (vault: TemporaryVault, older: String) {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("old a"), for: names[0])
+    let stale = try place.rows()
+    for name in names { try vault.set(form("value \(name.account)"), for: name) }
+    _ = try vault.lock()
+    let row = try #require(stale.first)
+    return (place, row)
+  }
+
+  func expectTampered(_ place: TemporaryVault, _ sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let vault = try place.unlock()
+    #expect(try kind { _ = try vault.verify() } == .tampered, sourceLocation: sourceLocation)
+    let kinds = try names.map { name in try kind { _ = try vault.get(name) } }
+    #expect(kinds.contains(.tampered), sourceLocation: sourceLocation)
+    #expect(kinds.allSatisfy { $0 == nil || $0 == .tampered }, sourceLocation: sourceLocation)
+    for name in names {
+      // Never a wrong value: an answer, where there is one, is the right one.
+      do {
+        let answer = text(try vault.get(name))
+        #expect(answer == "value \(name.account)", sourceLocation: sourceLocation)
+      } catch { #expect(error.kind == .tampered, sourceLocation: sourceLocation) }
+    }
+  }
+
+  @Test func twoValuesSwapped() throws {
+    let (place, _) = try prepared()
+    try place.attack(
+      """
+      CREATE TEMP TABLE t AS SELECT idx, rid, meta, value FROM rec ORDER BY idx LIMIT 2;
+      UPDATE rec SET rid = (SELECT rid FROM t WHERE t.idx <> rec.idx), meta = (SELECT meta FROM t WHERE t.idx <> rec.idx),
+        value = (SELECT value FROM t WHERE t.idx <> rec.idx) WHERE idx IN (SELECT idx FROM t);
+      """)
+    try expectTampered(place)
+  }
+
+  @Test func twoSealedValuesSwappedUnderTheirOwnRecordIDs() throws {
+    let (place, _) = try prepared()
+    try place.attack(
+      """
+      CREATE TEMP TABLE t AS SELECT idx, value FROM rec ORDER BY idx LIMIT 2;
+      UPDATE rec SET value = (SELECT value FROM t WHERE t.idx <> rec.idx) WHERE idx IN (SELECT idx FROM t);
+      """)
+    try expectTampered(place)
+  }
+
+  @Test func oneRowDeleted() throws {
+    let (place, _) = try prepared()
+    try place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
+    try expectTampered(place)
+  }
+
+  @Test func oneRowPutBackToAnOlderVersion() throws {
+    let (place, older) = try prepared()
+    try place.attack(older)
+    try expectTampered(place)
+  }
+
+  @Test func aRowWithItsDigestDeletedTogether() throws {
+    let (place, _) = try prepared()
+    try place.attack("DELETE FROM rec; DELETE FROM digest;")
+    #expect(try kind { _ = try place.unlock() } == .tampered)
+  }
+
+  @Test func anOldRowPutBackJustBeforeAWriteIsNotBlessed() throws {
+    let (place, older) = try prepared()
+    let vault = try place.unlock()
+    #expect(text(try vault.get(names[0])) == "value a")
+    try place.attack(older)
+    #expect(try kind { try vault.set(form("new"), for: names[0]) } == .tampered)
+    #expect(try kind { _ = try vault.delete(names[0]) } == .tampered)
+    try expectTampered(place)
+  }
+
+  @Test func aRowAddedToABucketMakesWritesToItRefuse() throws {
+    let (place, _) = try prepared()
+    let vault = try place.unlock()
+    // The last bit of idx does not change the bucket.
+    try place.attack(
+      """
+      INSERT INTO rec SELECT CAST(substr(idx, 1, 15) || (CASE WHEN substr(idx, 16) = x'00' THEN x'01' ELSE x'00' END) AS BLOB),
+        rid, meta, value FROM rec WHERE idx = (SELECT min(idx) FROM rec);
+      """)
+    let kinds = try names.map { name in try kind { try vault.set(form("new"), for: name) } }
+    #expect(kinds.filter { $0 == .tampered }.count == 1)
+    #expect(try kind { _ = try vault.verify() } == .tampered)
+  }
+
+  @Test func stateOfAnEarlierCommitPutBack() throws {
+    let (place, _) = try prepared()
+    let before = try place.hex("SELECT quote(bytes) FROM state")
+    try place.unlock().set(form("later"), for: names[1])
+    try place.attack("UPDATE state SET bytes = \(before)")
+    #expect(try kind { _ = try place.unlock() } == .tampered)
+  }
+
+  @Test func stateOrBothHeadersGone() throws {
+    let (place, _) = try prepared()
+    let copy = try place.copy()
+    try copy.attack("DELETE FROM state")
+    #expect(try kind { _ = try copy.unlock() } == .damaged)
+    try place.attack("DELETE FROM header; DELETE FROM header_copy")
+    #expect(try kind { _ = try place.unlock() } == .damaged)
+  }
+
+  @Test func aDamagedHeaderIsReadFromItsCopyAndVerifySaysSo() throws {
+    let (place, _) = try prepared()
+    try place.attack("UPDATE header SET bytes = CAST(substr(bytes, 1, 40) || x'00' || substr(bytes, 42) AS BLOB)")
+    let vault = try place.unlock()
+    #expect(text(try vault.get(names[1])) == "value b")
+    #expect(try kind { _ = try vault.verify() } == .damaged)
+  }
+
+  @Test func theHeaderOfAnotherVaultWithTheSameKey() throws {
+    let (place, _) = try prepared()
+    let other = try TemporaryVault()
+    _ = try other.create().lock()
+    for table in ["header", "header_copy"] {
+      try place.attack("UPDATE \(table) SET bytes = \(try other.hex("SELECT quote(bytes) FROM \(table)"))")
+    }
+    #expect(try kind { _ = try place.unlock() } == .tampered)
+  }
+
+  @Test func aVaultThatMovesOnStaysWholeAcrossAllOfThis() throws {
+    let (place, _) = try prepared()
+    let vault = try place.unlock()
+    #expect(try vault.verify().records == 3)
+    #expect(try names.map { text(try vault.get($0)) } == ["value a", "value b", "value c"])
+  }
+}
