@@ -68,6 +68,20 @@ let package = Package(
       dependencies: [
         "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", .product(name: "SystemPackage", package: "swift-system"),
       ]),
+    // A transaction over both real stores, and the process that dies in the midst of it.
+    .executableTarget(
+      name: "TransactionTestTool",
+      dependencies: [
+        "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      path: "Tests/TransactionTestTool", swiftSettings: strict),
+    .testTarget(
+      name: "TransactionTests",
+      dependencies: [
+        "CofferVault", "CofferStorage", "CofferMemory", "TransactionTestTool",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ]),
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferStorage", "CofferMemory"]),
     .testTarget(name: "ArchitectureTests"),

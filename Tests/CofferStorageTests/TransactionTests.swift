@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 import Testing
 
 @testable import CofferStorage
@@ -218,53 +217,25 @@ import Testing
     }
     #expect(try !app.contains(keys.theme))
   }
-}
 
-/// A memory vault that refuses one kind of call.
-final class FaultyVault: Store {
-  typealias R = Vault
-  enum Fault { case nothing, commit, forget, everything }
-
-  let kind: StoreError.Kind
-  let fault: Fault
-  let place = "faulty"
-  private let inner = MemoryStore<Vault>()
-  private let log = Mutex((decided: [TransactionID](), forgotten: [TransactionID]()))
-
-  init(fails kind: StoreError.Kind, at fault: Fault) {
-    self.kind = kind
-    self.fault = fault
-  }
-
-  var decided: [TransactionID] { log.withLock(\.decided) }
-  var forgotten: [TransactionID] { log.withLock(\.forgotten) }
-
-  private func check(_ call: Fault) throws(StoreError) {
-    guard fault == .everything || fault == call else { return }
-    throw StoreError(kind, "refused", place: place, cure: "none")
-  }
-
-  func load(_ name: String) throws(StoreError) -> SecretForm? {
-    try check(.everything)
-    return try inner.load(name)
-  }
-  func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
-    try check(.everything)
-    return try inner.load(names)
-  }
-  func contains(_ name: String) throws(StoreError) -> Bool { try inner.contains(name) }
-  func names() throws(StoreError) -> [String] { try inner.names() }
-  func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
-    try inner.update(name, body)
-  }
-  func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
-    try check(.commit)
-    try inner.commit(batch, decision: decision)
-    if let id = batch.decides { log.withLock { $0.decided.append(id) } }
-  }
-  func forget(_ transaction: TransactionID) throws(StoreError) {
-    try check(.forget)
-    try inner.forget(transaction)
-    log.withLock { $0.forgotten.append(transaction) }
+  @Test func `a plain store that breaks after the decision reports it as pending, and the record stays`() throws {
+    let keys = AppKeys()
+    let vault = FaultyVault(fails: .noSpace, at: .nothing)
+    let app = try StorageRouter(plain: BreakingPlain(), vault: vault, keys: keys)
+    let error = try #require(throws: StoreError.self) {
+      try app.transaction { tx in
+        try tx.set(.dark, for: keys.theme)
+        try tx.set("u1", for: keys.userID)
+      }
+    }
+    #expect(error.kind == vault.decided.first.map(StoreError.Kind.pending))
+    #expect((error.underlying as? StoreError)?.kind == .noSpace)
+    #expect(vault.forgotten.isEmpty)
+    // With nothing to write there, nothing is pending: the vault has all of it.
+    try app.transaction { tx in
+      _ = try tx.value(for: keys.launches)
+      try tx.set("u2", for: keys.userID)
+    }
+    #expect(try app.value(for: keys.userID) == "u2")
   }
 }

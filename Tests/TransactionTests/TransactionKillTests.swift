@@ -1,0 +1,123 @@
+import CofferMemory
+import CofferStorage
+import CofferVault
+import Foundation
+import SystemPackage
+import Testing
+
+/// A transaction over both stores, whose process is killed. Then a process that has no passphrase reads the plain keys, and the
+/// vault is unlocked to see that it agrees.
+@Suite(.serialized) struct TransactionKillTests {
+  /// Where the process dies, and whether the transaction then has happened.
+  static let steps: [(name: String, happened: Bool)] = [
+    ("recordCopied", false), ("prepared", false), ("beforeVaultCommit", false), ("afterVaultCommit", true),
+    ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
+  ]
+
+  @Test(arguments: steps) func aKilledTransactionHappenedInBothStoresOrInNeither(
+    step: (name: String, happened: Bool)
+  ) throws {
+    let home = try Home()
+    #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)
+    let killed = try home.run("transact", home.path, home.keyFile, "new", step.name)
+    #expect(killed.status == SIGKILL, "dies at \(step.name)")
+    #expect(!killed.output.contains("acknowledged"))
+    try home.expectAgreement(on: [step.happened ? "new" : "old"])
+    #expect(try home.run("transact", home.path, home.keyFile, "newer").status == 0)
+    try home.expectAgreement(on: ["newer"])
+  }
+
+  @Test func killedAtAnySystemCallBothStoresAgree() throws {
+    guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    var outcomes: [String: Int] = [:]
+    for number in stride(from: 1, to: 2000, by: long ? 1 : 2) {
+      let home = try Home()
+      #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)
+      let status = try home.traced(killedAt: number, "transact", home.path, home.keyFile, "new")
+      let agreed = try home.expectAgreement(on: status == 0 ? ["new"] : ["old", "new"])
+      outcomes[status == 0 ? "ran to its end" : "killed, both \(agreed)", default: 0] += 1
+      if status == 0 { break }
+    }
+    print("kills at system calls of a transaction: \(outcomes.sorted { $0.key < $1.key })")
+    #expect((outcomes["killed, both old"] ?? 0) > 0)
+    #expect((outcomes["killed, both new"] ?? 0) > 0)
+    #expect(outcomes["ran to its end"] == 1)
+  }
+}
+
+/// A folder with a vault, its key file and a plain domain, and the tool that works on them.
+final class Home {
+  let path: String
+  let keyFile: String
+  // The test bundle stands beside the tools.
+  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
+
+  init() throws {
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("coffer-transaction-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    path = folder.path
+    keyFile = path + "/key"
+    let key = try KeyFile.generate()
+    try key.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: keyFile)) }
+    _ = try UnlockedVault.create(at: vaultPath, with: Credentials(keyFile: key)).lock()
+  }
+
+  deinit {
+    do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
+  }
+
+  private var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
+
+  /// The plain keys, read without a passphrase, and the token all say the same, which is one of `allowed`.
+  @discardableResult
+  func expectAgreement(on allowed: [String], _ location: SourceLocation = #_sourceLocation) throws -> String {
+    let read = try run("read", path)
+    #expect(read.status == 0, "\(read.output)", sourceLocation: location)
+    let plain = read.output.split(separator: "\n").map(String.init)
+    let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+    let vault = try LockedVault.open(vaultPath).unlock(with: Credentials(keyFile: key))
+    let form = try vault.get(ItemName(service: "app", account: "token"))
+    let token = form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } } ?? "absent"
+    #expect(plain == [token, token], "plain \(plain), vault \(token)", sourceLocation: location)
+    #expect(allowed.contains(token), sourceLocation: location)
+    _ = try vault.verify()
+    return token
+  }
+
+  func run(_ arguments: String...) throws -> (status: Int32, output: String) {
+    try Self.run(Self.toolPath, arguments)
+  }
+
+  /// Runs the tool and has it killed on entering its `number`th call that changes a file.
+  func traced(killedAt number: Int, _ arguments: String...) throws -> Int32 {
+    let calls = "pwrite64,fsync,fdatasync,ftruncate,fallocate,unlink,rename,renameat2"
+    return try Self.run(
+      "/usr/bin/strace",
+      ["-f", "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(calls):signal=SIGKILL:when=\(number)"]
+        + [Self.toolPath] + arguments
+    ).status
+  }
+
+  static func canTrace() throws -> Bool {
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
+    return try run("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"]).status == 0
+  }
+
+  private static var toolPath: String { tool + "/TransactionTestTool" }
+
+  private static func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+  }
+}
