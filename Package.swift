@@ -59,6 +59,12 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+
+    .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
+    .testTarget(
+      name: "CofferVaultTests",
+      dependencies: ["CofferVault", "CofferStorage", "CofferMemory"],
+      swiftSettings: strict),
   ],
   swiftLanguageModes: [.v6]
 )
