@@ -53,7 +53,7 @@ import Testing
     }
     #expect(Self.open(one.box.bytes, one.key, nonce, "") == nil)
     #expect(Self.open(one.box.bytes, one.key, .zero, one.ad) == nil)
-    #expect(!AEAD.authenticates(.none, key: UnsafeRawBufferPointer(start: nil, count: 0), nonce: nonce))
+    #expect(!AEAD.authenticates(.noBytes, key: UnsafeRawBufferPointer(start: nil, count: 0), nonce: nonce))
   }
 
   struct Wycheproof: Decodable {
