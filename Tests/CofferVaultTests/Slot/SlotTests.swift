@@ -218,7 +218,7 @@ private enum Offset {
   {
     let header = try sample.header([kind])
     let body = try header.openBody(sample.keys)
-    let open = try SlotSearch.open(header, with: try sample.credentials(kind), memory: SlotSample.memory)
+    var open = try SlotSearch.open(header, with: try sample.credentials(kind), memory: SlotSample.memory)
     let fresh = try VaultKey.random()
     let keys = try Subkeys(of: fresh, vault: sample.vault)
     let slot = header.slots[0]
@@ -228,24 +228,27 @@ private enum Offset {
     }
     #expect(resealed.own == slot.own && resealed.frame == slot.frame && resealed.box != slot.box)
     let rotated = try sample.header([resealed], [slot.id: mix], epoch: 2, keys: keys)
-    let again = try open.reopened(in: rotated)
-    #expect(again.epoch == 2 && again.isIntact)
-    #expect(again.key.bytes.revealed == fresh.bytes.revealed)
+    try open.reopen(in: rotated)
+    let (epoch, isIntact) = (open.epoch, open.isIntact)
+    #expect(epoch == 2)
+    #expect(isIntact)
+    #expect(open.key.bytes.revealed == fresh.bytes.revealed)
     // The old box in the new header does not open: a rotation is not undone slot by slot.
     let stale = try sample.header([slot], [slot.id: mix], epoch: 2, keys: keys)
-    #expect(reopenFailure(again, stale) == .tampered)
+    #expect(reopenFailure(&open, stale) == .tampered)
+    #expect(open.key.bytes.revealed == fresh.bytes.revealed)
   }
 
   @Test func `an open slot that was removed or given another key pair is locked`() throws {
     let header = try sample.header([.keyFile])
     let other = try sample.header([.keyFile])
-    let open = try SlotSearch.open(header, with: try sample.credentials(.keyFile), memory: 0)
-    #expect(reopenFailure(open, other) == .locked)
+    var open = try SlotSearch.open(header, with: try sample.credentials(.keyFile), memory: 0)
+    #expect(reopenFailure(&open, other) == .locked)
   }
 
-  private func reopenFailure(_ open: consuming OpenSlot, _ header: VaultHeader) -> StoreError.Kind? {
+  private func reopenFailure(_ open: inout OpenSlot, _ header: VaultHeader) -> StoreError.Kind? {
     do throws(StoreError) {
-      _ = try open.reopened(in: header)
+      try open.reopen(in: header)
       return nil
     } catch {
       return error.kind
