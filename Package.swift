@@ -60,6 +60,7 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(
       name: "CofferStorageTests",
       dependencies: ["CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")]),

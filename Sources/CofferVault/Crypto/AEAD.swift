@@ -14,7 +14,7 @@ enum AEAD {
   /// Writes the box of `message` to `out`, which is ``tagBytes`` longer.
   @inline(__always)
   static func seal(
-    _ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .none,
+    _ message: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .noBytes,
     into out: UnsafeMutableRawBufferPointer
   ) {
     precondition(key.count == keyBytes && out.count == message.count + tagBytes)
@@ -27,7 +27,7 @@ enum AEAD {
   /// Writes the message of `box` to `out`, which is ``tagBytes`` shorter. False, and nothing written, when the tag does not fit.
   @inline(__always)
   static func open(
-    _ box: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .none,
+    _ box: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .noBytes,
     into out: UnsafeMutableRawBufferPointer
   ) -> Bool {
     precondition(key.count == keyBytes && out.count == box.count - tagBytes)
@@ -37,7 +37,7 @@ enum AEAD {
   /// Whether the tag of `box` fits. Decrypts nothing.
   @inline(__always)
   static func authenticates(
-    _ box: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .none
+    _ box: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer, nonce: Nonce24, ad: UnsafeRawBufferPointer = .noBytes
   ) -> Bool {
     box.count >= tagBytes && verify(box, key: key, nonce: nonce, ad: ad, message: nil)
   }

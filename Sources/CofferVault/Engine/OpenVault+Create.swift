@@ -8,8 +8,12 @@ extension OpenVault {
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
-    let kind = try credentials.slotKind()
+    guard !credentials.isEmpty else {
+      throw StoreError(
+        .locked, "a vault needs a secret to be opened with", place: path.string, cure: "give a passphrase or a key file")
+    }
     let inputs = try SlotInputs(credentials)
+    let kind = try inputs.kindToMake()
     let vault = VaultSalt.random()
     let place = SlotPlace(format: UInt32(VaultFormat.version), vault: vault)
     let key = try checked(path) { () throws(FormatError) in try VaultKey.random() }
@@ -38,19 +42,6 @@ extension OpenVault {
     return try database.read { () throws(StoreError) in
       guard let slot = slot.take() else { throw missing("slot", database) }
       return try OpenVault(database: database, header: header, headerDigest: digest, slot: slot, clock: clock)
-    }
-  }
-}
-
-extension Credentials {
-  /// The kind of slot that these make: both a passphrase and a key file make one slot that wants both.
-  borrowing func slotKind() throws(StoreError) -> SlotKind {
-    switch (passphrase != nil, keyFile != nil) {
-    case (true, true): return .passphraseAndKeyFile
-    case (true, false): return .passphrase
-    case (false, true): return .keyFile
-    case (false, false):
-      throw StoreError(.locked, "a vault needs a secret to be opened with", cure: "give a passphrase or a key file")
     }
   }
 }

@@ -16,8 +16,8 @@ extension OpenVault {
       tried.header, with: credentials, memory: MemoryLimit.available(), path: database.path.string)
     return try database.read { () throws(StoreError) in
       let (header, digest) = try readHeader(database)
-      guard let opened = slot.take() else { throw missing("slot", database) }
-      let current = digest == tried.digest ? opened : try opened.reopened(in: header, path: database.path.string)
+      guard var current = slot.take() else { throw missing("slot", database) }
+      if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
       return try OpenVault(database: database, header: header, headerDigest: digest, slot: current, clock: clock)
     }
   }

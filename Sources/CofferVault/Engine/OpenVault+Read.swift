@@ -74,7 +74,7 @@ extension OpenVault {
     return VaultItem(
       name: try ItemName(service: meta.service, account: meta.account), metadata: metadata,
       created: Milliseconds.date(meta.created), modified: Milliseconds.date(meta.modified), revision: meta.revision,
-      valueBytes: Int(meta.valueCount))
+      valueBytes: meta.valueCount ?? 0)
   }
 
   /// Lends the row at `index`, which must be the version that the verified list names.

@@ -21,10 +21,9 @@ extension OpenVault {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
     guard next.vault == header.vault else { throw Self.tampered("the header belongs to another vault", path) }
-    let nextSlot = try slot.reopened(in: next, path: path.string)
-    let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: nextSlot.key, vault: next.vault) }
+    try slot.reopen(in: next, path: path.string)
+    let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: next.vault) }
     headerBody = try checked { () throws(FormatError) in try next.openBody(nextKeys) }
-    slot = nextSlot
     header = next
     headerDigest = digest
     keys = nextKeys

@@ -28,17 +28,17 @@ extension OpenVault {
 
   /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) {
-    var checked = 0
+    var done = 0
     for bucket in 0..<DigestTree.buckets {
       for entry in try list(of: bucket).entries {
         try withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
-          guard row.authenticates(keys) else { throw Self.tampered("a record was changed without the key", path) }
+          guard try checked({ () throws(FormatError) in try row.authenticates(keys) }) else { throw Self.tampered("a record was changed without the key", path) }
         }
-        checked += 1
-        if checked % Self.progressStep == 0 { progress(checked, total) }
+        done += 1
+        if done % Self.progressStep == 0 { progress(done, total) }
       }
     }
-    progress(checked, total)
+    progress(done, total)
   }
 
   /// Follows the chain from the oldest row that is left to the head in the state.

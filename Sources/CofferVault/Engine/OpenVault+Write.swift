@@ -35,7 +35,7 @@ extension OpenVault {
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
     var meta = RecordMeta(
       revision: (old?.revision ?? 0) + 1, service: name.service, account: name.account, created: old?.created ?? now,
-      modified: now, valueCount: UInt64(form.bytes.count))
+      modified: now, valueCount: form.bytes.count)
     meta.take(form.metadata)
     if let old {
       if meta.label.isEmpty { meta.label = old.label }

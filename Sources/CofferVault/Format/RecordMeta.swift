@@ -35,14 +35,14 @@ struct RecordMeta: Hashable, Sendable {
   var access: UInt8 = 0
   /// How many older contents are kept.
   var history: UInt32
-  /// Bytes of the value; 0 where there is none.
-  var valueCount: UInt64
+  /// Bytes of the value; nil where there is none. Sealed here, as a value that was taken out of a row leaves no other trace.
+  var valueCount: Int?
   /// By name, ascending byte by byte.
   private(set) var attributes: [Attribute]
 
   init(
     revision: UInt64, service: String, account: String, label: String = "", contentType: String = "", created: UInt64,
-    modified: UInt64, expires: UInt64 = 0, history: UInt32 = 0, valueCount: UInt64 = 0, attributes: [Attribute] = []
+    modified: UInt64, expires: UInt64 = 0, history: UInt32 = 0, valueCount: Int? = nil, attributes: [Attribute] = []
   ) {
     self.revision = revision
     self.service = service
@@ -68,6 +68,9 @@ struct RecordMeta: Hashable, Sendable {
     place.index(service: service, account: account, keys: keys)
   }
 
+  /// The length that stands for no value.
+  private static let noValue = UInt64.max
+
   private static let fixedBytes = 1 + 8 + 4 * 4 + 3 * 8 + 1 + 4 + 8 + 4
 
   var encodedCount: Int {
@@ -83,7 +86,7 @@ struct RecordMeta: Hashable, Sendable {
     for time in [created, modified, expires] { out.write(time) }
     out.write(access)
     out.write(history)
-    out.write(valueCount)
+    out.write(valueCount.map(UInt64.init) ?? Self.noValue)
     out.write(UInt32(truncatingIfNeeded: attributes.count))
     for attribute in attributes {
       out.write(prefixed: attribute.name)
@@ -114,8 +117,15 @@ extension RecordMeta {
     access = try reader.number()
     guard access == 0 else { throw reader.damaged("its condition of access \(access) is unknown") }
     history = try reader.number()
-    valueCount = try reader.number()
+    valueCount = try Self.valueCount(from: &reader)
     attributes = try Self.attributes(from: &reader)
+  }
+
+  private static func valueCount(from reader: inout ByteReader) throws(FormatError) -> Int? {
+    let count: UInt64 = try reader.number()
+    guard count != noValue else { return nil }
+    guard count <= RecordLimits.largestValue else { throw reader.damaged("it tells of a value of \(count) bytes") }
+    return Int(count)
   }
 
   private static func attributes(from reader: inout ByteReader) throws(FormatError) -> [Attribute] {

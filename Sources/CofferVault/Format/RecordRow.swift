@@ -6,12 +6,12 @@ struct RecordRow {
   let index: RecordIndex
   let id: RecordID
   let meta: UnsafeRawBufferPointer
-  /// Nil for SQL's NULL, or when only the description was read.
+  /// Nil for SQL's NULL.
   let value: UnsafeRawBufferPointer?
 
   private static let valuePart = "value of a record"
 
-  /// What the record says of its item, and nothing of its value but the length.
+  /// What the record says of its item, and nothing of its value but the length; the value need not have been read.
   ///
   /// The names inside must lead back to the place the row was found at; a box of another place does not open, so this only fails
   /// for a writer's mistake.
@@ -26,19 +26,21 @@ struct RecordRow {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta = try decodeMeta(metaKey)
       try check(meta, place, keys)
-      guard let value else {
-        guard meta.valueCount == 0 else { throw .damaged(RecordMeta.part, "it tells of a value that it does not have") }
-        return OpenRecord(meta: meta, value: nil)
+      switch (value, meta.valueCount) {
+      case (nil, nil): return OpenRecord(meta: meta, value: nil)
+      case (let value?, let count?): return OpenRecord(meta: meta, value: try Self.decodeValue(value, valueKey, count: count))
+      case (nil, _): throw .unauthentic(Self.valuePart)  // It was taken away.
+      case (_, nil): throw .damaged(RecordMeta.part, "it has a value that it does not tell of")
       }
-      return OpenRecord(meta: meta, value: try Self.decodeValue(value, valueKey, count: meta.valueCount))
     }
   }
 
-  /// Whether both tags fit. Decrypts nothing.
-  func authenticates(_ keys: borrowing Subkeys) -> Bool {
-    RecordKeys.with(index, id, keys) { metaKey, valueKey in
+  /// Whether the row is whole: both tags fit, and nothing is decrypted. Without a value there is no second tag, and only the
+  /// description tells whether one was taken away; there it is opened.
+  func authenticates(_ keys: borrowing Subkeys) throws(FormatError) -> Bool {
+    try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       guard AEAD.authenticates(meta, key: metaKey, nonce: .zero) else { return false }
-      guard let value else { return true }
+      guard let value else { return try decodeMeta(metaKey).valueCount == nil }
       return AEAD.authenticates(value, key: valueKey, nonce: .zero)
     }
   }
@@ -62,7 +64,7 @@ struct RecordRow {
   }
 
   private static func decodeValue(
-    _ box: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, count: UInt64
+    _ box: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, count: Int
   ) throws(FormatError) -> SecretBytes {
     let limit = RecordLimits.largestValue
     guard box.count <= Padding.padded(limit, block: Padding.valueBlock(limit)) + AEAD.tagBytes else {
@@ -72,7 +74,7 @@ struct RecordRow {
     let length = try padded.withUnsafeBytes { (padded) throws(FormatError) in
       try Padding.unpadded(padded, part: valuePart, block: Padding.valueBlock)
     }
-    guard UInt64(length) == count, length <= limit else {
+    guard length == count else {
       throw .damaged(valuePart, "it has another length than its record tells")
     }
     do { return try padded.prefix(length) } catch { throw .memory(error) }

@@ -13,14 +13,14 @@ struct SealedRecord: Hashable, Sendable {
 }
 
 extension SealedRecord {
-  /// Seals a record. `meta.valueCount` must be the value's length, 0 where there is none.
+  /// Seals a record. `meta.valueCount` must be the value's length, nil where there is none.
   ///
   /// The content decides the record's id, and the id the two keys; each key seals one plaintext, and the nonce can be zero. Even a
   /// random source that repeats itself can only repeat an id for the same content.
   init(
     _ meta: RecordMeta, value: UnsafeRawBufferPointer?, at place: RecordPlace = .item, keys: borrowing Subkeys
   ) throws(FormatError) {
-    precondition(meta.valueCount == UInt64(value?.count ?? 0), "a record tells the length of its value")
+    precondition(meta.valueCount == value?.count, "a record tells the length of its value")
     let index = meta.index(place, keys: keys)
     let plainMeta = try Self.padded(meta)
     guard let value else {
@@ -58,7 +58,7 @@ extension SealedRecord {
       KeyedHash.block(key, .recordID, salt: FreshSalt.random()) { hash in
         hash.update(index)
         hash.update(prefixed: meta)
-        hash.update(prefixed: value ?? .none)
+        hash.update(prefixed: value ?? .noBytes)
       }
     }
     return RecordKeys.with(index, id, keys) { metaKey, valueKey in

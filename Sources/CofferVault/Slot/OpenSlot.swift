@@ -4,10 +4,10 @@ internal import CofferStorage
 /// The slot that a vault was unlocked with, kept while it is open: with its secret, the key of a new epoch opens without asking
 /// for the passphrase again, and without Argon2id.
 struct OpenSlot: ~Copyable, Sendable {
-  private let frame: SlotFrame
-  let epoch: UInt64
+  private var frame: SlotFrame
+  private(set) var epoch: UInt64
   private let secret: SlotSecret
-  let key: VaultKey
+  private(set) var key: VaultKey
 
   var id: SlotID { frame.id }
   var kind: SlotKind { frame.kind }
@@ -29,10 +29,10 @@ struct OpenSlot: ~Copyable, Sendable {
     try secret.withMix(body)
   }
 
-  /// The key of the epoch that `header` is of.
+  /// Takes over the key of the epoch that `header` is of. On an error nothing has changed.
   ///
   /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
-  borrowing func reopened(in header: VaultHeader, path: String? = nil) throws(StoreError) -> OpenSlot {
+  mutating func reopen(in header: VaultHeader, path: String? = nil) throws(StoreError) {
     guard let slot = header.slots.first(where: { $0.id == frame.id }), slot.frame.publicKey == frame.publicKey,
       slot.frame.kind == frame.kind
     else {
@@ -41,10 +41,11 @@ struct OpenSlot: ~Copyable, Sendable {
         cure: "unlock it again")
     }
     do throws(FormatError) {
-      let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
-      return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: try secret.duplicate(), key: key)
+      key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
     } catch {
       throw error.storeError(place: path)
     }
+    frame = slot.frame
+    epoch = header.epoch
   }
 }

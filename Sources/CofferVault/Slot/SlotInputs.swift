@@ -118,14 +118,14 @@ extension SlotInputs {
 
   private borrowing func keyFileInput(_ frame: SlotFrame) throws(StoreError) -> SecretBytes? {
     switch keyFile {
-    case .some(let keyFile): try Self.derive(keyFile.key, .keyFile, frame.salt, .none)
+    case .some(let keyFile): try Self.derive(keyFile.key, .keyFile, frame.salt, .noBytes)
     case .none: nil
     }
   }
 
   private borrowing func recoveryInput(_ frame: SlotFrame) throws(StoreError) -> SecretBytes? {
     switch recoveryCode {
-    case .some(let code): try Self.derive(code, .recoveryCode, frame.salt, .none)
+    case .some(let code): try Self.derive(code, .recoveryCode, frame.salt, .noBytes)
     case .none: nil
     }
   }

@@ -27,11 +27,6 @@ struct SlotSecret: ~Copyable, Sendable {
     self.both = both
   }
 
-  /// A second copy, for a slot that is opened anew while the first is in use.
-  borrowing func duplicate() throws(FormatError) -> SlotSecret {
-    do { return SlotSecret(try both.duplicate()) } catch { throw .memory(error) }
-  }
-
   /// False in the child of a fork.
   var isIntact: Bool { both.isIntact }
 

@@ -1,0 +1,55 @@
+import CofferMemory
+import Testing
+
+@testable import CofferVault
+
+@Suite struct DigestTreeTests {
+  let sample: SampleVault
+  init() throws { sample = try SampleVault() }
+
+  static func entries(_ count: Int, in bucket: Int) -> [BucketEntry] {
+    (0..<count).compactMap { number in
+      let head = [UInt8(bucket >> 2), UInt8(bucket & 3) << 6 | UInt8(number / 256 & 63), UInt8(number % 256)]
+      return RecordIndex(head + [UInt8](repeating: 9, count: 13)).map { BucketEntry(index: $0, id: .random()) }
+    }
+  }
+
+  @Test func `a change in steps gives the tree of the whole`() {
+    var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
+    var tree = DigestTree(emptyUnder: sample.keys)
+    #expect(tree == DigestTree(digests, keys: sample.keys))
+    for buckets in [[0], [1023, 1, 33], [512, 513, 512]] {
+      var changes: [(bucket: Int, digest: Digest32)] = []
+      for bucket in buckets {
+        let digest = DigestTree.digest(bucket, Self.entries(3, in: bucket), keys: sample.keys)
+        digests[bucket] = digest
+        changes.append((bucket, digest))
+      }
+      let before = tree.root
+      tree.replace(changes, keys: sample.keys)
+      #expect(tree == DigestTree(digests, keys: sample.keys))
+      #expect(tree.root != before)
+    }
+  }
+
+  @Test func `a digest tells of bucket, number, order and content`() {
+    let entries = Self.entries(4, in: 5)
+    let digest = DigestTree.digest(5, entries, keys: sample.keys)
+    #expect(DigestTree.digest(5, [], keys: sample.keys) == .zero)
+    #expect(DigestTree.digest(6, entries, keys: sample.keys) != digest)
+    #expect(DigestTree.digest(5, Array(entries.dropLast()), keys: sample.keys) != digest)
+    #expect(DigestTree.digest(5, entries.reversed(), keys: sample.keys) != digest)
+    var other = entries
+    other[2] = BucketEntry(index: entries[2].index, id: .random())
+    #expect(DigestTree.digest(5, other, keys: sample.keys) != digest)
+  }
+
+  @Test func `a list must ascend strictly and stay in its bucket`() {
+    let entries = Self.entries(300, in: 700)
+    #expect(entries.count == 300 && DigestTree.isOrdered(entries, in: 700))
+    #expect(DigestTree.isOrdered([], in: 700))
+    #expect(!DigestTree.isOrdered(entries, in: 701))
+    #expect(!DigestTree.isOrdered([entries[0], entries[0]], in: 700))
+    #expect(!DigestTree.isOrdered(entries.reversed(), in: 700))
+  }
+}

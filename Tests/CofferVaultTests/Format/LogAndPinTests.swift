@@ -1,0 +1,76 @@
+import CofferMemory
+import Testing
+
+@testable import CofferVault
+
+@Suite struct LogTests {
+  let sample: SampleVault
+  init() throws { sample = try SampleVault() }
+
+  func open(_ row: [UInt8], _ sequence: UInt64, _ head: Digest32) throws -> LogEntry {
+    try row.span.bytes.withUnsafeBytes { (row) throws(FormatError) in
+      try LogBox.open(row, sequence: sequence, after: head, keys: sample.keys)
+    }
+  }
+
+  func next(_ head: Digest32, _ sequence: UInt64, _ row: [UInt8]) -> Digest32 {
+    row.span.bytes.withUnsafeBytes { LogBox.head(after: head, sequence: sequence, row: $0, keys: sample.keys) }
+  }
+
+  @Test func `every event comes back, in its place of the chain only`() throws {
+    var head = Digest32.zero
+    for (place, event) in LogEntry.Event.allCases.enumerated() {
+      let sequence = UInt64(place + 1)
+      let entry = LogEntry(event, time: 7, user: 1000, process: 42, program: "coffer", index: .random(), detail: [1, 2])
+      let row = LogBox.seal(entry, sequence: sequence, after: head, keys: sample.keys)
+      #expect(try open(row, sequence, head) == entry)
+      #expect(throws: FormatError.unauthentic("log")) { try open(row, sequence + 1, head) }
+      #expect(throws: FormatError.unauthentic("log")) { try open(row, sequence, PlainHash.digest(row)) }
+      for changed in flips(row, atMost: 200) { #expect(throws: FormatError.self) { try open(changed, sequence, head) } }
+      for count in 0..<row.count { #expect(throws: FormatError.self) { try open(Array(row.prefix(count)), sequence, head) } }
+      head = next(head, sequence, row)
+    }
+  }
+
+  @Test func `two rows at one place of two copies have nothing in common`() {
+    let entry = LogEntry(.itemSet, time: 7, user: 1000, process: 42, program: "coffer")
+    let one = LogBox.seal(entry, sequence: 1, after: .zero, keys: sample.keys)
+    let two = LogBox.seal(entry, sequence: 1, after: .zero, keys: sample.keys)
+    #expect(zip(one, two).count { $0 == $1 } < 16)
+  }
+
+  @Test func `long programs and details are cut, between characters`() throws {
+    let entry = LogEntry(
+      .itemSet, time: 0, user: 0, process: 0, program: String(repeating: "é", count: 200),
+      detail: [UInt8](repeating: 1, count: 300))
+    #expect(entry.program.utf8.count == 256 && entry.detail.count == 256)
+    let row = LogBox.seal(entry, sequence: 1, after: .zero, keys: sample.keys)
+    #expect(row.count == LogEntry.largestRow)
+    #expect(try open(row, 1, .zero) == entry)
+  }
+
+  @Test func `a trim point comes back from a detail`() throws {
+    let trim = LogEntry.Trim(first: 77, head: PlainHash.digest([1]))
+    #expect(try LogEntry.Trim(detail: trim.detail) == trim)
+    #expect(throws: FormatError.self) { try LogEntry.Trim(detail: trim.detail + [0]) }
+  }
+}
+
+@Suite struct PinRecordTests {
+  @Test func `comes back as it was written, and no changed byte does`() throws {
+    let pin = PinRecord(
+      vault: .random(), replica: .random(), epoch: 2, seen: .init(generation: 9, commit: .random()),
+      own: .init(generation: 8, commit: .random()))
+    let bytes = pin.encoded()
+    #expect(bytes.count == 128)
+    func decode(_ bytes: [UInt8]) throws -> PinRecord {
+      try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try PinRecord(decoding: bytes) }
+    }
+    #expect(try decode(bytes) == pin)
+    for changed in flips(bytes) { #expect(throws: FormatError.self) { try decode(changed) } }
+    for count in 0..<128 { #expect(throws: FormatError.self) { try decode(Array(bytes.prefix(count))) } }
+    var spare = Array(bytes.prefix(112))
+    spare[100] = 1
+    #expect(throws: FormatError.self) { try decode(spare + PlainHash.digest(spare).bytes.prefix(16)) }
+  }
+}

@@ -1,0 +1,196 @@
+import CofferMemory
+import CofferStorage
+import Testing
+
+@testable import CofferVault
+
+@Suite struct RecordTests {
+  let sample: SampleVault
+  init() throws { sample = try SampleVault() }
+
+  func open(_ record: SealedRecord, at place: RecordPlace = .item) throws -> (RecordMeta, [UInt8]?) {
+    let open = try record.withRow { (row) throws(FormatError) in try row.open(at: place, keys: sample.keys) }
+    let meta = open.meta
+    let form = try open.form()
+    return (meta, form?.bytes.revealed)
+  }
+
+  func authenticates(_ record: SealedRecord) throws -> Bool {
+    try record.withRow { (row) throws(FormatError) in try row.authenticates(sample.keys) }
+  }
+
+  @Test(arguments: [0, 1, 255, 256, 2047, 2048, 100_000, RecordLimits.largestValue])
+  func `a value comes back in its exact length`(_ count: Int) throws {
+    let value = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    let record = try sample.record(value)
+    let (meta, opened) = try open(record)
+    #expect(opened == value)
+    #expect(meta == SampleVault.meta(count))
+    #expect(try authenticates(record))
+    #expect(record.value?.count == Padding.padded(count, block: Padding.valueBlock(count)) + 16)
+    #expect(record.meta.count % 128 == 16)
+  }
+
+  @Test func `no value is not an empty value`() throws {
+    let none = try sample.record(nil)
+    let empty = try sample.record([])
+    #expect(none.value == nil && empty.value != nil)
+    #expect(try open(none).1 == nil)
+    #expect(try open(empty).1 == [])
+    #expect(try authenticates(none))
+  }
+
+  @Test func `a value that was taken away, or given to a record without one, is noticed without decrypting`() throws {
+    for record in [try sample.record([]), try sample.record([1])] {
+      let stripped = SealedRecord(index: record.index, id: record.id, meta: record.meta, value: nil)
+      #expect(try !authenticates(stripped))
+      #expect(throws: FormatError.unauthentic("value of a record")) { try open(stripped).0 }
+    }
+    let none = try sample.record(nil)
+    let given = SealedRecord(index: none.index, id: none.id, meta: none.meta, value: try sample.record([1]).value)
+    #expect(try !authenticates(given))
+    #expect(throws: FormatError.self) { try open(given).0 }
+  }
+
+  @Test func `the description opens without the value`() throws {
+    let record = try sample.record([1, 2, 3])
+    let meta = try record.withRow { (row) throws(FormatError) in
+      try RecordRow(index: row.index, id: row.id, meta: row.meta, value: nil).openMeta(keys: sample.keys)
+    }
+    #expect(meta.valueCount == 3)
+    #expect(meta.attributes.map(\.name) == ["env", "user"])
+    #expect(try meta.itemMetadata().attributes == ["env": "prod", "user": "ann"])
+  }
+
+  @Test func `refuses every flipped bit and every truncation of either box`() throws {
+    let record = try sample.record([1, 2, 3])
+    let value = try #require(record.value)
+    for meta in flips(record.meta) + (0..<record.meta.count).map({ Array(record.meta.prefix($0)) }) {
+      let changed = SealedRecord(index: record.index, id: record.id, meta: meta, value: value)
+      #expect(throws: FormatError.self) { try open(changed).0 }
+      #expect(try !authenticates(changed))
+    }
+    for value in flips(value) + (0..<value.count).map({ Array(value.prefix($0)) }) {
+      let changed = SealedRecord(index: record.index, id: record.id, meta: record.meta, value: value)
+      #expect(throws: FormatError.self) { try open(changed).0 }
+      #expect(try !authenticates(changed))
+    }
+  }
+
+  @Test func `opens at no other place, under no other id, in no other vault, and not with its boxes swapped`() throws {
+    let record = try sample.record([1, 2, 3])
+    let other = try sample.record(
+      [1, 2, 3], RecordMeta(revision: 1, service: "b", account: "", created: 0, modified: 0, valueCount: 3))
+    let swaps = [
+      SealedRecord(index: other.index, id: record.id, meta: record.meta, value: record.value),
+      SealedRecord(index: record.index, id: other.id, meta: record.meta, value: record.value),
+      SealedRecord(index: record.index, id: record.id, meta: other.meta, value: record.value),
+      SealedRecord(index: record.index, id: record.id, meta: record.meta, value: other.value),
+      SealedRecord(index: record.index, id: record.id, meta: try #require(record.value), value: record.meta),
+    ]
+    for swap in swaps {
+      #expect(try !authenticates(swap))
+      #expect(throws: FormatError.self) { try open(swap).0 }
+    }
+    #expect(throws: FormatError.self) { try open(record, at: .history(1)).0 }
+    let foreign = try SampleVault()
+    #expect(try !record.withRow { (row) throws(FormatError) in try row.authenticates(foreign.keys) })
+  }
+
+  @Test func `each write has another id, and each name and history number another place`() throws {
+    let ids = try (0..<20).map { _ in try sample.record([1]).id }
+    #expect(Set(ids).count == 20)
+    let places = [
+      ("a", "bc", RecordPlace.item), ("ab", "c", .item), ("a", "bc", .history(1)), ("a", "bc", .history(2)), ("a", "", .item),
+    ]
+    #expect(Set(places.map { $0.2.index(service: $0.0, account: $0.1, keys: sample.keys) }).count == places.count)
+    // Canonically equivalent, and still two names.
+    let composed = RecordPlace.item.index(service: "caf\u{E9}", account: "", keys: sample.keys)
+    #expect(composed != RecordPlace.item.index(service: "cafe\u{301}", account: "", keys: sample.keys))
+  }
+}
+
+@Suite struct RecordMetaTests {
+  static func bytes(_ meta: RecordMeta) -> [UInt8] { ByteWriter.bytes(meta.encodedCount) { meta.write(to: &$0) } }
+
+  static func decode(_ bytes: [UInt8]) throws -> RecordMeta {
+    try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try RecordMeta(decoding: bytes) }
+  }
+
+  @Test func `writes what it read, byte for byte, and refuses every truncation`() throws {
+    let bytes = Self.bytes(SampleVault.meta(3))
+    #expect(Self.bytes(try Self.decode(bytes)) == bytes)
+    for count in 0..<bytes.count { #expect(throws: FormatError.self) { try Self.decode(Array(bytes.prefix(count))) } }
+    #expect(throws: FormatError.self) { try Self.decode(bytes + [0]) }
+  }
+
+  @Test func `whatever single bit is changed, it is refused or has another meaning`() {
+    let bytes = Self.bytes(SampleVault.meta(3))
+    for flipped in flips(bytes) {
+      guard let meta = try? Self.decode(flipped) else { continue }
+      #expect(Self.bytes(meta) == flipped, "one encoding per value")
+      #expect(meta != SampleVault.meta(3))
+    }
+  }
+
+  @Test func `refuses what is beyond its limits`() {
+    func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+    typealias Edit = (inout RecordMeta) -> Void
+    let edits: [(Edit, Edit)] = [
+      ({ $0.service = text(1024) }, { $0.service = text(1025) }),
+      ({ $0.account = text(1024) }, { $0.account = text(1025) }),
+      ({ $0.label = text(1024) }, { $0.label = text(1025) }),
+      ({ $0.contentType = text(256) }, { $0.contentType = text(257) }),
+      (
+        { $0.setAttributes([.init(name: text(256), value: text(4096))]) },
+        { $0.setAttributes([.init(name: text(257), value: "")]) }
+      ),
+      ({ $0.access = 0 }, { $0.access = 1 }),
+      ({ _ in }, { $0.setAttributes([.init(name: "", value: text(4097))]) }),
+      (
+        { $0.setAttributes((0..<64).map { .init(name: "\($0)", value: "") }) },
+        { $0.setAttributes((0..<65).map { .init(name: "\($0)", value: "") }) }
+      ),
+      ({ _ in }, { $0.setAttributes((0..<17).map { .init(name: "\($0)", value: text(4000)) }) }),
+      ({ _ in }, { $0.setAttributes([.init(name: "a", value: "1"), .init(name: "a", value: "2")]) }),
+    ]
+    for (allowed, refused) in edits {
+      var meta = SampleVault.meta()
+      allowed(&meta)
+      #expect((try? Self.decode(Self.bytes(meta))) == meta)
+      refused(&meta)
+      #expect(throws: FormatError.self) { try Self.decode(Self.bytes(meta)) }
+    }
+  }
+
+  @Test func `attributes are in the order of their bytes, and equivalent names are not lost without a word`() throws {
+    var meta = SampleVault.meta()
+    meta.setAttributes([.init(name: "caf\u{E9}", value: "1"), .init(name: "cafe\u{301}", value: "2")])
+    let again = try Self.decode(Self.bytes(meta))
+    #expect(again.attributes.map(\.value) == ["2", "1"])
+    #expect(throws: FormatError.self) { try again.itemMetadata() }
+  }
+
+  @Test func `callers learn the limits before anything is sealed`() {
+    let long = String(repeating: "x", count: 5000)
+    for metadata in [
+      ItemMetadata(label: long), ItemMetadata(contentType: long), ItemMetadata(attributes: ["a": long]),
+      ItemMetadata(attributes: [long: ""]),
+    ] {
+      let error = #expect(throws: StoreError.self) { try RecordLimits.check(metadata) }
+      guard case .tooLarge = error?.kind else {
+        Issue.record("\(String(describing: error))")
+        continue
+      }
+      #expect(error.map { "\($0)".contains("xxx") } == false)
+    }
+    #expect(throws: StoreError.self) { try RecordLimits.check(ItemMetadata(attributes: ["": "x"])) }
+    #expect(throws: StoreError.self) { try RecordLimits.checkValue(RecordLimits.largestValue + 1) }
+  }
+
+  @Test func `times keep their milliseconds`() {
+    for count: UInt64 in [1, 1_700_000_000_123, 4_102_444_800_999] {
+      #expect(Milliseconds.count(Milliseconds.date(count)) == count)
+    }
+  }
+}

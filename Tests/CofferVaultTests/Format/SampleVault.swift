@@ -1,0 +1,67 @@
+import CofferMemory
+import CofferStorage
+import Testing
+
+@testable import CofferVault
+
+/// The parts of a vault in memory: a key file's slot and a recipient's, and what is sealed under their key.
+final class SampleVault {
+  let vault = VaultSalt.random()
+  let epoch: UInt64 = 3
+  let key: VaultKey
+  let keys: Subkeys
+  let header: VaultHeader
+  let keyFile: [UInt8]
+
+  init() throws {
+    key = try VaultKey.random()
+    keys = try Subkeys(of: key, vault: vault)
+    keyFile = try KeyFile.generate().revealed
+    let place = SlotPlace(format: 1, vault: vault)
+    let inputs = try SlotInputs(Credentials(keyFile: SecretBytes(keyFile)))
+    let own = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: place, epoch: epoch, key: key)
+    let peer = try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) }
+    let recipient = try NewSlot.recipient(peer, place: place, epoch: epoch, key: key)
+    let slots = [own.slot, recipient.slot].sorted { $0.id < $1.id }
+    let body = try HeaderBody(
+      created: 1, rotated: 2, floor: .standard, labels: slots.map { $0.id == own.slot.id ? "mine" : "" }
+    ) { index, out in
+      if slots[index].id == own.slot.id { own.writeMix(to: out) } else { recipient.writeMix(to: out) }
+    }
+    header = try VaultHeader(vault: vault, epoch: epoch, slots: slots, body: body, keys: keys)
+  }
+
+  var headerDigest: Digest32 { PlainHash.digest(header.encoded()) }
+
+  func state(generation: UInt64 = 9, replicas: Int = 3) -> VaultState {
+    var state = VaultState(
+      generation: generation, commit: .random(), root: .zero, records: 4, time: 5, logSequence: 6, logHead: .zero, scrub: true)
+    for _ in 0..<replicas { state.note(.random()) }
+    return state
+  }
+
+  static func meta(_ valueCount: Int? = nil) -> RecordMeta {
+    RecordMeta(
+      revision: 2, service: "example.org", account: "ann", label: "Mail", contentType: "text/plain", created: 10, modified: 11,
+      expires: 12, history: 1, valueCount: valueCount,
+      attributes: [.init(name: "user", value: "ann"), .init(name: "env", value: "prod")])
+  }
+
+  func record(_ value: [UInt8]?, _ meta: RecordMeta? = nil, at place: RecordPlace = .item) throws -> SealedRecord {
+    let meta = meta ?? Self.meta(value?.count)
+    guard let value else { return try SealedRecord(meta, value: nil, at: place, keys: keys) }
+    return try value.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in
+      try SealedRecord(meta, value: bytes, at: place, keys: keys)
+    }
+  }
+}
+
+/// Every single-bit change of `bytes`, or of some of them spread over the whole.
+func flips(_ bytes: [UInt8], atMost: Int = .max) -> [[UInt8]] {
+  let step = max(1, bytes.count * 8 / atMost)
+  return stride(from: 0, to: bytes.count * 8, by: step).map { bit in
+    var copy = bytes
+    copy[bit / 8] ^= 1 << (bit % 8)
+    return copy
+  }
+}

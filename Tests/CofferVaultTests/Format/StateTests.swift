@@ -1,0 +1,61 @@
+import CofferMemory
+import CofferStorage
+import Testing
+
+@testable import CofferVault
+
+@Suite struct StateTests {
+  let sample: SampleVault
+  init() throws { sample = try SampleVault() }
+
+  func open(_ row: [UInt8], epoch: UInt64 = 3, header: Digest32? = nil) throws -> VaultState {
+    let digest = header ?? sample.headerDigest
+    return try row.span.bytes.withUnsafeBytes { (row) throws(FormatError) in
+      try VaultState(opening: row, epoch: epoch, header: digest, keys: sample.keys)
+    }
+  }
+
+  func seal(_ state: VaultState) -> [UInt8] { state.sealed(epoch: sample.epoch, header: sample.headerDigest, keys: sample.keys) }
+
+  @Test(arguments: [0, 1, 64]) func `comes back as it was sealed`(_ replicas: Int) throws {
+    let state = sample.state(replicas: replicas)
+    let row = seal(state)
+    #expect(try open(row) == state)
+    #expect(row.count <= VaultState.largest)
+    #expect(state.replicas.map(\.id) == state.replicas.map(\.id).sorted())
+  }
+
+  @Test func `refuses every flipped bit and every truncation`() {
+    let row = seal(sample.state())
+    for flipped in flips(row) { #expect(throws: FormatError.unauthentic("state")) { try open(flipped) } }
+    for count in 0..<row.count { #expect(throws: FormatError.self) { try open(Array(row.prefix(count))) } }
+    #expect(throws: FormatError.self) { try open(row + [0]) }
+  }
+
+  @Test func `belongs to its header, epoch and vault`() throws {
+    let row = seal(sample.state())
+    #expect(throws: FormatError.unauthentic("state")) { try open(row, epoch: 4) }
+    #expect(throws: FormatError.unauthentic("state")) { try open(row, header: .zero) }
+    let other = try SampleVault()
+    let foreign = other.state().sealed(epoch: 3, header: sample.headerDigest, keys: other.keys)
+    let error = #expect(throws: FormatError.unauthentic("state")) { try open(foreign) }
+    #expect(error?.storeError().kind == .tampered)
+  }
+
+  @Test func `the 65th replica takes the place of the one seen longest ago`() {
+    var state = sample.state(generation: 1, replicas: 0)
+    let ids = (0..<65).map { _ in ReplicaID.random() }
+    for (place, id) in ids.enumerated() {
+      state.generation = UInt64(100 + (place == 7 ? -50 : place))
+      state.note(id)
+    }
+    #expect(state.replicas.count == VaultState.mostReplicas)
+    #expect(state.replica(ids[7]) == nil)
+    #expect(state.replica(ids[64])?.generation == 164)
+    state.generation = 500
+    state.note(ids[3])
+    #expect(state.replicas.count == VaultState.mostReplicas)
+    #expect(state.replica(ids[3])?.generation == 500)
+    #expect(state.replicas.map(\.id) == state.replicas.map(\.id).sorted())
+  }
+}
