@@ -107,3 +107,19 @@ extension StorageRouter {
   }
   public func transaction(_ body: (StandinTransaction) throws -> Void) throws { try body(StandinTransaction(router: self)) }
 }
+
+extension Bool: PlainValue {
+  public init?(plainForm: PlainForm) {
+    guard case .bool(let value) = plainForm else { return nil }
+    self = value
+  }
+  public func plainForm() throws -> PlainForm { .bool(self) }
+}
+
+extension String: PlainValue {
+  public init?(plainForm: PlainForm) {
+    guard case .string(let value) = plainForm else { return nil }
+    self = value
+  }
+  public func plainForm() throws -> PlainForm { .string(self) }
+}
