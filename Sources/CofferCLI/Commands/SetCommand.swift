@@ -42,7 +42,10 @@ struct SetCommand: Command {
     try StoredName.check(key)
     try CredentialSources(options: unlocking, session: session).claimInput()
     let router = try ShellRouter(router, unlocking, session)
-    if let stored = try router.plain.load(key) {
+    let stored = try router.plain.load(key)
+    let moves = secret && stored != nil && !source.isExplicit
+    if words.isEmpty, !moves { try source.claimInput(session) }
+    if let stored {
       try secret ? moveToVault(stored, router, session) : setPlain(type ?? PlainType(of: stored), router, session)
     } else if try mayBeSecret(router, session) {
       try setSecret(router, session)
@@ -78,7 +81,6 @@ struct SetCommand: Command {
     guard source.isExplicit || source.usesStandardInput else {
       throw Failure.usage("there is no value", try: "coffer set \(key) VALUE, or standard input")
     }
-    try source.claimInput(session)
     let bytes = try source.read("value", session)
     if type == .data { return .data(bytes.withUnsafeBytes { PlainBytes.data($0) }) }
     let text = bytes.withUnsafeBytes { PlainBytes.text($0) }
@@ -89,7 +91,6 @@ struct SetCommand: Command {
   private func setSecret(_ router: ShellRouter, _ session: Session) throws {
     guard words.isEmpty else { throw SecretArguments.refusal("the secret") }
     let vault = try router.existingVault()
-    try source.claimInput(session)
     try vault.save(SecretForm(try source.read("secret for \(key)", session)), for: key)
   }
 
@@ -99,7 +100,6 @@ struct SetCommand: Command {
     guard try !vault.contains(key) else { throw router.inBoth(key) }
     let form: SecretForm
     if source.isExplicit {
-      try source.claimInput(session)
       form = SecretForm(try source.read("secret for \(key)", session))
     } else {
       form = try PlainBytes.secret(stored)
