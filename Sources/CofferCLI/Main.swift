@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import FoundationEssentials
+internal import SystemPackage
 
 #if canImport(Glibc)
   internal import Glibc
@@ -41,18 +43,26 @@ enum Main {
   }
 
   /// Says on standard error what went wrong, or on standard output what was asked for (help, the version).
-  static func report(_ error: any Error, _ arguments: [String] = [], json: Bool) -> ExitStatus {
-    let failure: Failure
-    switch error {
-    case let error as Failure: failure = error
-    case let error as StoreError: failure = Failure(error)
-    case let error as SecretMemoryError: failure = Failure(StoreError(memory: error))
-    case let error where CofferCommand.exitCode(for: error) == .success:
+  private static func report(_ error: any Error, _ arguments: [String] = [], json: Bool) -> ExitStatus {
+    guard let failure = failure(error, arguments) else {
       do { try Output.write(CofferCommand.fullMessage(for: error).trimmedEnd + "\n") } catch { return report(error, json: json) }
       return .done
-    default: failure = UsageError.explain(error, arguments)
     }
     if !failure.isQuiet { Output.message(json ? failure.json : failure.text) }
     return failure.status
+  }
+
+  /// What `error` means to who called; nil for what the parser throws to print help or the version.
+  static func failure(_ error: any Error, _ arguments: [String] = []) -> Failure? {
+    switch error {
+    case let error as Failure: error
+    case let error as StoreError: Failure(error)
+    case let error as SecretMemoryError: Failure(StoreError(memory: error))
+    case let error as CocoaError:
+      Failure(StoreError(.io(EIO), "a file could not be handled", cure: "see the cause", underlying: error))
+    case let error as Errno: Failure(StoreError(errno: error.rawValue, "finish", place: "a file"))
+    case let error where CofferCommand.exitCode(for: error) == .success: nil
+    default: UsageError.explain(error, arguments)
+    }
   }
 }

@@ -53,7 +53,7 @@ import Testing
     #expect(home.mode("config/app.plist") == 0o600)
   }
 
-  @Test("a preference needs no vault, keeps its type, and takes negative numbers")
+  @Test("a preference needs no vault, keeps its type, and takes negative numbers", .needsVault)
   func router() throws {
     let home = try Home()
     try home.transcript("set volume -3 --plain --int --domain app")
@@ -67,7 +67,7 @@ import Testing
     #expect(!home.exists("data"))
   }
 
-  @Test("the value of a preference may come from standard input, which loses one newline")
+  @Test("the value of a preference may come from standard input, which loses one newline", .needsVault)
   func fromInput() throws {
     let home = try Home()
     try home.transcript("set note --plain", in: "two\nlines\n\n")

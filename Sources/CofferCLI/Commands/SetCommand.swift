@@ -52,7 +52,6 @@ struct SetCommand: Command {
     } else {
       try setPlain(type ?? .string, router, session)
     }
-    try router.finish()
   }
 
   /// For a key that is not in the property list: whether the vault is its store. Only `--plain` without any vault goes by
@@ -74,6 +73,7 @@ struct SetCommand: Command {
 
   private func setPlain(_ type: PlainType, _ router: ShellRouter, _ session: Session) throws {
     try router.plain.save(try plainValue(type, session), for: key)
+    try router.finish()
   }
 
   private func plainValue(_ type: PlainType, _ session: Session) throws -> PlainForm {
@@ -118,7 +118,7 @@ struct SetCommand: Command {
     }
     try router.plain.commit(removal, decision: decision)
     if let transaction = decided.transaction { try vault.forget(transaction) }
-    try router.plain.synchronize()
+    try router.finish()
     session.note("'\(Printable.line(key))' moved into the vault; old backups of \(router.plain.place) may still hold it")
   }
 

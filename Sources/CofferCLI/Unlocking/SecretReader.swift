@@ -48,7 +48,12 @@ enum SecretReader {
   /// The content of the file at `path`. The owner is told of a file that others can read.
   static func file(_ path: String, limit: Int, what: String, session: Session) throws -> SecretBytes {
     let descriptor = coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
-    guard descriptor >= 0 else { throw Failure(StoreError(errno: errno, "open \(what)", place: FilePath(path))) }
+    guard descriptor >= 0 else {
+      guard errno != ENOENT else {
+        throw Failure(StoreError(.io(ENOENT), "\(what) is not there", place: path, cure: "check the path"))
+      }
+      throw Failure(StoreError(errno: errno, "open \(what)", place: FilePath(path)))
+    }
     defer { close(descriptor) }
     var facts = stat()
     if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
@@ -81,8 +86,14 @@ enum SecretReader {
       #else
         got = Glibc.read(descriptor, buffer, count)
       #endif
-    } while got < 0 && errno == EINTR
+    } while got < 0 && (errno == EINTR || (errno == EAGAIN && isWaitedFor(descriptor)))
     return got
+  }
+
+  // Whoever opened the descriptor may have made it non-blocking; a secret is worth waiting for.
+  private static func isWaitedFor(_ descriptor: Int32) -> Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&waiting, 1, -1) >= 0 || errno == EINTR
   }
 }
 

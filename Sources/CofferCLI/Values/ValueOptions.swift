@@ -70,8 +70,12 @@ struct ValueOptions: ParsableArguments {
     return try terminal.newSecret(what)
   }
 
+  /// An empty input is far more often a failed command before the pipe than a value: storing it takes --exact.
   private func trimmed(_ bytes: consuming SecretBytes) throws -> SecretBytes {
-    exact ? bytes : try bytes.withoutTrailingNewline(.lineFeed)
+    if exact { return bytes }
+    let value = try bytes.withoutTrailingNewline(.lineFeed)
+    guard value.count > 0 else { throw Failure.usage("the value is empty", try: "--exact, if it shall be; nothing was stored") }
+    return value
   }
 }
 

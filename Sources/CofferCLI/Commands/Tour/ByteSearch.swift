@@ -61,7 +61,9 @@ enum ByteSearch {
     private func spread(_ raw: UnsafeRawBufferPointer, _ width: Int, _ each: (UInt8) -> [UInt8]) throws -> SecretBytes {
       var out = try SecretBytes(zeros: raw.count * width)
       out.withUnsafeMutableBytes { out in
-        for (index, byte) in raw.enumerated() { for (offset, part) in each(byte).enumerated() { out[index * width + offset] = part } }
+        for (index, byte) in raw.enumerated() {
+          for (offset, part) in each(byte).enumerated() { out[index * width + offset] = part }
+        }
       }
       return out
     }

@@ -12,7 +12,9 @@ struct Story {
   func say(_ text: String) throws { try Output.line(number == 0 ? text : "   " + text) }
 
   func code(_ text: String) throws {
-    for line in text.split(separator: "\n", omittingEmptySubsequences: false) { try Output.line("       " + Printable.line(String(line))) }
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      try Output.line("       " + Printable.line(String(line)))
+    }
   }
 
   func command(_ words: [String]) throws { try Output.line("   $ coffer " + words.joined(separator: " ")) }

@@ -94,7 +94,8 @@ final class Tour {
     let toggle = try coffer("get", "notifications")
     try story.claim(toggle.status == 0 && toggle.text == "false", "it read the toggle: false, without the key file")
     let secret = try coffer("get", "token", "--key-file", keyFile.string)
-    try story.claim(secret.status == 0 && secret.output == token, "it read the token: the same \(token.count) bytes, not shown here")
+    try story.claim(
+      secret.status == 0 && secret.output == token, "it read the token: the same \(token.count) bytes, not shown here")
   }
 
   private func changeBoth(_ token: borrowing SecretBytes, _ key: borrowing SecretBytes) throws {
@@ -134,7 +135,7 @@ final class Tour {
       }
       guard answer.status == ExitStatus.untrusted.rawValue else { continue }
       try story.say("byte \(offset) of \(copy.size) flipped")
-      try story.command(["get", "token"])
+      try story.command(["get", "token", "--domain", Self.domain, "--key-file", inside(keyFile)])
       try story.code(answer.messages)
       return try story.claim(true, "refused with exit status \(answer.status): \(ExitStatus.untrusted.meaning)")
     }
@@ -150,7 +151,8 @@ final class Tour {
       }
     }
     let secret = try coffer("get", "token", "--key-file", keyFile.string)
-    try story.claim(secret.status == ExitStatus.notFound.rawValue, "the token is gone from the vault: exit status \(secret.status)")
+    try story.claim(
+      secret.status == ExitStatus.notFound.rawValue, "the token is gone from the vault: exit status \(secret.status)")
     let account = try coffer("get", "account", "--key-file", keyFile.string)
     try story.claim(account.status == ExitStatus.notFound.rawValue, "the account's name is gone from the property list")
     let toggle = try coffer("get", "notifications")
@@ -179,8 +181,9 @@ final class Tour {
   }
 
   private func coffer(_ words: String..., home: FilePath? = nil, isSilent: Bool = false) throws -> SecondProcess.Answer {
-    if !isSilent { try story.command(Array(words.prefix(2))) }
-    return try SecondProcess.run(words + ["--domain", Self.domain, "--quiet", "--home", (home ?? self.home).string])
+    let line = words + ["--domain", Self.domain]
+    if !isSilent { try story.command(line.map { $0 == keyFile.string ? inside(keyFile) : $0 }) }
+    return try SecondProcess.run(line + ["--quiet", "--home", (home ?? self.home).string])
   }
 
   private func inside(_ path: FilePath) -> String {

@@ -34,7 +34,8 @@ struct VaultCopy {
   }
 
   private static func write(_ bytes: Data, to path: FilePath) throws {
-    let file = try FileDescriptor.open(path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
+    let file = try FileDescriptor.open(
+      path, .writeOnly, options: [.create, .truncate, .closeOnExec], permissions: .ownerReadWrite)
     try file.closeAfter { _ = try bytes.withUnsafeBytes { try file.writeAll($0) } }
   }
 }
