@@ -27,6 +27,9 @@ enum LeadingOptions {
       type = next
       rest = rest.dropFirst()
     }
-    return path.isEmpty ? arguments : path + options + rest
+    guard !path.isEmpty else { return arguments }
+    // For `set`, --json after the command is the type of a value: before it, it asks for errors in JSON, which Main knows.
+    if path == ["set"] { options.removeAll { $0 == "--json" } }
+    return path + options + rest
   }
 }

@@ -33,7 +33,7 @@ enum Main {
         try command.run()
         return .done
       }
-      json = ours.wantsJSON
+      json = json || ours.wantsJSON
       if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }
       try ours.perform(Session(ours.common, json: json))
       return .done

@@ -35,6 +35,17 @@ import Testing
     try home.transcript("defaults read nobody", err: "there is no such domain", exit: 1)
   }
 
+  @Test("the program's options stand before or after the words of defaults write")
+  func optionsAround() throws {
+    let home = try Home()
+    try home.transcript("--home \(home.path)/x defaults write app k -int 1")
+    try home.transcript("defaults write --home \(home.path)/x app l -int 2")
+    try home.transcript("defaults write app m -array -int 3 --quiet --home \(home.path)/x")
+    try home.transcript("defaults write app n -string --quiet --home=\(home.path)/x")
+    try home.transcript("defaults read app --json --home \(home.path)/x", out: #"{"k":1,"l":2,"m":[3],"n":"--quiet"}"# + "\n")
+    #expect(!home.exists("config"))
+  }
+
   @Test("a mistyped type flag does not become text")
   func mistypedFlag() throws {
     let home = try Home()

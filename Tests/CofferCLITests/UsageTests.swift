@@ -73,5 +73,7 @@ import Testing
     #expect(LeadingOptions.moved(["--home=d", "get", "x"]) == ["get", "--home=d", "x"])
     #expect(LeadingOptions.moved(["get", "--home", "d"]) == ["get", "--home", "d"])
     #expect(LeadingOptions.moved(["--version"]) == ["--version"])
+    #expect(LeadingOptions.moved(["--json", "set", "k", "1"]) == ["set", "k", "1"])
+    #expect(CommonOptions.asksForJSON(["--json", "set", "k", "1"]) && !CommonOptions.asksForJSON(["set", "k", "1", "--json"]))
   }
 }

@@ -152,7 +152,7 @@ extension Home {
   /// What a shell in this home prints, messages included.
   func shell(_ script: String) throws -> String {
     let process = Process()
-    let pipe = Pipe()
+    let pipe = Foundation.Pipe()
     process.executableURL = URL(fileURLWithPath: "/bin/sh")
     process.arguments = ["-c", script]
     process.environment = environment

@@ -65,7 +65,7 @@ struct Terminal: ~Copyable {
   func confirm(_ question: String) throws -> Bool {
     try say("\(Printable.line(question)) [y/N] ")
     var answer = [UInt8](repeating: 0, count: Self.longestLine)
-    let count = max(0, unsafeRead(descriptor, &answer, answer.count))
+    let count = max(0, SecretReader.readOnce(descriptor, &answer, answer.count))
     return answer.prefix(count).first.map { $0 == UInt8(ascii: "y") || $0 == UInt8(ascii: "Y") } ?? false
   }
 
@@ -95,7 +95,7 @@ struct Terminal: ~Copyable {
     let line = try SecretBytes(
       count: Self.longestLine, memory: { Failure(StoreError(memory: $0)) },
       fill: { (buffer) throws(Failure) in
-        count = unsafeRead(descriptor, buffer.baseAddress, buffer.count)
+        count = SecretReader.readOnce(descriptor, buffer.baseAddress, buffer.count)
         guard count >= 0 else { throw Failure(StoreError(errno: errno, "read from the terminal", place: "/dev/tty")) }
       })
     let typed = try line.prefix(count)
@@ -113,38 +113,5 @@ struct Terminal: ~Copyable {
     guard isText else {
       throw Failure.usage("what was typed is not UTF-8", try: "a terminal set to UTF-8, or a file with the bytes")
     }
-  }
-}
-
-private func unsafeRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-  var result: Int
-  repeat { result = read(descriptor, buffer, count) } while result < 0 && errno == EINTR
-  return result
-}
-
-/// A terminal without echo, for as long as this value lives.
-private struct Silence: ~Copyable {
-  private let descriptor: Int32
-  private let before: termios
-
-  init(_ descriptor: Int32) throws {
-    var settings = termios()
-    guard tcgetattr(descriptor, &settings) == 0 else {
-      throw Failure(StoreError(errno: errno, "read the terminal's settings", place: "/dev/tty"))
-    }
-    let before = settings
-    settings.c_lflag &= ~tcflag_t(ECHO | ECHONL)
-    guard tcsetattr(descriptor, TCSAFLUSH, &settings) == 0 else {
-      throw Failure(StoreError(errno: errno, "turn the terminal's echo off", place: "/dev/tty"))
-    }
-    self.descriptor = descriptor
-    self.before = before
-  }
-
-  consuming func end() {}
-
-  deinit {
-    var settings = before
-    tcsetattr(descriptor, TCSAFLUSH, &settings)
   }
 }

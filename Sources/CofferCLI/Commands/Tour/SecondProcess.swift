@@ -79,30 +79,6 @@ enum SecondProcess {
   }
 }
 
-private final class Pipe {
-  let reading: Int32
-  let writing: Int32
-  private var isWritingOpen = true
-
-  init() throws {
-    var ends: [Int32] = [0, 0]
-    guard pipe(&ends) == 0 else { throw StoreError(errno: errno, "make a pipe", place: "pipe") }
-    reading = ends[0]
-    writing = ends[1]
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-  }
-
-  func closeWriting() {
-    if isWritingOpen { close(writing) }
-    isWritingOpen = false
-  }
-
-  deinit {
-    close(reading)
-    closeWriting()
-  }
-}
-
 /// Swift strings as a null-terminated array of C strings.
 enum CStrings {
   static func lend<Result>(_ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
