@@ -10,7 +10,7 @@ final class Home {
   init() throws {
     var name = Array("/tmp/coffer-test-XXXXXX".utf8CString)
     try #require(mkdtemp(&name) != nil)
-    path = name.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    path = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
     environment = ["COFFER_HOME": path, "HOME": path + "/nobody", "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
   }
 

@@ -1,5 +1,4 @@
 internal import Coffer
-internal import FoundationEssentials
 internal import SystemPackage
 
 #if canImport(Glibc)
@@ -16,9 +15,9 @@ final class Tour {
 
   let home: FilePath
   let places: Places
-  private let keeps: Bool
-  private let keys = TourKeys()
-  private var story = Story()
+  let keeps: Bool
+  let keys = TourKeys()
+  var story = Story()
   // Held until the folder is gone: control-C must not leave the files of a tour behind.
   private var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP])
   private var caught: Int32?
@@ -51,7 +50,7 @@ final class Tour {
     if let caught, caught != SIGINT { signals.deliver(caught) }
   }
 
-  private func step(_ title: String) throws {
+  func step(_ title: String) throws {
     caught = signals.next()
     guard caught == nil else { throw Failure.interrupted }
     try story.step(title)
@@ -119,59 +118,8 @@ final class Tour {
     try story.claim(toggle.text == "true" && secret.output == token, "a second process sees both new values")
   }
 
-  private func flipByte(_ token: borrowing SecretBytes) throws {
-    try step("Flip one byte in a copy of the vault")
-    let copy = try VaultCopy(of: places, in: home.appending("copy"))
-    defer { do { try FileManager.default.removeItem(atPath: copy.home.string) } catch {} }
-    let untouched = try coffer("get", "token", "--key-file", keyFile.string, home: copy.home)
-    try story.claim(untouched.status == 0 && untouched.output == token, "the copy as it is gives the token")
-    for offset in copy.candidates {
-      try copy.flip(offset)
-      let answer = try coffer("get", "token", "--key-file", keyFile.string, home: copy.home, isSilent: true)
-      guard answer.status != 0 else {
-        // Not a byte this answer rests on. A wrong value would be the end of the tour.
-        guard answer.output == token else { throw Failure.claim("a changed vault gave a changed value") }
-        continue
-      }
-      guard answer.status == ExitStatus.untrusted.rawValue else { continue }
-      try story.say("byte \(offset) of \(copy.size) flipped")
-      try story.command(["get", "token", "--domain", Self.domain, "--key-file", inside(keyFile)])
-      try story.code(answer.messages)
-      return try story.claim(true, "refused with exit status \(answer.status): \(ExitStatus.untrusted.meaning)")
-    }
-    throw Failure.claim("no flipped byte was noticed")
-  }
-
-  private func logOut(_ token: borrowing SecretBytes, _ key: borrowing SecretBytes) throws {
-    try step("Log out: what was marked endsWithSession() goes, from both stores at once")
-    try withApp(key) { app in
-      try app.transaction { tx in
-        try tx.remove(keys.token)
-        try tx.remove(keys.account)
-      }
-    }
-    let secret = try coffer("get", "token", "--key-file", keyFile.string)
-    try story.claim(
-      secret.status == ExitStatus.notFound.rawValue, "the token is gone from the vault: exit status \(secret.status)")
-    let account = try coffer("get", "account", "--key-file", keyFile.string)
-    try story.claim(account.status == ExitStatus.notFound.rawValue, "the account's name is gone from the property list")
-    let toggle = try coffer("get", "notifications")
-    try story.claim(toggle.text == "true", "the toggle, a preference of yours, stayed")
-    try claimNowhere(token)
-  }
-
-  private func claimNowhere(_ token: borrowing SecretBytes) throws {
-    let files = try ByteSearch.files(under: home)
-    let found = try ByteSearch.find(token, in: files)
-    let bytes = files.reduce(0) { $0 + $1.bytes.count }
-    try story.claim(
-      found == nil,
-      found.map { "the token is in \(inside($0.path)) as \($0.encoding)" }
-        ?? "the token is nowhere: \(bytes) bytes of \(files.count) files searched for it as text, hexadecimal, Base64 and UTF-16")
-  }
-
   /// What a program does: unlock, open, work, lock. The vault's file is closed when this returns, so that it may be read.
-  private func withApp(_ key: borrowing SecretBytes, _ work: (StorageRouter) throws -> Void) throws {
+  func withApp(_ key: borrowing SecretBytes, _ work: (StorageRouter) throws -> Void) throws {
     let vault = try VaultStore(service: Self.domain, vault: LockedVault.open(places.vault))
     try vault.unlock(with: Credentials(keyFile: key.duplicate()))
     let app = try StorageRouter.open(Self.domain, keys: keys, vault: vault, places: places)
@@ -180,18 +128,18 @@ final class Tour {
     try vault.lock()
   }
 
-  private func coffer(_ words: String..., home: FilePath? = nil, isSilent: Bool = false) throws -> SecondProcess.Answer {
+  func coffer(_ words: String..., home: FilePath? = nil, isSilent: Bool = false) throws -> SecondProcess.Answer {
     let line = words + ["--domain", Self.domain]
     if !isSilent { try story.command(line.map { $0 == keyFile.string ? inside(keyFile) : $0 }) }
     return try SecondProcess.run(line + ["--quiet", "--home", (home ?? self.home).string])
   }
 
-  private func inside(_ path: FilePath) -> String {
+  func inside(_ path: FilePath) -> String {
     var rest = path
     return rest.removePrefix(home) ? rest.string : path.string
   }
 
-  private func mode(_ path: FilePath) -> mode_t? {
+  func mode(_ path: FilePath) -> mode_t? {
     var facts = stat()
     return path.withPlatformString { lstat($0, &facts) } == 0 ? facts.st_mode & 0o7777 : nil
   }
