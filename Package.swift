@@ -48,7 +48,10 @@ let package = Package(
       swiftSettings: strict),
     .target(
       name: "Coffer",
-      dependencies: ["CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory"],
+      dependencies: [
+        "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
       swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
@@ -95,6 +98,17 @@ let package = Package(
       name: "CofferDefaultsTests",
       dependencies: [
         "CofferDefaults", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CofferTests", dependencies: ["Coffer", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CofferCLITests",
+      dependencies: [
+        "CofferCLI", "Coffer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
   ],

@@ -36,15 +36,19 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///
   /// - Throws: ``StoreError`` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.locked` (after a fork), `.io`.
   public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.get(name)?.form }
+    try about(name) { () throws(StoreError) in
+      try engine.run { (vault) throws(StoreError) in
+        try vault.reading { () throws(StoreError) in try vault.get(name)?.form }
+      }
     }
   }
 
   /// All but the value of `name`, without opening the value; nil when there is no such item. Tells of expired items too.
   public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.item(name) }
+    try about(name) { () throws(StoreError) in
+      try engine.run { (vault) throws(StoreError) in
+        try vault.reading { () throws(StoreError) in try vault.item(name) }
+      }
     }
   }
 
@@ -64,16 +68,20 @@ public struct UnlockedVault: ~Copyable, Sendable {
   public borrowing func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always
   ) throws(StoreError) -> VaultItem {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.writing { (change) throws(StoreError) in try vault.put(form, for: name, if: condition, &change) }
+    try about(name) { () throws(StoreError) in
+      try engine.run { (vault) throws(StoreError) in
+        try vault.writing { (change) throws(StoreError) in try vault.put(form, for: name, if: condition, &change) }
+      }
     }
   }
 
   /// Removes `name`; false when there was nothing.
   @discardableResult
   public borrowing func delete(_ name: ItemName) throws(StoreError) -> Bool {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.writing { (change) throws(StoreError) in try vault.remove(name, &change) }
+    try about(name) { () throws(StoreError) in
+      try engine.run { (vault) throws(StoreError) in
+        try vault.writing { (change) throws(StoreError) in try vault.remove(name, &change) }
+      }
     }
   }
 
@@ -100,6 +108,11 @@ public struct UnlockedVault: ~Copyable, Sendable {
     engine.close()
     return try LockedVault.open(engine.path)
   }
+}
+
+/// Runs `body`, whose errors are said of `name`.
+private func about<Result>(_ name: ItemName, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  do { return try body() } catch { throw error.about(key: name.description) }
 }
 
 /// What must be so for a write to happen.

@@ -80,7 +80,7 @@ public final class VaultStore: Store {
     guard let engine = held.withLock({ held in Self.engine(held) }) else {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
     }
-    do throws(StoreError) { return try engine.run(body) } catch where error.kind == .closed {
+    do throws(StoreError) { return try engine.run(body) } catch  where error.kind == .closed {
       // Locked by another thread in between.
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
     }

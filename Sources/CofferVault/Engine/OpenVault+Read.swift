@@ -27,7 +27,7 @@ extension OpenVault {
       try checkExpiry(record.meta)
       guard let form = try secretForm(record) else {
         throw StoreError(
-          .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
+          .damaged, "the item has no value", place: path.string, cure: "store it again, or delete it")
       }
       return form
     }
@@ -103,12 +103,12 @@ extension OpenVault {
     let now = now
     guard state.time < Self.clockTolerance || now > state.time - Self.clockTolerance else {
       throw StoreError(
-        .clockBehind, "this machine's clock is more than a day behind the vault's last write", key: meta.account,
-        place: path.string, cure: "set the clock, then try again")
+        .clockBehind, "this machine's clock is more than a day behind the vault's last write", place: path.string,
+        cure: "set the clock, then try again")
     }
     guard now < meta.expires else {
       throw StoreError(
-        .expired, "the item has expired", key: meta.account, place: path.string,
+        .expired, "the item has expired", place: path.string,
         cure: "store a fresh value, or delete the item")
     }
   }

@@ -32,7 +32,9 @@ extension OpenVault {
     for bucket in 0..<DigestTree.buckets {
       for entry in try list(of: bucket).entries {
         try withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
-          guard try checked({ () throws(FormatError) in try row.authenticates(keys) }) else { throw Self.tampered("a record was changed without the key", path) }
+          guard try checked({ () throws(FormatError) in try row.authenticates(keys) }) else {
+            throw Self.tampered("a record was changed without the key", path)
+          }
         }
         done += 1
         if done % Self.progressStep == 0 { progress(done, total) }

@@ -15,7 +15,7 @@ extension OpenVault {
     let index = index(of: name)
     var list = try touch(index.bucket, change)
     let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name) }
-    try require(condition, of: name, revision: old?.revision)
+    try require(condition, revision: old?.revision)
 
     let meta = description(of: form, name, replacing: old)
     try RecordLimits.check(meta)
@@ -142,18 +142,18 @@ extension OpenVault {
     return try list(of: bucket, fresh: true)
   }
 
-  private func require(_ condition: WriteCondition, of name: ItemName, revision: UInt64?) throws(StoreError) {
+  private func require(_ condition: WriteCondition, revision: UInt64?) throws(StoreError) {
     switch condition {
     case .always: return
     case .absent:
       guard revision != nil else { return }
       throw StoreError(
-        .alreadyExists, "the item exists already", key: name.description, place: path.string,
+        .alreadyExists, "the item exists already", place: path.string,
         cure: "choose another name, or replace it")
     case .revision(let expected):
       guard revision != expected else { return }
       throw StoreError(
-        .conflict, "the item is at revision \(revision ?? 0), not \(expected)", key: name.description, place: path.string,
+        .conflict, "the item is at revision \(revision ?? 0), not \(expected)", place: path.string,
         cure: "read it again and retry")
     }
   }

@@ -53,7 +53,7 @@ final class OpenVault {
   /// was tampered with.
   func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
-    do { return try readingOnce(body) } catch where error.kind == .tampered {
+    do { return try readingOnce(body) } catch  where error.kind == .tampered {
       forget()
       return try readingOnce(body)
     }

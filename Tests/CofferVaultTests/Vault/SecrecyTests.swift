@@ -8,7 +8,10 @@ import Testing
 @Suite struct SecrecyTests {
   @Test func noPartOfAnItemStandsInAnyFile() throws {
     let place = try TemporaryVault()
-    let words = ["service.example", "account-name", "a-label-text", "attribute-key", "attribute-text", "text/x-canary", "the-value-itself"]
+    let words = [
+      "service.example", "account-name", "a-label-text", "attribute-key", "attribute-text", "text/x-canary",
+      "the-value-itself",
+    ]
     let metadata = ItemMetadata(label: words[2], contentType: words[5], attributes: [words[3]: words[4]])
     let vault = try place.create()
     let name = try ItemName(service: words[0], account: words[1])

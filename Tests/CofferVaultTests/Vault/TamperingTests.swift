@@ -8,7 +8,9 @@ import Testing
 /// What someone who can write the file, but holds no key, may try. Each attack edits the database with SQLite itself, so that
 /// the file stays a sound database and only Coffer's own seals can tell.
 @Suite struct TamperingTests {
-  let names = try! ["a", "b", "c"].map { try ItemName(service: "svc", account: $0) }
+  let names: [ItemName]
+
+  init() throws { names = try ["a", "b", "c"].map { try ItemName(service: "svc", account: $0) } }
 
   /// Three items, of which `a` was written twice; `older` is the row of `a` before its second write.
   func prepared() throws -> (vault: TemporaryVault, older: String) {

@@ -1,0 +1,21 @@
+internal import CofferStorage
+
+/// The store of secrets where there is no vault: every call says so. An absent vault must not read as an absent secret.
+struct AbsentVault: Store {
+  typealias R = Vault
+  let refusal: StoreError
+  var place: String { refusal.place ?? "no vault" }
+
+  func load(_ name: String) throws(StoreError) -> SecretForm? { throw refusal.about(key: name) }
+  func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
+    guard let name = names.first else { return [] }
+    throw refusal.about(key: name)
+  }
+  func contains(_ name: String) throws(StoreError) -> Bool { throw refusal.about(key: name) }
+  func names() throws(StoreError) -> [String] { throw refusal }
+  func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
+    throw refusal.about(key: name)
+  }
+  func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) { throw refusal }
+  func forget(_ transaction: TransactionID) throws(StoreError) { throw refusal }
+}

@@ -1,0 +1,7 @@
+// One import is enough: whoever imports Coffer sees keys and routers, guarded memory, and both stores.
+@_exported public import CofferDefaults
+@_exported public import CofferMemory
+@_exported public import CofferStorage
+@_exported public import CofferVault
+// Paths are part of the API: LockedVault.open("/srv/vault.sqlite").
+@_exported public import struct SystemPackage.FilePath

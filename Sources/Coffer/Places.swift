@@ -1,0 +1,89 @@
+public import CofferStorage
+public import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Where Coffer keeps things. Programs and the command line compute the same places, so that each finds what the other stored.
+///
+/// With `COFFER_HOME` set everything is under that one folder; otherwise the XDG base directories apply.
+///
+/// Source: XDG Base Directory Specification 0.8 (a relative path in one of its variables is invalid and ignored).
+public struct Places: Sendable, Equatable {
+  /// The vault's file.
+  public let vault: FilePath
+  /// The folder of property lists, one for each domain.
+  public let defaults: FilePath
+  /// The folder of rollback pins.
+  public let state: FilePath
+  /// The folder of sockets and locks, which lasts as long as a login; nil where the system provides none.
+  public let run: FilePath?
+  /// The one folder that holds all of these, if `COFFER_HOME` or a caller named one.
+  public let home: FilePath?
+
+  /// Everything under one folder: `data/vault.sqlite`, `config/`, `state/` and `run/`.
+  public init(home: FilePath) {
+    vault = home.appending("data").appending("vault.sqlite")
+    defaults = home.appending("config")
+    state = home.appending("state")
+    run = home.appending("run")
+    self.home = home
+  }
+
+  private init(data: FilePath, config: FilePath, state: FilePath, runtime: FilePath?) {
+    vault = data.appending("coffer").appending("vault.sqlite")
+    defaults = config
+    self.state = state.appending("coffer")
+    run = runtime?.appending("coffer")
+    home = nil
+  }
+
+  /// The places of this process's user.
+  ///
+  /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
+  /// - Throws: ``StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder.
+  public static func standard(_ variable: (String) -> String? = Places.environment) throws(StoreError) -> Places {
+    if let home = variable("COFFER_HOME"), !home.isEmpty { return Places(home: try absolute(FilePath(home))) }
+    let user = try userFolder(variable)
+    func base(_ name: String, _ fallback: String) -> FilePath {
+      folder(variable(name)) ?? user.appending(fallback)
+    }
+    return Places(
+      data: base("XDG_DATA_HOME", ".local/share"), config: base("XDG_CONFIG_HOME", ".config"),
+      state: base("XDG_STATE_HOME", ".local/state"), runtime: folder(variable("XDG_RUNTIME_DIR")))
+  }
+
+  /// The value of `name` in this process's environment; nil when it is not set.
+  public static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
+  /// The property list of `domain`.
+  public func propertyList(of domain: String) -> FilePath { defaults.appending(domain + ".plist") }
+
+  private static func folder(_ path: String?) -> FilePath? {
+    guard let path, case let folder = FilePath(path), folder.isAbsolute else { return nil }
+    return folder
+  }
+
+  private static func userFolder(_ variable: (String) -> String?) throws(StoreError) -> FilePath {
+    if let home = folder(variable("HOME")) { return home }
+    if let record = getpwuid(geteuid()), let path = record.pointee.pw_dir, let home = folder(String(cString: path)) {
+      return home
+    }
+    throw StoreError(
+      .denied, "this user has no home folder", cure: "set HOME, or set COFFER_HOME to a folder for Coffer's files")
+  }
+
+  private static func absolute(_ path: FilePath) throws(StoreError) -> FilePath {
+    guard path.isRelative else { return path.lexicallyNormalized() }
+    guard let current = getcwd(nil, 0) else {
+      throw StoreError(errno: errno, "find the current folder", place: path)
+    }
+    defer { free(current) }
+    return FilePath(String(cString: current)).pushing(path).lexicallyNormalized()
+  }
+}

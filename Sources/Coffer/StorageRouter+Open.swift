@@ -1,0 +1,83 @@
+public import CofferDefaults
+public import CofferStorage
+public import CofferVault
+
+extension StorageRouter {
+  /// A router for the app `domain`: preferences in its property list, secrets in the standard vault, which stays locked.
+  ///
+  /// Where there is no vault yet, plain keys work and calls on keys of the vault throw ``StoreError/Kind/noVault``.
+  ///
+  /// ```swift
+  /// let app = try StorageRouter.open("com.example.app", keys: AppKeys())
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - domain: the app's name, one path component. It names the property list, and is the service of the vault's items.
+  ///   - spaces: every key space that will be used with this router.
+  ///   - places: where the files are; see ``Places/standard(_:)``.
+  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening either store throws.
+  public static func open(
+    _ domain: String, keys spaces: any KeySpace..., places: Places? = nil
+  ) throws(StoreError) -> StorageRouter {
+    let places = try places.orStandard()
+    let vault: any Store<Vault>
+    do { vault = try VaultStore(service: domain, vault: LockedVault.open(places.vault)) } catch {
+      guard error.kind == .noVault else { throw error }
+      vault = AbsentVault(refusal: error)
+    }
+    return try StorageRouter(plain: places.openDefaults(domain), vault: vault, spaces: spaces)
+  }
+
+  /// A router for the app `domain` over an open vault, which it takes over.
+  ///
+  /// A server unlocks and opens in three lines:
+  ///
+  /// ```swift
+  /// let locked = try LockedVault.open(Places.standard().vault)
+  /// let vault = try locked.unlock(with: Credentials(keyFile: keyFile))
+  /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: vault)
+  /// ```
+  ///
+  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
+  public static func open(
+    _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, places: Places? = nil
+  ) throws(StoreError) -> StorageRouter {
+    let store = try VaultStore(service: domain, vault: vault)
+    return try StorageRouter(plain: places.orStandard().openDefaults(domain), vault: store, spaces: spaces)
+  }
+
+  /// A router for the app `domain` over a vault store that the caller keeps, to unlock and lock it while the router lives.
+  ///
+  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
+  public static func open(
+    _ domain: String, keys spaces: any KeySpace..., vault: VaultStore, places: Places? = nil
+  ) throws(StoreError) -> StorageRouter {
+    try StorageRouter(plain: places.orStandard().openDefaults(domain), vault: vault, spaces: spaces)
+  }
+
+  /// Returns once everything written through this router survives a power loss and other programs can read it.
+  ///
+  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.io`.
+  public func synchronize() throws(StoreError) {
+    if let defaults = plain as? DefaultsStore { try defaults.synchronize() }
+  }
+}
+
+extension Places? {
+  fileprivate func orStandard() throws(StoreError) -> Places {
+    guard let self else { return try Places.standard() }
+    return self
+  }
+}
+
+extension Places {
+  /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,
+  /// for which no key is needed.
+  ///
+  /// - Throws: ``StoreError`` `.invalidName`, `.damaged`, `.denied`, `.io`.
+  public func openDefaults(_ domain: String) throws(StoreError) -> DefaultsStore {
+    try DefaultsStore.open(
+      domain: domain, in: defaults,
+      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
+  }
+}

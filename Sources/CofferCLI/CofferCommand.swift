@@ -1,0 +1,29 @@
+internal import ArgumentParser
+
+/// The root of the command tree.
+struct CofferCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "coffer",
+    abstract: """
+      Keeps secrets in an encrypted vault and preferences in plain files.
+      set and get choose the store; vault and defaults name it.
+      A secret is never an argument: it comes from input, a file or a prompt.
+      """,
+    discussion: """
+      Start with 'coffer tour', which does the main job on real files and explains it, or with 'coffer init'. \
+      Data goes to standard output, messages to standard error, questions to the terminal. \
+      Every exit status has one meaning: see 'coffer help exit-codes'.
+      """,
+    version: "coffer 0.1.0",
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Everyday",
+        subcommands: [
+          TourCommand.self, InitCommand.self, StatusCommand.self, SetCommand.self, GetCommand.self, DeleteCommand.self,
+          ListCommand.self, ExplainCommand.self,
+        ]),
+      CommandGroup(name: "Vault", subcommands: [VaultCommand.self]),
+      CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),
+      CommandGroup(name: "Programs", subcommands: [EnvCommand.self]),
+    ])
+}

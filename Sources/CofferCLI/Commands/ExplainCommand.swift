@@ -1,0 +1,43 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct ExplainCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Say where the value of a key comes from, without showing a secret.",
+    discussion: "Looks in both stores. A key that is in both is reported with the two ways to settle it, and exit status 65.")
+
+  @Argument(help: "The key's name.") var key: String
+  @OptionGroup var router: RouterOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ session: Session) throws {
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let router = try ShellRouter(router, unlocking, session)
+    let isPlain = try router.plain.contains(key)
+    if isPlain { try Output.line(Printable.text("\(try router.plain.explain(key))")) }
+    let isSecret: Bool
+    do { isSecret = try router.vault()?.contains(key) ?? false } catch let failure where isPlain {
+      // The answer for a preference stands without the vault: say what could not be looked at, and no more.
+      session.note("whether the vault holds it too is unknown: \(Self.reason(failure))")
+      return
+    }
+    if isSecret { try Output.line("vault: \(session.places.vault), service '\(router.domain)', account '\(key)': a secret") }
+    guard isPlain || isSecret else { throw router.notFound(key) }
+    guard isPlain, isSecret else { return }
+    throw StoreError(
+      .damaged, "the key is both in the property list and in the vault", key: key, place: router.plain.place,
+      cure: """
+        'coffer defaults delete \(router.domain) \(key)' keeps the secret, \
+        'coffer vault delete \(router.domain) \(key)' keeps the preference
+        """)
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    switch error {
+    case let error as Failure: error.what
+    case let error as StoreError: error.what
+    default: "\(type(of: error))"
+    }
+  }
+}

@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct StatusCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "One screen: the vault, what opens it, and the domains of preferences.",
+    discussion: "Unlocks nothing and asks for nothing.")
+
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
+
+  func perform(_ session: Session) throws {
+    let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name)
+    let vault: LockedVault?
+    do { vault = try session.lockedVault() } catch let error as StoreError {
+      guard error.kind == .noVault else { throw error }
+      vault = nil
+    }
+    let answer = Answer(
+      vault: vault.map { vault in
+        Answer.Vault(
+          path: vault.path.string, id: vault.id.description, format: vault.formatVersion, slots: vault.slots.map(\.kind.name))
+      }, domains: domains)
+    try Output.line(output.json ? JSONText.encode(answer) : text(answer, session))
+  }
+
+  private func text(_ answer: Answer, _ session: Session) -> String {
+    var rows: [[String]] = []
+    if let vault = answer.vault {
+      rows.append(["vault", vault.path])
+      rows.append(["", "id \(vault.id), format \(vault.format)"])
+      rows.append(["", "opens with: \(vault.slots.joined(separator: ", "))"])
+    } else {
+      rows.append(["vault", "none at \(session.places.vault); coffer init makes one"])
+    }
+    rows.append([
+      "domains", answer.domains.isEmpty ? "none in \(session.places.defaults)" : answer.domains.joined(separator: ", "),
+    ])
+    return Columns.align(rows)
+  }
+
+  private struct Answer: Encodable {
+    let vault: Vault?
+    let domains: [String]
+    struct Vault: Encodable { let path: String, id: String, format: Int, slots: [String] }
+  }
+}
+
+extension SlotKind {
+  /// What opens the slot, in words.
+  var name: String {
+    switch self {
+    case .passphrase: "passphrase"
+    case .passphraseAndKeyFile: "passphrase and key file"
+    case .keyFile: "key file"
+    case .recoveryCode: "recovery code"
+    case .recipient: "recipient"
+    }
+  }
+}

@@ -1,0 +1,34 @@
+internal import Coffer
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A pipe whose ends no other child inherits.
+final class Pipe {
+  let reading: Int32
+  let writing: Int32
+  private var isWritingOpen = true
+
+  init() throws {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw StoreError(errno: errno, "make a pipe", place: "pipe") }
+    reading = ends[0]
+    writing = ends[1]
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  }
+
+  func closeWriting() {
+    if isWritingOpen { close(writing) }
+    isWritingOpen = false
+  }
+
+  deinit {
+    close(reading)
+    closeWriting()
+  }
+}

@@ -1,0 +1,20 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VaultDelete: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "remove", "erase"])
+
+  @OptionGroup var item: ItemArguments
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ session: Session) throws {
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let vault = try session.unlockedVault(unlocking)
+    let name = try item.item(in: vault).name
+    guard try vault.delete(name) else {
+      throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
+    }
+  }
+}

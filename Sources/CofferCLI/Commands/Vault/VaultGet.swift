@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VaultGet: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "get", abstract: "Print the value of an item.",
+    discussion: "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them.", aliases: ["cat"])
+
+  @OptionGroup var item: ItemArguments
+  @Option(help: ArgumentHelp("Print this instead of the value: label, type, expires, an attribute's name, …", valueName: "name"))
+  var field: String?
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
+
+  func perform(_ session: Session) throws {
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let vault = try session.unlockedVault(unlocking)
+    let found = try item.item(in: vault)
+    if let field { return try show(field, of: ItemJSON(found)) }
+    guard let secret = try vault.get(found.name) else {
+      throw StoreError(.conflict, "the item was deleted just now", key: found.name.description, cure: "look again")
+    }
+    if output.json { return try JSONText.write(JSONText.encode(ItemJSON(found)), "value", secret.bytes) }
+    try Output.write(secret.bytes)
+    if Output.isTerminal { try Output.write("\n") }
+  }
+
+  private func show(_ field: String, of item: ItemJSON) throws {
+    guard let value = item.fields.first(where: { $0.0 == field })?.1, !value.isEmpty else {
+      throw StoreError(
+        .notFound, "the item has no field of that name", key: field, cure: "coffer vault show \(item.service) lists its fields")
+    }
+    if output.json { return try Output.line(JSONText.encode([field: value])) }
+    try Output.write(value + (Output.isTerminal ? "\n" : ""))
+  }
+}

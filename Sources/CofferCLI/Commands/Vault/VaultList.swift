@@ -1,0 +1,19 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VaultList: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])
+
+  @Argument(help: "Only items of this service.") var service: String?
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
+
+  func perform(_ session: Session) throws {
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let vault = try session.unlockedVault(unlocking)
+    try ItemTable.show(vault.list(service: service), json: output.json)
+  }
+}

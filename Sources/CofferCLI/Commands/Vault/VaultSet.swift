@@ -1,0 +1,41 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VaultSet: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Store an item, replacing the one of that name.",
+    discussion: """
+      The value comes from standard input, --file, --fd, --generate or the prompt. Label and attributes that are not given \
+      stay as they were.
+      """, aliases: ["add", "insert"])
+
+  @Argument(help: "What the secret opens: a host, a URL, an app's domain.") var service: String
+  @Argument(help: "Whose it is; may be left out.") var account: String = ""
+  // Here only so that a secret in the wrong place is refused with its reason, and not quoted by the parser.
+  @Argument(help: .hidden) var surplus: [String] = []
+  @Option(help: ArgumentHelp("A name for people.", valueName: "text")) var label: String = ""
+  @Option(help: ArgumentHelp("An attribute to find the item by; may be repeated.", valueName: "name=value"))
+  var attribute: [String] = []
+  @Option(help: ArgumentHelp("When the value stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
+  var expires: String?
+  @Flag(help: "Only if there is no such item.") var create = false
+  @OptionGroup(title: "Where the value comes from") var source: ValueOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ session: Session) throws {
+    guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
+    let name = try ItemName(service: service, account: account)
+    let metadata = ItemMetadata(
+      label: label, attributes: try Attributes.parse(attribute), expires: try expires.map { try Expiry.parse($0) })
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    try source.claimInput(session)
+    let vault = try session.unlockedVault(unlocking)
+    if create, try vault.item(name) != nil {
+      throw StoreError(
+        .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
+    }
+    let value = try source.read("value of \(name)", session)
+    try vault.set(SecretForm(value, metadata: metadata), for: name, if: create ? .absent : .always)
+  }
+}

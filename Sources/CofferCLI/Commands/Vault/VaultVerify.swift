@@ -1,0 +1,31 @@
+internal import ArgumentParser
+internal import Coffer
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+struct VaultVerify: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "verify", abstract: "Check every record of the vault; nothing is decrypted.")
+
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
+
+  func perform(_ session: Session) throws {
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let vault = try session.unlockedVault(unlocking)
+    let progress = Progress(isShown: !session.quiet && !output.json && isatty(STDERR_FILENO) == 1)
+    defer { progress.clear() }
+    let report = try vault.verify(progress: progress.show)
+    progress.clear()
+    if output.json { return try Output.line(JSONText.encode(["records": report.records, "buckets": report.buckets])) }
+    try Output.line("\(report.records) records are where and what they were when they were sealed")
+  }
+}

@@ -1,0 +1,98 @@
+internal import Coffer
+
+/// The exit statuses: a contract with scripts. 64 to 78 follow `sysexits.h`.
+enum ExitStatus: Int32, CaseIterable {
+  case done = 0
+  case notFound = 1
+  case failed = 2
+  case usage = 64
+  case damaged = 65
+  case untrusted = 66
+  case locked = 69
+  case cannotCreate = 73
+  case io = 74
+  case busy = 75
+  case newerVersion = 76
+  case refused = 77
+  case noVault = 78
+  case interrupted = 130
+  case pipeClosed = 141
+
+  var meaning: String {
+    switch self {
+    case .done: "done"
+    case .notFound: "not found, or expired"
+    case .failed: "other failure, or several items match"
+    case .usage: "the command line is wrong; nothing was done"
+    case .damaged: "damaged data, or data that cannot be decoded"
+    case .untrusted: "tampered with, rolled back, forked or replaced; the message and --json say which"
+    case .locked: "the vault is locked and there is nothing to unlock it with"
+    case .cannotCreate: "cannot create: it is already there"
+    case .io: "input or output failed: disk full, read-only, or the system's message"
+    case .busy: "busy: try again"
+    case .newerVersion: "made by a newer version of coffer"
+    case .refused: "wrong passphrase or key, or refused permission"
+    case .noVault: "no vault here"
+    case .interrupted: "interrupted at a prompt"
+    case .pipeClosed: "the reader closed the pipe"
+    }
+  }
+}
+
+extension StoreError.Kind {
+  /// The status a command exits with. Without `default`: a new kind has to be decided here before it compiles.
+  var exitStatus: ExitStatus {
+    switch self {
+    case .expired, .notFound: .notFound
+    case .ambiguous, .clockBehind, .kdfMemory, .reentrant, .closed, .unencodable: .failed
+    case .invalidName, .duplicateKey, .undeclared, .tooLarge: .usage
+    case .undecodable, .damaged, .notAVault: .damaged
+    case .tampered, .rolledBack, .forked, .replaced: .untrusted
+    case .locked: .locked
+    case .alreadyExists: .cannotCreate
+    case .noSpace, .readOnly, .io: .io
+    case .busy, .conflict, .pending: .busy
+    case .newerFormat: .newerVersion
+    case .wrongSecret, .denied, .refused: .refused
+    case .noVault: .noVault
+    }
+  }
+
+  /// The word that names this kind in JSON.
+  var word: String {
+    switch self {
+    case .invalidName: "invalidName"
+    case .undeclared: "undeclared"
+    case .duplicateKey: "duplicateKey"
+    case .refused: "refused"
+    case .tooLarge: "tooLarge"
+    case .reentrant: "reentrant"
+    case .closed: "closed"
+    case .undecodable: "undecodable"
+    case .unencodable: "unencodable"
+    case .expired: "expired"
+    case .clockBehind: "clockBehind"
+    case .notFound: "notFound"
+    case .alreadyExists: "alreadyExists"
+    case .ambiguous: "ambiguous"
+    case .conflict: "conflict"
+    case .pending: "pending"
+    case .locked: "locked"
+    case .wrongSecret: "wrongSecret"
+    case .noVault: "noVault"
+    case .notAVault: "notAVault"
+    case .damaged: "damaged"
+    case .tampered: "tampered"
+    case .rolledBack: "rolledBack"
+    case .forked: "forked"
+    case .replaced: "replaced"
+    case .newerFormat: "newerFormat"
+    case .kdfMemory: "kdfMemory"
+    case .busy: "busy"
+    case .denied: "denied"
+    case .readOnly: "readOnly"
+    case .noSpace: "noSpace"
+    case .io: "io"
+    }
+  }
+}

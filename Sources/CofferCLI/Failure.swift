@@ -1,0 +1,82 @@
+internal import Coffer
+
+/// Why a command stops: what happened, what to do next, and the exit status. Never holds a value.
+struct Failure: Error {
+  let status: ExitStatus
+  let kind: String
+  let what: String
+  var key: String?
+  var place: String?
+  let cure: String?
+  var detail: String?
+
+  init(_ error: StoreError) {
+    status = error.kind.exitStatus
+    kind = error.kind.word
+    what = error.what
+    key = error.key
+    place = error.place
+    cure = error.cure
+    detail = error.underlying.map { "\($0)" }
+  }
+
+  private init(_ status: ExitStatus, kind: String, _ what: String, cure: String?) {
+    self.status = status
+    self.kind = kind
+    self.what = what
+    self.cure = cure
+  }
+
+  /// The command line is wrong.
+  static func usage(_ what: String, try cure: String) -> Failure { Failure(.usage, kind: "usage", what, cure: cure) }
+  /// Someone pressed control-C at a prompt.
+  static let interrupted = Failure(.interrupted, kind: "interrupted", "interrupted", cure: nil)
+  /// The reader of our output went away. Said to nobody: `coffer list | head -1` is no mistake.
+  static let pipeClosed = Failure(.pipeClosed, kind: "pipeClosed", "the reader closed the pipe", cure: nil)
+  /// A check that the program made of itself did not hold.
+  static func claim(_ what: String) -> Failure {
+    Failure(.failed, kind: "failed", what, cure: "please report this with the output above")
+  }
+
+  var isQuiet: Bool { status == .pipeClosed }
+
+  /// Two lines for people: what, and what to try.
+  var text: String {
+    var line = "coffer: "
+    if let key { line += "'\(Printable.text(key))': " }
+    line += Printable.text(what)
+    if let place { line += " (\(Printable.text(place)))" }
+    if let detail { line += ": \(Printable.text(detail))" }
+    if let cure { line += "\n  try: \(Printable.text(cure))" }
+    return line
+  }
+
+  /// One line for programs.
+  var json: String {
+    JSONText.encode(
+      Report(
+        error: Report.Body(kind: kind, message: what, cure: cure, key: key, place: place, code: status.rawValue, detail: detail)))
+  }
+
+  private struct Report: Encodable {
+    let error: Body
+    struct Body: Encodable {
+      let kind: String, message: String
+      let cure: String?, key: String?, place: String?
+      let code: Int32
+      let detail: String?
+      enum CodingKeys: String, CodingKey { case kind, message, cure, key, place, code, detail }
+      // Every field is always there, null where it does not apply: a program need not ask first.
+      func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(kind, forKey: .kind)
+        try fields.encode(message, forKey: .message)
+        try fields.encode(cure, forKey: .cure)
+        try fields.encode(key, forKey: .key)
+        try fields.encode(place, forKey: .place)
+        try fields.encode(code, forKey: .code)
+        try fields.encodeIfPresent(detail, forKey: .detail)
+      }
+    }
+  }
+}

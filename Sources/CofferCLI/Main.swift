@@ -1,0 +1,68 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The process: hardened before it reads anything, one way in and one way out. Every error becomes an exit status here and
+/// nowhere else.
+@main
+enum Main {
+  static func main() {
+    Hardening.apply()
+    exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+  }
+
+  static func run(_ arguments: [String]) -> ExitStatus {
+    var json = CommonOptions.asksForJSON(arguments)
+    do {
+      try SecretArguments.refuse(arguments)
+      if let help = try HelpTopic.answer(arguments) {
+        try Output.line(help)
+        return .done
+      }
+      var command = try CofferCommand.parseAsRoot(LeadingOptions.moved(arguments))
+      guard let ours = command as? any Command else {
+        try command.run()
+        return .done
+      }
+      json = json || ours.wantsJSON
+      if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }
+      try ours.perform(Session(ours.common, json: json))
+      return .done
+    } catch {
+      return report(error, arguments, json: json)
+    }
+  }
+
+  /// Says on standard error what went wrong, or on standard output what was asked for (help, the version).
+  private static func report(_ error: any Error, _ arguments: [String] = [], json: Bool) -> ExitStatus {
+    guard let failure = failure(error, arguments) else {
+      do { try Output.write(CofferCommand.fullMessage(for: error).trimmedEnd + "\n") } catch { return report(error, json: json) }
+      return .done
+    }
+    if !failure.isQuiet { Output.message(json ? failure.json : failure.text) }
+    return failure.status
+  }
+
+  /// What `error` means to who called; nil for what the parser throws to print help or the version.
+  static func failure(_ error: any Error, _ arguments: [String] = []) -> Failure? {
+    switch error {
+    case let error as Failure: error
+    case let error as StoreError: Failure(error)
+    case let error as SecretMemoryError: Failure(StoreError(memory: error))
+    case let error as CocoaError:
+      Failure(StoreError(.io(EIO), "a file could not be handled", cure: "see the cause", underlying: error))
+    case let error as Errno: Failure(StoreError(errno: error.rawValue, "finish", place: "a file"))
+    case let error where CofferCommand.exitCode(for: error) == .success: nil
+    default: UsageError.explain(error, arguments)
+    }
+  }
+}

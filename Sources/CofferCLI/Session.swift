@@ -1,0 +1,25 @@
+internal import Coffer
+
+/// What a command works with.
+final class Session {
+  let places: Places
+  let quiet: Bool
+  let json: Bool
+  let yes: Bool
+  let input = StandardInput()
+
+  init(_ options: CommonOptions, json: Bool) throws {
+    // Through the environment, so that the library and every child process agree on the place.
+    if let home = options.home { try ProcessEnvironment.set("COFFER_HOME", home) }
+    places = try Places.standard()
+    quiet = options.quiet
+    self.json = json
+    yes = options.yes
+    LibraryNotices.bootstrap(quiet: quiet)
+  }
+
+  /// Says something that is not an error, unless --quiet.
+  func note(_ text: String) {
+    if !quiet { Output.message("coffer: note: \(text)") }
+  }
+}

@@ -1,0 +1,55 @@
+internal import Coffer
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Data to standard output, messages to standard error. Buffers nothing, so that no secret stays behind in a buffer.
+enum Output {
+  static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  static func write(_ text: String) throws(Failure) { try write(text.utf8Span.span.bytes) }
+
+  static func line(_ text: String) throws(Failure) { try write(text + "\n") }
+
+  static func write(_ bytes: RawSpan) throws(Failure) {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
+  }
+
+  /// The bytes of a secret, straight from guarded memory.
+  static func write(_ bytes: borrowing SecretBytes) throws(Failure) {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
+  }
+
+  /// A message. Where standard error is gone there is nobody left to tell.
+  static func message(_ text: String) {
+    (text + "\n").utf8Span.span.bytes.withUnsafeBytes { raw in
+      do throws(Failure) { try write(raw, to: STDERR_FILENO) } catch {}
+    }
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
+    var rest = bytes
+    while !rest.isEmpty {
+      #if canImport(Darwin)
+        let written = Darwin.write(descriptor, rest.baseAddress, rest.count)
+      #elseif canImport(Musl)
+        let written = Musl.write(descriptor, rest.baseAddress, rest.count)
+      #else
+        let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      #endif
+      if written >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+      } else if errno == EPIPE {
+        throw .pipeClosed
+      } else if errno != EINTR {
+        throw Failure(
+          StoreError(errno: errno, "write the output", place: descriptor == STDOUT_FILENO ? "standard output" : "output"))
+      }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A line on a terminal that counts.
+final class Progress {
+  private let isShown: Bool
+  private var lastPercent = -1
+
+  init(isShown: Bool) { self.isShown = isShown }
+
+  func show(_ done: Int, _ total: Int) {
+    guard isShown, total > 0, case let percent = done * 100 / total, percent != lastPercent else { return }
+    lastPercent = percent
+    put("\r\(percent) % of \(total)")
+  }
+
+  func clear() {
+    guard isShown, lastPercent >= 0 else { return }
+    lastPercent = -1
+    put("\r\u{1B}[K")
+  }
+
+  private func put(_ text: String) {
+    text.utf8Span.span.bytes.withUnsafeBytes { raw in do throws(Failure) { try Output.write(raw, to: STDERR_FILENO) } catch {} }
+  }
+}

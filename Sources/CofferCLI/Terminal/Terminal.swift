@@ -1,0 +1,117 @@
+internal import CCofferPlatform
+internal import Coffer
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The terminal that the process was started from, wherever its standard streams go. Questions are asked here and nowhere else.
+struct Terminal: ~Copyable {
+  private let descriptor: Int32
+
+  /// The longest line that a terminal delivers in one piece (`N_TTY_BUF_SIZE` on Linux, `MAX_CANON` elsewhere is less).
+  static let longestLine = 4096
+
+  /// Nil when the process has no terminal.
+  init?() {
+    let opened = coffer_open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY, 0)
+    guard opened >= 0 else { return nil }
+    descriptor = opened
+  }
+
+  deinit { close(descriptor) }
+
+  /// A line typed without echo.
+  ///
+  /// Echo comes back whatever happens: on control-C (throws ``Failure/interrupted``), on a signal that ends the process, and
+  /// while the process is stopped by control-Z; it goes off again when the process continues.
+  func secret(_ prompt: String) throws -> SecretBytes {
+    var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
+    while true {
+      switch try silently(prompt, &signals) {
+      case .typed(let bytes):
+        try Self.checkText(bytes)
+        return bytes
+      case .signal(SIGINT): throw Failure.interrupted
+      case .signal(let signal): signals.deliver(signal)
+      }
+    }
+  }
+
+  private func silently(_ prompt: String, _ signals: inout HeldSignals) throws -> Line {
+    let silence = try Silence(descriptor)
+    try say(prompt)
+    let line = try read(&signals)
+    try say("\n")
+    silence.end()
+    return line
+  }
+
+  /// A secret that has no other copy yet: asked for twice.
+  func newSecret(_ what: String) throws -> SecretBytes {
+    let first = try secret("New \(what): ")
+    let second = try secret("The same again: ")
+    guard first == second else {
+      throw Failure.usage("the two entries differ; nothing was stored", try: "the command again")
+    }
+    return first
+  }
+
+  /// Whether the answer to a question is yes.
+  func confirm(_ question: String) throws -> Bool {
+    try say("\(Printable.line(question)) [y/N] ")
+    var answer = [UInt8](repeating: 0, count: Self.longestLine)
+    let count = max(0, SecretReader.readOnce(descriptor, &answer, answer.count))
+    return answer.prefix(count).first.map { $0 == UInt8(ascii: "y") || $0 == UInt8(ascii: "Y") } ?? false
+  }
+
+  private enum Line: ~Copyable {
+    case typed(SecretBytes)
+    case signal(Int32)
+  }
+
+  private func say(_ text: String) throws(Failure) {
+    try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+  }
+
+  private func read(_ signals: inout HeldSignals) throws -> Line {
+    while true {
+      if let signal = signals.next() { return .signal(signal) }
+      var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      // Blocked signals do not wake a poll: look for them twenty times a second.
+      let ready = poll(&waiting, 1, 50)
+      if ready < 0, errno != EINTR { throw Failure(StoreError(errno: errno, "wait for the terminal", place: "/dev/tty")) }
+      guard ready > 0 else { continue }
+      return .typed(try typedLine())
+    }
+  }
+
+  private func typedLine() throws -> SecretBytes {
+    var count = 0
+    let line = try SecretBytes(
+      count: Self.longestLine, memory: { Failure(StoreError(memory: $0)) },
+      fill: { (buffer) throws(Failure) in
+        count = SecretReader.readOnce(descriptor, buffer.baseAddress, buffer.count)
+        guard count >= 0 else { throw Failure(StoreError(errno: errno, "read from the terminal", place: "/dev/tty")) }
+      })
+    let typed = try line.prefix(count)
+    let text = try typed.withoutTrailingNewline(.lineFeed)
+    guard text.count > 0 else { throw Failure.usage("nothing was typed", try: "the command again") }
+    guard text.count < typed.count || count < Self.longestLine - 1 else {
+      throw Failure.usage("the line is longer than a terminal delivers", try: "a file or a descriptor instead of the prompt")
+    }
+    return text
+  }
+
+  // The same passphrase from a file elsewhere would be other bytes if this terminal encodes it in another way.
+  private static func checkText(_ bytes: borrowing SecretBytes) throws {
+    let isText = bytes.withUnsafeBytes { UTF8Validity.isValid($0) }
+    guard isText else {
+      throw Failure.usage("what was typed is not UTF-8", try: "a terminal set to UTF-8, or a file with the bytes")
+    }
+  }
+}

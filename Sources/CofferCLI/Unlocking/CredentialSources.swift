@@ -1,0 +1,120 @@
+internal import Coffer
+
+/// The places a passphrase or key can come from, strongest first: the command line, the environment, a service's credentials
+/// folder, the terminal. The first that has something is used, and only what a slot still lacks is taken from a later one.
+struct CredentialSources {
+  let options: UnlockingOptions
+  let session: Session
+
+  /// Reserves standard input when the passphrase comes from it.
+  func claimInput() throws(Failure) {
+    if options.usesStandardInput { try session.input.claim(for: "the passphrase") }
+  }
+
+  /// What opens one of `slots`.
+  ///
+  /// - Throws: a failure with status 69, listing the sources, when there is nothing.
+  func credentials(for slots: [SlotSummary], of vault: FilePath) throws -> Credentials {
+    var found = try fromOptions()
+    if found.isEmpty { found = try fromEnvironment() }
+    if found.isEmpty { found.passphrase = try fromCredentialsFolder() }
+    try complete(&found, for: Swift.Set(slots.map(\.kind)), vault)
+    guard !found.isEmpty else { throw Self.nothing(vault) }
+    return found
+  }
+
+  /// What the command line names.
+  func fromOptions() throws -> Credentials {
+    var found = Credentials()
+    if let descriptor = options.passphraseFd {
+      found.passphrase = try passphrase(fromDescriptor: descriptor)
+    } else if let path = options.passphraseFile {
+      found.passphrase = try passphrase(fromFile: path)
+    }
+    if let path = options.keyFile { found.keyFile = try keyFile(path) }
+    if let path = options.recoveryFile {
+      found.recoveryCode = try SecretReader.file(
+        path, limit: SecretReader.largestToken, what: "the recovery code", session: session)
+    }
+    if let path = options.identity { found.identity = try identity(path) }
+    return found
+  }
+
+  /// What the environment names.
+  func fromEnvironment() throws -> Credentials {
+    var found = Credentials()
+    found.passphrase = try environmentPassphrase()
+    if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { found.keyFile = try keyFile(path) }
+    if let path = ProcessEnvironment.value("COFFER_IDENTITY") { found.identity = try identity(path) }
+    return found
+  }
+
+  private func environmentPassphrase() throws -> SecretBytes? {
+    if let path = ProcessEnvironment.value("COFFER_PASSPHRASE_FILE") {
+      if path == "-" { try session.input.claim(for: "the passphrase") }
+      return try passphrase(fromFile: path)
+    }
+    guard let found = try EnvironmentPassphrase.use() else { return nil }
+    session.note("COFFER_PASSPHRASE can be read by every program that saw this environment; prefer COFFER_PASSPHRASE_FILE")
+    return try found.asPassphrase(from: "COFFER_PASSPHRASE")
+  }
+
+  // A systemd service finds its credentials there: systemd.exec(5), LoadCredential=.
+  func fromCredentialsFolder() throws -> SecretBytes? {
+    guard let folder = ProcessEnvironment.value("CREDENTIALS_DIRECTORY") else { return nil }
+    let path = FilePath(folder).appending("coffer.passphrase")
+    guard FileFacts.exists(path) else { return nil }
+    return try passphrase(fromFile: path.string)
+  }
+
+  /// A slot may want a passphrase and a key file together: whichever half is missing is looked for further down.
+  private func complete(_ found: inout Credentials, for kinds: Swift.Set<SlotKind>, _ vault: FilePath) throws {
+    let both = kinds.contains(.passphraseAndKeyFile)
+    if both, found.passphrase != nil, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {
+      found.keyFile = try keyFile(path)
+    }
+    let opensAlone = found.recoveryCode != nil || found.identity != nil || (found.keyFile != nil && kinds.contains(.keyFile))
+    let wanted = found.keyFile == nil ? both || kinds.contains(.passphrase) : both
+    guard found.passphrase == nil, wanted, !opensAlone else { return }
+    found.passphrase = try environmentPassphrase()
+    if found.passphrase == nil { found.passphrase = try fromCredentialsFolder() }
+    if found.passphrase == nil, let terminal = Terminal() {
+      found.passphrase = try terminal.secret("Passphrase of \(vault): ").asPassphrase(from: "the terminal")
+    }
+    if found.passphrase != nil, both, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {
+      found.keyFile = try keyFile(path)
+    }
+  }
+
+  func passphrase(fromDescriptor descriptor: Int32) throws -> SecretBytes {
+    try SecretReader.read(
+      descriptor, limit: SecretReader.largestPassphrase + 2, what: "the passphrase", place: "descriptor \(descriptor)"
+    ).withoutTrailingNewline(.lineFeedOrCRLF).asPassphrase(from: "descriptor \(descriptor)")
+  }
+
+  func passphrase(fromFile path: String) throws -> SecretBytes {
+    guard path != "-" else { return try passphrase(fromDescriptor: 0) }
+    return try SecretReader.file(
+      path, limit: SecretReader.largestPassphrase + 2, what: "the passphrase file", session: session
+    ).withoutTrailingNewline(.lineFeedOrCRLF).asPassphrase(from: path)
+  }
+
+  func keyFile(_ path: String) throws -> SecretBytes {
+    try SecretReader.file(path, limit: SecretReader.largestKeyFile, what: "the key file", session: session)
+  }
+
+  private func identity(_ path: String) throws -> SecretBytes {
+    try SecretReader.file(path, limit: SecretReader.largestToken, what: "the identity", session: session)
+  }
+
+  private static func nothing(_ vault: FilePath) -> Failure {
+    Failure(
+      StoreError(
+        .locked, "the vault is locked and there is nothing to unlock it with", place: vault.string,
+        cure: """
+          one of --passphrase-file PATH, --passphrase-fd N, --key-file PATH, --recovery-file PATH, --identity PATH; \
+          COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE, COFFER_IDENTITY or COFFER_PASSPHRASE in the environment; \
+          $CREDENTIALS_DIRECTORY/coffer.passphrase; or a terminal to ask at
+          """))
+  }
+}

@@ -1,0 +1,47 @@
+internal import ArgumentParser
+
+/// Errors of the argument parser, in this program's words.
+enum UsageError {
+  static func explain(_ error: any Error, _ arguments: [String]) -> Failure {
+    let name = commandName(arguments)
+    if name == "coffer", let word = arguments.first, !word.hasPrefix("-") {
+      return .usage("there is no command of the name '\(word)'", try: "coffer --help")
+    }
+    let message = withoutValues(CofferCommand.message(for: error), arguments)
+    guard let first = message.split(separator: "\n").first, !message.contains("nexpected argument") else {
+      return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
+    }
+    return .usage(first.prefix(1).lowercased() + first.dropFirst().trimmingDot, try: "\(name) --help")
+  }
+
+  /// The parser quotes what it could not use, and that may be a secret in the wrong place: every value is left out.
+  private static func withoutValues(_ message: String, _ arguments: [String]) -> String {
+    arguments.reduce(message) { message, word in
+      let value = word.hasPrefix("-") ? word.split(separator: "=", maxSplits: 1).dropFirst().first : word[...]
+      guard let value, !value.isEmpty else { return message }
+      return message.replacing("'\(value)'", with: "(not repeated here)")
+    }
+  }
+
+  /// `coffer vault get` of a command line, for the hint.
+  static func commandName(_ arguments: [String]) -> String {
+    var names = ["coffer"]
+    var type: any ParsableCommand.Type = CofferCommand.self
+    for word in LeadingOptions.moved(arguments) {
+      guard let next = type.configuration.subcommands.first(where: { $0.answers(to: word) }) else { break }
+      names.append(word)
+      type = next
+    }
+    return names.joined(separator: " ")
+  }
+}
+
+extension ParsableCommand {
+  static func answers(to word: String) -> Bool {
+    configuration.commandName == word || configuration.aliases.contains(word)
+  }
+}
+
+extension Substring {
+  fileprivate var trimmingDot: Substring { hasSuffix(".") ? dropLast() : self }
+}

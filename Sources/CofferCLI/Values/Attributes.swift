@@ -1,0 +1,26 @@
+/// `name=value` pairs.
+enum Attributes {
+  /// Names that begin so belong to the library.
+  private static let reserved = "coffer."
+
+  static func parse(_ pairs: [String]) throws -> [String: String] {
+    var attributes: [String: String] = [:]
+    for pair in pairs {
+      guard let (name, value) = split(pair) else {
+        throw Failure.usage("an attribute is not name=value", try: "--attribute env=production")
+      }
+      guard !name.hasPrefix(reserved) else {
+        throw Failure.usage("attributes that begin with '\(reserved)' are reserved", try: "another name")
+      }
+      guard attributes.updateValue(value, forKey: name) == nil else {
+        throw Failure.usage("the attribute '\(name)' was given twice", try: "one value for each name")
+      }
+    }
+    return attributes
+  }
+
+  static func split(_ pair: String) -> (name: String, value: String)? {
+    guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else { return nil }
+    return (String(pair[..<equals]), String(pair[pair.index(after: equals)...]))
+  }
+}

@@ -1,0 +1,77 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+/// The types a plain value can be given at the shell.
+enum PlainType: String, CaseIterable, EnumerableFlag {
+  case bool, int, float, string, date, data, json
+
+  static func help(for value: PlainType) -> ArgumentHelp? {
+    switch value {
+    case .bool: "The value is true or false (yes, no, on, off, 1, 0)."
+    case .int: "The value is a whole number."
+    case .float: "The value is a number."
+    case .string: "The value is text, which is what a new value is by default."
+    case .date: "The value is a date, 2026-12-31 or 2026-12-31T18:00:00Z."
+    case .data: "The value is bytes, in hexadecimal; from standard input as they are."
+    case .json: "The value is JSON: an array, an object or a single value."
+    }
+  }
+
+  /// The type of a stored value, to be kept by a new one.
+  init(of form: PlainForm) {
+    switch form {
+    case .bool: self = .bool
+    case .integer, .unsigned: self = .int
+    case .real: self = .float
+    case .string, .argument: self = .string
+    case .date: self = .date
+    case .data: self = .data
+    case .array, .dictionary: self = .json
+    }
+  }
+
+  /// The value that `text` stands for.
+  func parse(_ text: String) throws(Failure) -> PlainForm {
+    guard let form = value(text) else {
+      throw .usage("the value is not \(article) \(rawValue)", try: "\(example), or another type flag")
+    }
+    return form
+  }
+
+  private func value(_ text: String) -> PlainForm? {
+    switch self {
+    case .bool: Self.truth[text.lowercased()].map(PlainForm.bool)
+    case .int: Int64(text).map(PlainForm.integer) ?? UInt64(text).map(PlainForm.unsigned)
+    case .float: Double(text).map(PlainForm.real)
+    case .string: .string(text)
+    case .date: Moment.parse(text).map(PlainForm.date)
+    case .data: Self.hexadecimal(text).map(PlainForm.data)
+    case .json: JSONForm.parse(text)
+    }
+  }
+
+  private static let truth = [
+    "true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false,
+  ]
+
+  private static func hexadecimal(_ text: String) -> Data? {
+    let digits = text.compactMap(\.hexDigitValue)
+    guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+    return Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+  }
+
+  private var article: String { self == .int ? "an" : "a" }
+
+  private var example: String {
+    switch self {
+    case .bool: "true or false"
+    case .int: "a whole number of at most 64 bits"
+    case .float: "a number such as 0.5"
+    case .string: "text"
+    case .date: "2026-12-31T18:00:00Z"
+    case .data: "an even number of hexadecimal digits"
+    case .json: "JSON without null"
+    }
+  }
+}

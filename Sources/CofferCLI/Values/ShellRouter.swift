@@ -1,0 +1,61 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// Which domain a router command is about, and how to open the vault should it be needed.
+struct RouterOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The domain the key belongs to (also COFFER_DOMAIN; otherwise 'coffer').", valueName: "domain"))
+  var domain: String?
+
+  var name: String { domain ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer" }
+}
+
+/// The router without declared keys: where a value was stored decides what it is, and nothing else remembers.
+///
+/// A key found in the domain's property list is plain, and the vault is not touched. Otherwise the vault is asked, under
+/// service = domain and account = key.
+final class ShellRouter {
+  let domain: String
+  let plain: DefaultsStore
+  private let session: Session
+  private let unlocking: UnlockingOptions
+  private var openedVault: VaultStore??
+
+  init(_ options: RouterOptions, _ unlocking: UnlockingOptions, _ session: Session) throws {
+    domain = try StoredName.check(options.name, as: "domain")
+    plain = try session.places.openDefaults(domain)
+    self.session = session
+    self.unlocking = unlocking
+  }
+
+  /// The vault, unlocked as usual at the first call; nil where there is none.
+  func vault() throws -> VaultStore? {
+    if let openedVault { return openedVault }
+    let vault = try session.vaultStore(service: domain, unlocking)
+    openedVault = .some(vault)
+    return vault
+  }
+
+  /// The vault, which must exist.
+  func existingVault() throws -> VaultStore {
+    guard let vault = try vault() else {
+      throw Failure(
+        StoreError(.noVault, "there is no vault", place: session.places.vault.string, cure: "coffer init makes one"))
+    }
+    return vault
+  }
+
+  /// Writes what changed in the property list to the disk, for other programs too.
+  func finish() throws(StoreError) { try plain.close() }
+
+  func notFound(_ key: String) -> StoreError {
+    StoreError(
+      .notFound, "nothing is stored in domain '\(domain)'", key: key,
+      cure: "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
+  }
+
+  func inBoth(_ key: String) -> StoreError {
+    StoreError(
+      .damaged, "the key is both in the property list and in the vault", key: key, place: plain.place,
+      cure: "coffer explain \(key) --domain \(domain) says how to settle it")
+  }
+}

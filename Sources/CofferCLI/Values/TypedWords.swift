@@ -1,0 +1,62 @@
+internal import Coffer
+
+/// The words after the key.
+enum TypedWords: Equatable {
+  case replace(PlainForm)
+  case append([PlainForm])
+  case merge([String: PlainForm])
+
+  static func parse(_ words: ArraySlice<String>) throws(Failure) -> TypedWords {
+    switch words.first {
+    case "-array": return .replace(.array(try values(words.dropFirst())))
+    case "-array-add": return .append(try values(words.dropFirst()))
+    case "-dict": return .replace(.dictionary(try pairs(words.dropFirst())))
+    case "-dict-add": return .merge(try pairs(words.dropFirst()))
+    default:
+      var rest = words
+      let value = try value(&rest)
+      guard rest.isEmpty else {
+        throw .usage("several values were given", try: "quotes around a value with spaces, or -array")
+      }
+      return .replace(value)
+    }
+  }
+
+  private static func values(_ words: ArraySlice<String>) throws(Failure) -> [PlainForm] {
+    var rest = words
+    var values: [PlainForm] = []
+    while !rest.isEmpty { values.append(try value(&rest)) }
+    return values
+  }
+
+  private static func pairs(_ words: ArraySlice<String>) throws(Failure) -> [String: PlainForm] {
+    var rest = words
+    var pairs: [String: PlainForm] = [:]
+    while let key = rest.popFirst() { pairs[key] = try value(&rest) }
+    return pairs
+  }
+
+  private static let types: [String: PlainType] = [
+    "-bool": .bool, "-boolean": .bool, "-int": .int, "-integer": .int, "-float": .float, "-string": .string, "-date": .date,
+    "-data": .data,
+  ]
+
+  /// Whether `word` says the type of the one after it.
+  static func isTypeFlag(_ word: String) -> Bool { types[word] != nil }
+
+  /// A value with its type flag, if it carries one. What looks like a flag but is none is refused: a mistyped `-boool` must
+  /// not become text.
+  private static func value(_ words: inout ArraySlice<String>) throws(Failure) -> PlainForm {
+    guard let word = words.popFirst() else { throw .usage("a value is missing at the end", try: "coffer defaults write --help") }
+    if let type = types[word] {
+      guard let text = words.popFirst() else {
+        throw .usage("\(word) is not followed by a value", try: "coffer defaults write --help")
+      }
+      return try type.parse(text)
+    }
+    guard !word.hasPrefix("-") || word == "-" || Double(word) != nil else {
+      throw .usage("a word begins with a hyphen and is no type flag", try: "-string before a text that begins with one")
+    }
+    return .string(word)
+  }
+}

@@ -1,0 +1,80 @@
+internal import ArgumentParser
+internal import Coffer
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Where a value comes from: standard input unless one of these names another place.
+struct ValueOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Take the value from this file.", valueName: "path"))
+  var file: String?
+
+  @Option(help: ArgumentHelp("Take the value from this open descriptor.", valueName: "n"))
+  var fd: Int32?
+
+  @Flag(help: "Take the value from standard input, which is also the default where that is no terminal.")
+  var stdin = false
+
+  @Flag(help: "Make a random value: letters, digits, - and _.")
+  var generate = false
+
+  @Option(help: ArgumentHelp("Characters of a generated value (8 to 1024).", valueName: "n"))
+  var length: Int?
+
+  @Flag(help: "Keep a newline at the end of the value; otherwise one is dropped.")
+  var exact = false
+
+  func validate() throws {
+    guard [file != nil, fd != nil, stdin, generate].filter(\.self).count <= 1 else {
+      throw ValidationError("give one source of the value: --file, --fd, --stdin or --generate")
+    }
+    guard length == nil || generate else { throw ValidationError("--length belongs to --generate") }
+    if let length, !Generated.lengths.contains(length) {
+      throw ValidationError("--length is \(Generated.lengths.lowerBound) to \(Generated.lengths.upperBound) characters")
+    }
+  }
+
+  /// Whether one of the options names a source.
+  var isExplicit: Bool { file != nil || fd != nil || stdin || generate }
+
+  /// Whether the value comes from standard input, not from a prompt.
+  var usesStandardInput: Bool {
+    stdin || fd == 0 || file == "-" || (!isExplicit && isatty(STDIN_FILENO) == 0)
+  }
+
+  func claimInput(_ session: Session) throws(Failure) {
+    if usesStandardInput { try session.input.claim(for: "the value") }
+  }
+
+  /// The value. `what` names it in the prompt.
+  func read(_ what: String, _ session: Session) throws -> SecretBytes {
+    if generate { return try Generated.text(length: length ?? Generated.standardLength) }
+    if let file, file != "-" {
+      return try trimmed(try SecretReader.file(file, limit: SecretReader.largestValue, what: "the value", session: session))
+    }
+    if usesStandardInput || fd != nil {
+      let descriptor = fd ?? STDIN_FILENO
+      return try trimmed(
+        try SecretReader.read(
+          descriptor, limit: SecretReader.largestValue, what: "the value",
+          place: descriptor == 0 ? "standard input" : "descriptor \(descriptor)"))
+    }
+    guard let terminal = Terminal() else {
+      throw Failure.usage("there is no value", try: "standard input, --file PATH, --fd N or --generate")
+    }
+    return try terminal.newSecret(what)
+  }
+
+  /// An empty input is far more often a failed command before the pipe than a value: storing it takes --exact.
+  private func trimmed(_ bytes: consuming SecretBytes) throws -> SecretBytes {
+    if exact { return bytes }
+    let value = try bytes.withoutTrailingNewline(.lineFeed)
+    guard value.count > 0 else { throw Failure.usage("the value is empty", try: "--exact, if it shall be; nothing was stored") }
+    return value
+  }
+}

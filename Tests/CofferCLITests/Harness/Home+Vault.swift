@@ -1,0 +1,15 @@
+import Foundation
+import Testing
+
+extension Home {
+  /// A home with a vault that a key file opens, which the environment names: no passphrase, so no Argon2id run.
+  static func withVault() throws -> Home {
+    let home = try Home()
+    try home.transcript("vault init --quiet --new-key-file \(home.path)/key")
+    home.environment["COFFER_KEY_FILE"] = home.path + "/key"
+    return home
+  }
+
+  /// The same without the variable: locked.
+  func locked() { environment["COFFER_KEY_FILE"] = nil }
+}

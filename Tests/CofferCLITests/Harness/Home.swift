@@ -1,0 +1,134 @@
+import CCofferPlatform
+import Foundation
+import Testing
+
+/// A folder of its own for one test, with the built `coffer` working in it and nothing inherited from who runs the tests.
+final class Home {
+  let path: String
+  var environment: [String: String]
+
+  init() throws {
+    var name = Array("/tmp/coffer-test-XXXXXX".utf8CString)
+    try #require(mkdtemp(&name) != nil)
+    path = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    environment = ["COFFER_HOME": path, "HOME": path + "/nobody", "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// The program, beside the test bundle.
+  static let coffer = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent().appendingPathComponent("coffer").path
+
+  func file(_ name: String, _ content: String = "", mode: mode_t = 0o600) throws -> String {
+    try file(name, Data(content.utf8), mode: mode)
+  }
+
+  func file(_ name: String, _ content: Data, mode: mode_t = 0o600) throws -> String {
+    let file = "\(path)/\(name)"
+    try FileManager.default.createDirectory(
+      atPath: (file as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+    try content.write(to: URL(fileURLWithPath: file))
+    chmod(file, mode)
+    return file
+  }
+
+  func exists(_ name: String) -> Bool { access("\(path)/\(name)", F_OK) == 0 }
+  func content(_ name: String) throws -> String { try String(contentsOfFile: "\(path)/\(name)", encoding: .utf8) }
+  func mode(_ name: String) -> mode_t {
+    var facts = stat()
+    return lstat("\(path)/\(name)", &facts) == 0 ? facts.st_mode & 0o7777 : 0
+  }
+
+  /// What the program answered.
+  struct Answer {
+    let status: Int32
+    let bytes: Data
+    let err: String
+    var out: String { String(decoding: bytes, as: UTF8.self) }
+  }
+
+  /// Runs `coffer` with the words of `line`; single quotes keep a word together.
+  @discardableResult
+  func coffer(
+    _ line: String, in input: Data = Data(), with variables: [String: String] = [:], descriptors: [Int32: String] = [:]
+  ) throws -> Answer {
+    let files = try ["in", "out", "err"].map { try file(".run/\(UUID().uuidString).\($0)", $0 == "in" ? input : Data()) }
+    defer { for file in files { unlink(file) } }
+    let child = try Child(
+      Self.words(line), environment: environment.merging(variables) { $1 },
+      opening: [0: (files[0], O_RDONLY), 1: (files[1], O_WRONLY), 2: (files[2], O_WRONLY)]
+        .merging(descriptors.mapValues { ($0, O_RDONLY) }) { $1 })
+    let status = try child.wait()
+    let read = { (file: String) in try Data(contentsOf: URL(fileURLWithPath: file)) }
+    return Answer(status: status, bytes: try read(files[1]), err: String(decoding: try read(files[2]), as: UTF8.self))
+  }
+
+  /// One line of a transcript: the command, what it reads, and all that it answers. Messages may be given by a part of them;
+  /// without one there must be none.
+  func transcript(
+    _ line: String, in input: String? = nil, with variables: [String: String] = [:], out: String = "", err: String = "",
+    exit status: Int32 = 0, _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let answer = try coffer(line, in: Data((input ?? "").utf8), with: variables)
+    #expect(answer.status == status, "coffer \(line)\n\(answer.err)", sourceLocation: location)
+    #expect(answer.out == out, "coffer \(line)", sourceLocation: location)
+    #expect(
+      err.isEmpty ? answer.err.isEmpty : answer.err.contains(err), "coffer \(line)\n\(answer.err)", sourceLocation: location)
+  }
+
+  static func words(_ line: String) -> [String] {
+    var words: [String] = []
+    for (index, part) in line.split(separator: "'", omittingEmptySubsequences: false).enumerated() {
+      if index.isMultiple(of: 2) { words += part.split(separator: " ").map(String.init) } else { words.append(String(part)) }
+    }
+    return words
+  }
+}
+
+/// A started `coffer`: in a session of its own, so that it has no terminal but one that a test gives it.
+final class Child {
+  let id: pid_t
+
+  /// - Parameter opening: what each descriptor opens, in ascending order.
+  init(_ arguments: [String], environment: [String: String], opening: [Int32: (path: String, flags: Int32)]) throws {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (descriptor, file) in opening.sorted(by: { $0.key < $1.key }) {
+      posix_spawn_file_actions_addopen(&actions, descriptor, file.path, file.flags, 0)
+    }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID, behind _GNU_SOURCE.
+    posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
+    let argv = ([Home.coffer] + arguments).map { strdup($0) } + [nil]
+    let envp = environment.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for text in argv + envp { free(text) } }
+    var child: pid_t = 0
+    let status = posix_spawn(&child, Home.coffer, &actions, &attributes, argv, envp)
+    try #require(status == 0, "posix_spawn of \(Home.coffer): \(String(cString: strerror(status)))")
+    id = child
+  }
+
+  /// The exit status as a shell gives it. A child that takes a minute is killed.
+  func wait() throws -> Int32 {
+    var status: Int32 = 0
+    let deadline = Date() + 60
+    while true {
+      let ended = waitpid(id, &status, WNOHANG)
+      if ended == id { return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F }
+      if Date() > deadline {
+        kill(id, SIGKILL)
+        waitpid(id, &status, 0)
+        Issue.record("coffer did not end within a minute")
+        return 137
+      }
+      usleep(2_000)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Testing
+
+/// A terminal whose other end a test holds: what the program asks is read from it, what a person types is written to it.
+final class PseudoTerminal {
+  private let controller: Int32
+  let path: String
+
+  init() throws {
+    controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+    // unlockpt and ptsname are behind _XOPEN_SOURCE: these are their requests, TIOCSPTLCK and TIOCGPTN.
+    var locked: Int32 = 0
+    var number: Int32 = 0
+    try #require(controller >= 0)
+    try #require(ioctl(controller, 0x4004_5431, &locked) == 0 && ioctl(controller, 0x8004_5430, &number) == 0)
+    path = "/dev/pts/\(number)"
+  }
+
+  deinit { close(controller) }
+
+  /// Starts `coffer` with this as its only terminal. The first terminal that the leader of a session opens becomes its own.
+  func coffer(_ line: String, in home: Home, standardInput: String? = nil) throws -> Child {
+    try Child(
+      Home.words(line), environment: home.environment,
+      opening: [0: (path, O_RDWR), 1: (path, O_RDWR), 2: (path, O_RDWR)].merging(standardInput.map { [3: ($0, O_RDONLY)] } ?? [:])
+      { $1 })
+  }
+
+  var echoes: Bool {
+    var settings = termios()
+    tcgetattr(controller, &settings)
+    return settings.c_lflag & tcflag_t(ECHO) != 0
+  }
+
+  func type(_ text: String) {
+    let bytes = Array(text.utf8)
+    _ = write(controller, bytes, bytes.count)
+  }
+
+  /// Reads until `text` was shown; everything shown so far.
+  @discardableResult
+  func shows(_ text: String, _ location: SourceLocation = #_sourceLocation) -> String {
+    let deadline = Date() + 30
+    while !shown.contains(text), Date() < deadline {
+      var waiting = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
+      guard poll(&waiting, 1, 100) > 0 else { continue }
+      var buffer = [UInt8](repeating: 0, count: 4096)
+      let count = read(controller, &buffer, buffer.count)
+      guard count > 0 else { break }
+      shown += String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+    #expect(shown.contains(text), "the terminal shows: \(shown)", sourceLocation: location)
+    return shown
+  }
+
+  private(set) var shown = ""
+}

@@ -1,0 +1,49 @@
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct HelpTests {
+  @Test("the first screen says in three lines what this is, and groups the commands")
+  func firstScreen() throws {
+    let home = try Home()
+    let answer = try home.coffer("")
+    #expect(answer.status == 0)
+    #expect(
+      answer.out.hasPrefix(
+        """
+        OVERVIEW: Keeps secrets in an encrypted vault and preferences in plain files.
+        set and get choose the store; vault and defaults name it.
+        A secret is never an argument: it comes from input, a file or a prompt.
+
+        """))
+    for group in ["EVERYDAY", "VAULT", "PREFERENCES", "PROGRAMS"] { #expect(answer.out.contains("\(group) SUBCOMMANDS:")) }
+    #expect(try home.coffer("--help").out == answer.out)
+    #expect(try home.coffer("help").out == answer.out)
+  }
+
+  @Test(
+    "every command has help on standard output",
+    arguments: [
+      "tour", "init", "status", "set", "get", "delete", "list", "explain", "env", "vault", "vault init", "vault set", "vault get",
+      "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "defaults", "defaults read",
+      "defaults write", "defaults delete", "defaults domains",
+    ])
+  func everyCommand(command: String) throws {
+    let home = try Home()
+    let answer = try home.coffer("\(command) --help")
+    #expect(answer.status == 0 && answer.err.isEmpty)
+    #expect(answer.out.contains("USAGE: coffer \(command)"))
+    #expect(try home.coffer("help \(command)").out == answer.out)
+  }
+
+  @Test("what is no command is said to be none, with the way to help")
+  func unknown() throws {
+    let home = try Home()
+    try home.transcript(
+      "frobnicate", err: "coffer: there is no command of the name 'frobnicate'\n  try: coffer --help\n", exit: 64)
+    try home.transcript("help frobnicate", err: "there is no command or topic of the name 'frobnicate'", exit: 64)
+  }
+
+  @Test("coffer --version")
+  func version() throws { try Home().transcript("--version", out: "coffer 0.1.0\n") }
+}

@@ -1,0 +1,100 @@
+import Coffer
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct PartsTests {
+  @Test("a secret becomes JSON in guarded memory: text as a string, other bytes marked as Base64")
+  func secretJSON() throws {
+    func literal(_ bytes: [UInt8]) throws -> String {
+      let secret = try SecretBytes(bytes)
+      return try SecretJSON.literal(secret).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+    #expect(try literal(Array("a\"b\\c\n\u{1}é".utf8)) == #""a\"b\\c\n\u0001é""#)
+    #expect(try literal([]) == "\"\"")
+    for count in 0..<40 {
+      let bytes = (0..<count).map { _ in UInt8.random(in: 0...255) } + [0xFF]
+      #expect(try literal(bytes) == "{\"base64\":\"\(Data(bytes).base64EncodedString())\"}")
+    }
+  }
+
+  @Test("--expires takes a time from now, a day or a moment")
+  func expiry() throws {
+    let now = Date(timeIntervalSince1970: 1_000_000)
+    #expect(try Expiry.parse("30d", now: now) == now + 30 * 86_400)
+    #expect(try Expiry.parse("12h", now: now) == now + 12 * 3600)
+    #expect(try Expiry.parse("2w", now: now) == now + 14 * 86_400)
+    #expect(try Expiry.parse("2026-12-31", now: now) == Date(timeIntervalSince1970: 1_798_675_200))
+    #expect(try Expiry.parse("2026-12-31T02:00:00+02:00", now: now) == Date(timeIntervalSince1970: 1_798_675_200))
+    for wrong in ["", "d", "-1d", "0d", "1.5h", "soon", "1970-01-02"] {
+      #expect(throws: Failure.self) { try Expiry.parse(wrong, now: now) }
+    }
+  }
+
+  @Test("generated text has the length asked for and only characters that survive a shell")
+  func generated() throws {
+    let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+    let text = try Generated.text(length: 1000).withUnsafeBytes { Array($0) }
+    #expect(text.count == 1000 && text.allSatisfy(allowed.contains) && Set(text).count > 50)
+  }
+
+  @Test("COFFER_EXPECT_VAULT is an id and perhaps a generation")
+  func expectedVault() throws {
+    let id = String(repeating: "0a", count: 16)
+    #expect(try ExpectedVault(id).generation == nil)
+    #expect(try ExpectedVault(id.uppercased() + ":7").generation == 7)
+    #expect(throws: StoreError.self) { try ExpectedVault(id + ":7").check(generation: 6, at: "v") }
+    try ExpectedVault(id + ":7").check(generation: 7, at: "v")
+    for wrong in ["x", id + ":", id + ":x", id + ":1:2", id + "0"] { #expect(throws: Failure.self) { try ExpectedVault(wrong) } }
+  }
+
+  @Test("labels cannot move the cursor or forge a line")
+  func printable() {
+    #expect(Printable.text("a\u{1B}[2Jb") == "a\\u{1b}[2Jb")
+    #expect(Printable.line("a\nb") == "a\\nb")
+  }
+
+  @Test("columns line up and end without blanks")
+  func columns() { #expect(Columns.align([["a", "bb", ""], ["ccc", "d", "e"]]) == "a    bb\nccc  d   e") }
+
+  @Test("a search finds every encoding it promises to look for")
+  func byteSearch() throws {
+    let home = try Home()
+    let secret = "correct-horse"
+    let forms: [Data] = [
+      Data("xx\(secret)yy".utf8), Data(secret.utf8.map { String(format: "%02x", $0) }.joined().utf8),
+      Data(secret.utf8.map { String(format: "%02X", $0) }.joined().utf8), Data(secret.utf8).base64EncodedData(),
+      Data("x\(secret)".utf8).base64EncodedData(), Data("xy\(secret)".utf8).base64EncodedData(),
+      secret.data(using: .utf16LittleEndian)!, secret.data(using: .utf16BigEndian)!,
+    ]
+    let bytes = try SecretBytes(Array(secret.utf8))
+    for (index, form) in forms.enumerated() {
+      _ = try home.file("one/\(index)", form)
+      #expect(try ByteSearch.find(bytes, in: ByteSearch.files(under: FilePath(home.path + "/one"))) != nil, "form \(index)")
+      try FileManager.default.removeItem(atPath: home.path + "/one/\(index)")
+    }
+    _ = try home.file("one/none", "correct-hors e")
+    #expect(try ByteSearch.find(bytes, in: ByteSearch.files(under: FilePath(home.path + "/one"))) == nil)
+  }
+
+  @Test("a key file is written once, for its owner alone")
+  func keyFile() throws {
+    let home = try Home()
+    let path = home.path + "/k"
+    _ = try NewKeyFile.write(to: path)
+    let text = try home.content("k")
+    #expect(text.wholeMatch(of: /PVKEY1-[0-9a-f]{72}\n/) != nil && home.mode("k") == 0o600)
+    let error = #expect(throws: Failure.self) { _ = try NewKeyFile.write(to: path) }
+    #expect(error?.status == .cannotCreate)
+    #expect(try home.content("k") == text)
+  }
+}
+
+extension SecretBytes {
+  /// A copy of `bytes`.
+  fileprivate init(_ bytes: [UInt8]) throws {
+    try self.init(zeros: bytes.count)
+    withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+  }
+}

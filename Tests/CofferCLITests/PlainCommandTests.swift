@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct PlainCommandTests {
+  @Test("defaults speaks the spelling of macOS")
+  func defaults() throws {
+    let home = try Home()
+    try home.transcript("defaults write app volume -int -5")
+    try home.transcript("defaults write app scale -float -0.5")
+    try home.transcript("defaults write app name hello")
+    try home.transcript("defaults write app loud -bool YES")
+    try home.transcript("defaults write app mark -data 00ff")
+    try home.transcript("defaults write app day -date 2026-12-31T18:00:00Z")
+    try home.transcript("defaults write app list -array a -int 5 'x y'")
+    try home.transcript("defaults write app list -array-add b")
+    try home.transcript("defaults write app map -dict k v n -int 7")
+    try home.transcript("defaults write app map -dict-add k w")
+    try home.transcript("defaults write app dash -string -n")
+    try home.transcript("defaults read app volume", out: "-5\n")
+    try home.transcript("defaults read app loud", out: "1\n")
+    try home.transcript("defaults read app name", out: "hello\n")
+    try home.transcript("defaults read app dash", out: "-n\n")
+    try home.transcript("defaults read app list", out: "(\n    a,\n    5,\n    \"x y\",\n    b\n)\n")
+    try home.transcript(
+      "defaults read app --json",
+      out: #"{"dash":"-n","day":"2026-12-31T18:00:00Z","list":["a",5,"x y","b"],"loud":true,"map":{"k":"w","n":7},"#
+        + #""mark":{"base64":"AP8="},"name":"hello","scale":-0.5,"volume":-5}"# + "\n")
+    try home.transcript("defaults domains", out: "app\n")
+    try home.transcript("defaults delete app volume")
+    try home.transcript("defaults read app volume", err: "nothing is stored in domain 'app'", exit: 1)
+    try home.transcript("defaults delete app volume", err: "coffer: 'volume'", exit: 1)
+    try home.transcript("defaults delete app")
+    try home.transcript("defaults read nobody", err: "there is no such domain", exit: 1)
+  }
+
+  @Test("the program's options stand before or after the words of defaults write")
+  func optionsAround() throws {
+    let home = try Home()
+    try home.transcript("--home \(home.path)/x defaults write app k -int 1")
+    try home.transcript("defaults write --home \(home.path)/x app l -int 2")
+    try home.transcript("defaults write app m -array -int 3 --quiet --home \(home.path)/x")
+    try home.transcript("defaults write app n -string --quiet --home=\(home.path)/x")
+    try home.transcript("defaults read app --json --home \(home.path)/x", out: #"{"k":1,"l":2,"m":[3],"n":"--quiet"}"# + "\n")
+    #expect(!home.exists("config"))
+  }
+
+  @Test("a mistyped type flag does not become text")
+  func mistypedFlag() throws {
+    let home = try Home()
+    try home.transcript("defaults write app loud -boool YES", err: "is no type flag", exit: 64)
+    try home.transcript("defaults write app loud -bool perhaps", err: "the value is not a bool", exit: 64)
+    try home.transcript("defaults write app n -int 99999999999999999999", err: "not an int", exit: 64)
+    try home.transcript("defaults write app n -int", err: "not followed by a value", exit: 64)
+    #expect(!home.exists("config/app.plist"))
+  }
+
+  @Test("what defaults writes is in the property list at once, where anyone can read it")
+  func onDisk() throws {
+    let home = try Home()
+    try home.transcript("defaults write app theme dark")
+    #expect(try home.content("config/app.plist").contains("<string>dark</string>"))
+    #expect(home.mode("config/app.plist") == 0o600)
+  }
+
+  @Test("a preference needs no vault, keeps its type, and takes negative numbers")
+  func router() throws {
+    let home = try Home()
+    try home.transcript("set volume -3 --plain --int --domain app")
+    try home.transcript("get volume --domain app", out: "-3")
+    try home.transcript("set volume -4 --domain app")
+    try home.transcript("defaults read app --json", out: "{\"volume\":-4}\n")
+    try home.transcript("set volume loud --domain app", err: "the value is not an int", exit: 64)
+    try home.transcript("set volume loud --string --domain app")
+    try home.transcript("get volume", with: ["COFFER_DOMAIN": "app"], out: "loud")
+    try home.transcript("delete volume --domain app")
+    #expect(!home.exists("data"))
+  }
+
+  @Test("the value of a preference may come from standard input, which loses one newline")
+  func fromInput() throws {
+    let home = try Home()
+    try home.transcript("set note --plain", in: "two\nlines\n\n")
+    try home.transcript("get note", out: "two\nlines\n")
+    try home.transcript("set note --exact", in: "kept\n")
+    try home.transcript("get note", out: "kept\n")
+    try home.transcript("set raw --plain --data", in: "\u{0}\u{1}")
+    try home.transcript("get raw", out: "\u{0}\u{1}")
+    try home.transcript(
+      "get raw --json", out: #"{"domain":"coffer","key":"raw","store":"defaults","type":"data","value":{"base64":"AAE="}}"# + "\n"
+    )
+    try home.transcript("set shape --plain --json '{\"a\":[1,2.5,\"x\",true]}'")
+    try home.transcript("get shape", out: #"{"a":[1,2.5,"x",true]}"#)
+    try home.transcript("set shape --json 'null'", err: "the value is not a json", exit: 64)
+  }
+
+  @Test("coffer env and status name the places")
+  func places() throws {
+    let home = try Home()
+    try home.transcript(
+      "env --json",
+      out:
+        "{\"defaults\":\"\(home.path)/config/<domain>.plist\",\"run\":\"\(home.path)/run\",\"state\":\"\(home.path)/state\",\"vault\":\"\(home.path)/data/vault.sqlite\"}\n"
+    )
+    try home.transcript(
+      "env --home /srv/x --json",
+      out:
+        "{\"defaults\":\"/srv/x/config/<domain>.plist\",\"run\":\"/srv/x/run\",\"state\":\"/srv/x/state\",\"vault\":\"/srv/x/data/vault.sqlite\"}\n"
+    )
+    let xdg = try home.coffer("env", with: ["COFFER_HOME": "", "HOME": "/home/ada", "XDG_STATE_HOME": "/var/s"])
+    #expect(xdg.out.contains("/home/ada/.local/share/coffer/vault.sqlite"))
+    #expect(xdg.out.contains("/home/ada/.config/<domain>.plist"))
+    #expect(xdg.out.contains("/var/s/coffer"))
+    #expect(xdg.out.contains("none: XDG_RUNTIME_DIR is not set"))
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct PromptTests {
+  @Test("control-C at the hidden prompt brings the echo back and exits with 130")
+  func interrupt() throws {
+    let home = try Home()
+    let terminal = try PseudoTerminal()
+    #expect(terminal.echoes)
+    let child = try terminal.coffer("vault init", in: home)
+    terminal.shows("New passphrase: ")
+    #expect(!terminal.echoes)
+    terminal.type("hunter2")
+    usleep(100_000)
+    terminal.type("\u{3}")
+    #expect(try child.wait() == 130)
+    #expect(terminal.echoes)
+    #expect(!terminal.shown.contains("hunter2") && !home.exists("data"))
+  }
+
+  @Test("a signal that ends the process brings the echo back first", arguments: [SIGTERM, SIGHUP, SIGQUIT])
+  func terminate(signal: Int32) throws {
+    let home = try Home()
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault init", in: home)
+    terminal.shows("New passphrase: ")
+    #expect(!terminal.echoes)
+    kill(child.id, signal)
+    #expect(try child.wait() == 128 + signal)
+    #expect(terminal.echoes)
+  }
+
+  @Test("control-Z brings the echo back, and continuing asks again without it")
+  func suspend() throws {
+    let home = try Home()
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault init", in: home)
+    terminal.shows("New passphrase: ")
+    // The process leads a session without a shell, so the kernel drops the stop: what is left is restore and ask again.
+    kill(child.id, SIGTSTP)
+    terminal.shows("New passphrase: \r\nNew passphrase: ")
+    #expect(!terminal.echoes)
+    terminal.type("\u{3}")
+    #expect(try child.wait() == 130)
+    #expect(terminal.echoes)
+  }
+
+  @Test("two different entries of a new secret are refused, and nothing is stored")
+  func different() throws {
+    let home = try Home()
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault init", in: home)
+    terminal.shows("New passphrase: ")
+    terminal.type("hunter2\n")
+    terminal.shows("The same again: ")
+    terminal.type("hunter3\n")
+    #expect(try child.wait() == 64)
+    terminal.shows("the two entries differ")
+    #expect(!terminal.shown.contains("hunter") && terminal.echoes && !home.exists("data"))
+  }
+
+  @Test("nothing typed, and bytes that are no text, are refused")
+  func refused() throws {
+    for (typed, message) in [("\n", "nothing was typed"), ("\u{4}", "nothing was typed")] {
+      let home = try Home()
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer("vault init", in: home)
+      terminal.shows("New passphrase: ")
+      terminal.type(typed)
+      #expect(try child.wait() == 64)
+      terminal.shows(message)
+    }
+  }
+
+  @Test("without a terminal nothing is asked: exit 69 and the list of sources")
+  func noTerminal() throws {
+    let home = try Home()
+    try home.transcript("vault init", err: "there is no terminal to ask at\n  try: --new-passphrase-file PATH", exit: 69)
+  }
+}

@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct RouterCommandTests {
+  @Test("a new key says which store, and from then on the store is found")
+  func newKey() throws {
+    let home = try Home.withVault()
+    try home.transcript(
+      "set theme dark", err: "nothing says whether it is a secret\n  try: --secret for the vault, --plain", exit: 64)
+    try home.transcript("set theme dark --plain")
+    try home.transcript("set token --secret", in: "tok\n")
+    try home.transcript("get theme", out: "dark")
+    try home.transcript("get token", out: "tok")
+    try home.transcript(
+      "get token --json", out: #"{"domain":"coffer","key":"token","store":"vault","type":"","value":"tok"}"# + "\n")
+    try home.transcript("set token", in: "new")
+    try home.transcript("get token", out: "new")
+    try home.transcript("vault get coffer token", out: "new")
+    try home.transcript("list", out: "theme  defaults\ntoken  vault\n")
+    try home.transcript("list --plain --json", out: #"[{"key":"theme","store":"defaults"}]"# + "\n")
+    try home.transcript("delete token")
+    try home.transcript("get token", err: "nothing is stored in domain 'coffer'", exit: 1)
+    try home.transcript("delete token", err: "coffer: 'token': nothing is stored", exit: 1)
+  }
+
+  @Test("a secret's new value is never an argument, even where the command does not say that it is a secret")
+  func argument() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --secret", in: "tok")
+    let answer = try home.coffer("set token hunter2")
+    #expect(answer.status == 64 && answer.err.contains("a secret is never one") && !answer.err.contains("hunter2"))
+    try home.transcript("get token", out: "tok")
+  }
+
+  @Test("a key in the property list touches no vault")
+  func plainNeedsNoVault() throws {
+    let home = try Home.withVault()
+    try home.transcript("set theme dark --plain")
+    home.locked()
+    try home.transcript("get theme", out: "dark")
+    try home.transcript("set theme light")
+    try home.transcript("set theme light --plain")
+    try home.transcript("list --plain", out: "theme  defaults\n")
+    try home.transcript("explain theme --quiet", out: try home.coffer("explain theme --quiet").out)
+    try home.transcript("get other", err: "there is nothing to unlock it with", exit: 69)
+    try home.transcript("set other x --plain", err: "there is nothing to unlock it with", exit: 69)
+    try home.transcript("list", err: "there is nothing to unlock it with", exit: 69)
+    try home.transcript("delete theme")
+  }
+
+  @Test("--plain for a secret is refused: sensitivity only rises")
+  func downgrade() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("set token x --plain", err: "the key is a secret in the vault and stays one", exit: 77)
+    #expect(!home.exists("config/coffer.plist"))
+  }
+
+  @Test("--secret moves a preference into the vault and leaves nothing behind")
+  func promotion() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token hunter2 --plain")
+    try home.transcript("set number 42 --plain --int")
+    #expect(try home.content("config/coffer.plist").contains("hunter2"))
+    try home.transcript("set token --secret --quiet")
+    try home.transcript("get token", out: "hunter2")
+    try home.transcript("list", out: "number  defaults\ntoken   vault\n")
+    for file in try FileManager.default.subpathsOfDirectory(atPath: home.path + "/config") {
+      let bytes = FileManager.default.contents(atPath: "\(home.path)/config/\(file)") ?? Data()
+      #expect(bytes.range(of: Data("hunter2".utf8)) == nil, "\(file)")
+    }
+    try home.transcript("set number --secret --stdin --quiet", in: "43")
+    try home.transcript("get number", out: "43")
+    try home.transcript("list --plain")
+  }
+
+  @Test("a key in both stores is reported, and explain says how to settle it")
+  func both() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("defaults write coffer token x")
+    try home.transcript(
+      "list", out: "token  defaults\ntoken  vault\n", err: "both in the property list and in the vault", exit: 65)
+    try home.transcript("set token --secret", err: "both in the property list and in the vault", exit: 65)
+    let explained = try home.coffer("explain token")
+    #expect(explained.status == 65)
+    #expect(explained.err.contains("'coffer defaults delete coffer token' keeps the secret"))
+    try home.transcript("defaults delete coffer token")
+    try home.transcript("get token", out: "tok")
+    let settled = try home.coffer("explain token")
+    #expect(settled.status == 0 && settled.out.contains("account 'token': a secret") && !settled.out.contains("tok\n"))
+  }
+
+  @Test("without any vault, preferences work and a secret has nowhere to go")
+  func noVault() throws {
+    let home = try Home()
+    try home.transcript("set theme dark --plain")
+    try home.transcript("get other", err: "nothing is stored", exit: 1)
+    try home.transcript("set token --secret", in: "x", err: "there is no vault", exit: 78)
+    try home.transcript("set other x", err: "nothing says whether it is a secret", exit: 64)
+    try home.transcript("list", out: "theme  defaults\n")
+  }
+}

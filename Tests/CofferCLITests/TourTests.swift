@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.serialized) struct TourTests {
+  @Test("the tour makes its claims, all of them hold, and nothing is left")
+  func tour() throws {
+    let home = try Home()
+    _ = try home.file("tmp/x")
+    let answer = try home.coffer("tour", with: ["TMPDIR": home.path + "/tmp"])
+    #expect(answer.status == 0, "\(answer.err)")
+    for number in 1...7 { #expect(answer.out.contains("\n\(number). ")) }
+    #expect(answer.out.contains("ok: refused with exit status 66"))
+    #expect(answer.out.components(separatedBy: "ok: the token is nowhere").count == 3)
+    #expect(!answer.out.contains("\u{1B}"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/tmp") == ["x"])
+    #expect(!home.exists("data"))
+  }
+
+  @Test("--home keeps the files, and a vault that is there stays as it is")
+  func keeps() throws {
+    let home = try Home()
+    #expect(try home.coffer("tour --home \(home.path)/kept").status == 0)
+    #expect(home.exists("kept/data/vault.sqlite") && home.exists("kept/tour.key") && home.exists("kept/config/tour.plist"))
+    #expect(!home.exists("kept/copy"))
+    try home.transcript("get notifications --domain tour --home \(home.path)/kept", out: "true")
+    try home.transcript("tour --home \(home.path)/kept", err: "there is a vault already", exit: 73)
+  }
+
+  @Test("a tour that is interrupted takes its files with it", arguments: [SIGINT, SIGTERM])
+  func interrupted(signal: Int32) throws {
+    let home = try Home()
+    _ = try home.file("tmp/x")
+    let out = try home.file("out")
+    let child = try Child(
+      ["tour"], environment: home.environment.merging(["TMPDIR": home.path + "/tmp"]) { $1 },
+      opening: [0: ("/dev/null", O_RDONLY), 1: (out, O_WRONLY), 2: (out, O_WRONLY)])
+    while try !home.content("out").contains("1. ") { usleep(1000) }
+    kill(child.id, signal)
+    #expect(try child.wait() == 128 + signal)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/tmp") == ["x"])
+  }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct UnlockingTests {
+  /// A vault that a passphrase opens. Each unlock costs an Argon2id run.
+  func passphraseVault(_ arguments: String = "") throws -> Home {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse\n")
+    try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass \(arguments)")
+    return home
+  }
+
+  @Test("a passphrase comes from a file, a descriptor, standard input or the environment, without its newline")
+  func sources() throws {
+    let home = try passphraseVault()
+    let crlf = try home.file("crlf", "correct horse\r\n")
+    try home.transcript("vault list --passphrase-file \(crlf)")
+    try home.transcript("vault list --passphrase-file -", in: "correct horse")
+    #expect(try home.coffer("vault list --passphrase-fd 5", descriptors: [5: home.path + "/pass"]).status == 0)
+    try home.transcript("vault list", with: ["COFFER_PASSPHRASE_FILE": home.path + "/pass"])
+    try home.transcript(
+      "vault list", with: ["COFFER_PASSPHRASE": "correct horse"],
+      err: "coffer: note: COFFER_PASSPHRASE can be read by every program")
+    try home.transcript("vault list --quiet", with: ["COFFER_PASSPHRASE": "correct horse"])
+    _ = try home.file("credentials/coffer.passphrase", "correct horse")
+    try home.transcript("vault list", with: ["CREDENTIALS_DIRECTORY": home.path + "/credentials"])
+  }
+
+  @Test("the command line wins over the environment, and the environment over the credentials folder")
+  func order() throws {
+    let home = try passphraseVault()
+    let wrong = try home.file("wrong", "wrong")
+    _ = try home.file("credentials/coffer.passphrase", "wrong")
+    try home.transcript(
+      "vault list --passphrase-file \(home.path)/pass",
+      with: ["COFFER_PASSPHRASE_FILE": wrong, "CREDENTIALS_DIRECTORY": home.path + "/credentials"])
+    try home.transcript(
+      "vault list", with: ["COFFER_PASSPHRASE_FILE": home.path + "/pass", "CREDENTIALS_DIRECTORY": home.path + "/credentials"])
+    #expect(
+      try home.coffer("vault list --passphrase-file \(wrong)", with: ["COFFER_PASSPHRASE_FILE": home.path + "/pass"]).status == 77
+    )
+  }
+
+  @Test("nothing to unlock with: exit 69 and the list of what would do")
+  func nothing() throws {
+    let home = try Home.withVault()
+    home.locked()
+    let answer = try home.coffer("vault list")
+    #expect(answer.status == 69)
+    for source in [
+      "--passphrase-file", "--passphrase-fd", "--key-file", "COFFER_PASSPHRASE_FILE", "CREDENTIALS_DIRECTORY", "terminal",
+    ] {
+      #expect(answer.err.contains(source))
+    }
+    try home.transcript(
+      "vault list --key-file \(home.path)/nowhere", err: "the key file is not there (\(home.path)/nowhere)", exit: 74)
+    #expect(try home.coffer("vault list --key-file \(home.file("other", "PVKEY1-nonsense"))").status != 0)
+  }
+
+  @Test("a slot that wants a passphrase and a key file takes each from its own source")
+  func both() throws {
+    let home = try passphraseVault("--new-key-file /tmp/coffer-test-key-\(getpid())")
+    let key = "/tmp/coffer-test-key-\(getpid())"
+    defer { unlink(key) }
+    let pass = home.path + "/pass"
+    try home.transcript("vault list --passphrase-file \(pass) --key-file \(key)")
+    try home.transcript("vault list --passphrase-file \(pass)", with: ["COFFER_KEY_FILE": key])
+    try home.transcript("vault list --key-file \(key)", with: ["COFFER_PASSPHRASE_FILE": pass])
+    #expect(try home.coffer("vault list --passphrase-file \(pass)").status == 77)
+  }
+
+  @Test("an empty or oversized passphrase is refused before anything is tried")
+  func bounds() throws {
+    let home = try Home.withVault()
+    home.locked()
+    try home.transcript("vault list --passphrase-file -", in: "\n", err: "is empty", exit: 64)
+    let long = try home.file("long", String(repeating: "x", count: 1025))
+    #expect(try home.coffer("vault list --passphrase-file \(long)").status == 64)
+    #expect(try home.coffer("vault list --passphrase-file /dev/zero").status == 64)
+  }
+
+  @Test("COFFER_EXPECT_VAULT refuses another vault and an older one")
+  func expected() throws {
+    let home = try Home.withVault()
+    let status = try JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any]
+    let id = try #require(status?["id"] as? String)
+    try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": id])
+    try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": id + ":1"])
+    try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": id + ":999"], err: "older than the 999", exit: 66)
+    let other = String(repeating: "0", count: 32)
+    try home.transcript(
+      "vault list", with: ["COFFER_EXPECT_VAULT": other], err: "stands where COFFER_EXPECT_VAULT says", exit: 66)
+    try home.transcript("vault list --json", with: ["COFFER_EXPECT_VAULT": other], err: "\"kind\":\"replaced\"", exit: 66)
+    try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": "nonsense"], err: "is not a vault's id", exit: 64)
+  }
+
+  @Test("a key file that others can read is used and said")
+  func openKeyFile() throws {
+    let home = try Home.withVault()
+    chmod(home.path + "/key", 0o644)
+    try home.transcript("vault list", err: "key can be read by other users; chmod 600 closes it")
+  }
+
+  @Test("the prompt unlocks without showing what is typed")
+  func prompt() throws {
+    let home = try passphraseVault()
+    try home.transcript("vault set a --passphrase-file \(home.path)/pass --file \(try home.file("v", "the value"))")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault get a", in: home)
+    terminal.shows("Passphrase of \(home.path)/data/vault.sqlite: ")
+    #expect(!terminal.echoes)
+    terminal.type("correct horse\n")
+    terminal.shows("the value\r\n")
+    #expect(try child.wait() == 0)
+    #expect(!terminal.shown.contains("horse") && terminal.echoes)
+  }
+
+  @Test("a new value typed twice is stored, and COFFER_PASSPHRASE is gone from the process by then")
+  func typedValue() throws {
+    let home = try passphraseVault()
+    home.environment["COFFER_PASSPHRASE"] = "correct horse"
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault set github ada", in: home)
+    terminal.shows("New value of github/ada: ")
+    if let environment = FileManager.default.contents(atPath: "/proc/\(child.id)/environ") {
+      #expect(environment.range(of: Data("correct".utf8)) == nil)
+    } else {
+      print("not checked: another process's environment can be read by root only")
+    }
+    terminal.type("hunter2\n")
+    terminal.shows("The same again: ")
+    terminal.type("hunter2\n")
+    #expect(try child.wait() == 0)
+    try home.transcript("vault get github --quiet", out: "hunter2")
+  }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct VaultCommandTests {
+  @Test("init makes a vault for its owner alone, once, and a key file that exists is left alone")
+  func initialise() throws {
+    let home = try Home()
+    try home.transcript(
+      "vault init --new-key-file \(home.path)/key", err: "coffer: note: made a vault at \(home.path)/data/vault.sqlite")
+    #expect(home.mode("key") == 0o600 && home.mode("data") == 0o700 && home.mode("data/vault.sqlite") == 0o600)
+    #expect(try home.content("key").wholeMatch(of: /PVKEY1-[0-9a-f]{72}\n/) != nil)
+    try home.transcript("init --new-key-file \(home.path)/key2", err: "there is a vault already", exit: 73)
+    #expect(!home.exists("key2"))
+
+    let other = try Home()
+    _ = try other.file("key", "precious")
+    try other.transcript("init --new-key-file \(other.path)/key", err: "there is a file already", exit: 73)
+    #expect(try other.content("key") == "precious" && !other.exists("data/vault.sqlite"))
+  }
+
+  @Test("a value goes in from input and comes out as exactly its bytes")
+  func bytes() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set github ada", in: "hunter2\n")
+    try home.transcript("vault get github ada", out: "hunter2")
+    try home.transcript("vault set github ada --exact", in: "hunter2\n")
+    try home.transcript("vault get github ada", out: "hunter2\n")
+    let binary = Data((0...255).map(UInt8.init) + [10])
+    #expect(try home.coffer("vault set raw --exact", in: binary).status == 0)
+    #expect(try home.coffer("vault get raw").bytes == binary)
+    #expect(try home.coffer("vault get raw --json").out.contains("\"value\":{\"base64\":\"\(binary.base64EncodedString())\"}}"))
+    try home.transcript("vault set f --file \(try home.file("value", "from a file\n"))")
+    try home.transcript("vault get f", out: "from a file")
+    let descriptor = try home.coffer("vault set d --fd 7", descriptors: [7: try home.file("seven", "from seven")])
+    #expect(descriptor.status == 0)
+    try home.transcript("vault get d", out: "from seven")
+    try home.transcript("vault set empty", err: "the value is empty", exit: 64)
+    try home.transcript("vault set empty --exact")
+    try home.transcript("vault get empty")
+    try home.transcript("vault set x --fd 99", err: "descriptor 99 is not open", exit: 64)
+  }
+
+  @Test("a value larger than the limit is refused, however much more there is")
+  func tooLarge() throws {
+    let home = try Home.withVault()
+    let answer = try home.coffer("vault set big --file /dev/zero")
+    #expect(answer.status == 64 && answer.err.contains("larger than 16777216 bytes"))
+  }
+
+  @Test("metadata is kept, shown and searched; the value only where it was asked for")
+  func metadata() throws {
+    let home = try Home.withVault()
+    try home.transcript(
+      "vault set github ada --label 'My GitHub' --attribute env=prod --attribute team=a=b --expires 30d", in: "hunter2")
+    let shown = try home.coffer("vault show github")
+    #expect(
+      shown.out.contains("label     My GitHub\n") && shown.out.contains("team      a=b\n") && !shown.out.contains("hunter2"))
+    #expect(try home.coffer("vault show github --reveal").out.hasSuffix("value     hunter2\n"))
+    try home.transcript("vault get github --field env", out: "prod")
+    try home.transcript("vault get github --field label --json", out: "{\"label\":\"My GitHub\"}\n")
+    try home.transcript("vault get github --field nope", err: "no field of that name", exit: 1)
+    try home.transcript("vault list", out: "github  ada  My GitHub\n")
+    try home.transcript("vault find ADA", out: "github  ada  My GitHub\n")
+    try home.transcript("vault find env=prod hub", out: "github  ada  My GitHub\n")
+    try home.transcript("vault find env=pro", err: "no item matches", exit: 1)
+    let json = try home.coffer("vault list --json")
+    let items = try #require(JSONSerialization.jsonObject(with: json.bytes) as? [[String: Any]])
+    #expect(items.count == 1 && items[0]["service"] as? String == "github" && items[0]["bytes"] as? Int == 7)
+    #expect(items[0]["value"] == nil && (items[0]["expires"] as? String)?.hasSuffix("Z") == true)
+    try home.transcript("vault set github ada", in: "hunter3")
+    try home.transcript("vault get github --field label", out: "My GitHub")
+  }
+
+  @Test("ACCOUNT may be left out where one item matches")
+  func ambiguous() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set github ada", in: "1")
+    try home.transcript("vault get github", out: "1")
+    try home.transcript("vault set github bob", in: "2")
+    try home.transcript("vault set github", in: "3")
+    try home.transcript("vault get github", err: "3 items match: '', ada, bob", exit: 2)
+    try home.transcript("vault get github ''", out: "3")
+    try home.transcript("vault delete github", err: "3 items match", exit: 2)
+    try home.transcript("vault delete github bob")
+    try home.transcript(
+      "vault get github bob", err: "coffer: 'github/bob': the vault has no such item\n  try: coffer vault list", exit: 1)
+  }
+
+  @Test("--create refuses to replace, and asks for no value first")
+  func create() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a --create", in: "1")
+    try home.transcript("vault set a --create", in: "2", err: "there is such an item already", exit: 73)
+    try home.transcript("vault get a", out: "1")
+  }
+
+  @Test("--generate makes a value that was never typed")
+  func generate() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a --generate --length 20")
+    try home.transcript("vault set b --generate")
+    #expect(try home.coffer("vault get a").out.wholeMatch(of: /[A-Za-z0-9_-]{20}/) != nil)
+    #expect(try home.coffer("vault get b").out.wholeMatch(of: /[A-Za-z0-9_-]{32}/) != nil)
+  }
+
+  @Test("an expired item is there and not handed out")
+  func expired() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a --expires 1s", in: "1")
+    usleep(1_200_000)
+    try home.transcript("vault get a", err: "coffer: 'a': ", exit: 1)
+    #expect(try home.coffer("vault show a").status == 0)
+  }
+
+  @Test("status, verify and vault status need what they say")
+  func status() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    #expect(try home.coffer("vault verify").out == "1 records are where and what they were when they were sealed\n")
+    #expect(try home.coffer("vault status").out.contains("items       1\n"))
+    home.locked()
+    #expect(try home.coffer("status").out.contains("opens with: key file"))
+    let json = try JSONSerialization.jsonObject(with: home.coffer("status --json").bytes) as? [String: Any]
+    #expect(((json?["vault"] as? [String: Any])?["slots"] as? [String]) == ["key file"])
+    #expect(try home.coffer("vault status").status == 69)
+  }
+
+  @Test(
+    "without a vault every vault command exits with 78",
+    arguments: ["get a", "list", "set a", "show a", "delete a", "verify", "status", "find x"])
+  func absent(command: String) throws {
+    let home = try Home()
+    let answer = try home.coffer("vault \(command)", in: Data("x".utf8))
+    #expect(answer.status == 78 && answer.err.contains("\n  try: "))
+  }
+
+  @Test("a reader that goes away ends the command quietly with 141, a full disk loudly with 74")
+  func pipes() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "hunter2")
+    let closed = try home.shell("{ '\(Home.coffer)' vault get a; echo $? >\(home.path)/status; } | true")
+    #expect(closed.isEmpty)
+    #expect(try home.content("status") == "141\n")
+    let full = try home.shell("'\(Home.coffer)' vault get a >/dev/full; echo $?")
+    #expect(full.contains("No space left on device") && full.hasSuffix("74\n"))
+  }
+}
+
+extension Home {
+  /// What a shell in this home prints, messages included.
+  func shell(_ script: String) throws -> String {
+    let process = Process()
+    let pipe = Foundation.Pipe()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", script]
+    process.environment = environment
+    process.standardOutput = pipe
+    process.standardError = pipe
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let output = pipe.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: output, as: UTF8.self)
+  }
+}
