@@ -62,6 +62,9 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
+    .executableTarget(
+      name: "CofferBenchmarks", dependencies: ["Coffer", "CCofferSodium", "CCofferSQLite"], swiftSettings: strict),
 
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(
