@@ -32,13 +32,15 @@ extension OpenVault {
     for bucket in 0..<DigestTree.buckets {
       for entry in try list(of: bucket).entries {
         try withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
-          guard try checked({ () throws(FormatError) in try row.authenticates(keys) }) else { throw Self.tampered("a record was changed without the key", path) }
+          guard try checked({ () throws(FormatError) in try row.authenticates(keys) }) else {
+            throw Self.tampered("a record was changed without the key", path)
+          }
         }
         done += 1
-        if done % Self.progressStep == 0 { progress(done, total) }
+        if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
       }
     }
-    progress(done, total)
+    Reentrancy.inside { progress(done, total) }
   }
 
   /// Follows the chain from the oldest row that is left to the head in the state.
