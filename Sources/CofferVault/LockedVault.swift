@@ -63,7 +63,7 @@ public struct LockedVault: Sendable {
     return LockedVault(path: database.path, header)
   }
 
-  private init(path: FilePath, _ header: VaultHeader) {
+  init(path: FilePath, _ header: VaultHeader) {
     self.path = path
     id = VaultID(bytes: header.vault.bytes)
     formatVersion = Int(header.format)

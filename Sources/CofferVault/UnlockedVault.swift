@@ -88,7 +88,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Checks everything a vault holds without decrypting a record: both headers, state, lists, digests, root, the log's chain,
   /// and both tags of every row.
   ///
-  /// - Parameter progress: called now and then with the number of records checked and their total.
+  /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
   /// - Throws: ``StoreError`` `.tampered`, `.damaged`.
   public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
     try engine.run { (vault) throws(StoreError) in

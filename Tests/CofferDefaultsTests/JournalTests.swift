@@ -103,6 +103,29 @@ struct JournalTests {
     #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
   }
 
+  @Test(arguments: [SidecarLayout.Field.evenStart, .oddStart, .allocated])
+  func `a number in the header that cannot be is damage or is mended, never the end of the process`(
+    _ field: SidecarLayout.Field
+  ) throws {
+    for number in [UInt64.max, UInt64(SidecarLayout.mappedBytes)] {
+      let folder = try TemporaryFolder()
+      try folder.open(isShared: false).save(.integer(1), for: "a")
+      var bytes = try folder.bytes(of: ".d.plist.coffer")
+      withUnsafeBytes(of: number.littleEndian) { bytes.replaceSubrange(field.rawValue..<field.rawValue + 8, with: $0) }
+      try bytes.write(to: URL(filePath: folder.file(".d.plist.coffer").string))
+      // Of the two starts one is not in use.
+      let refusal = kind {
+        let store = try folder.open(isShared: false)
+        // More than the room that is really there.
+        for key in 0..<3 { try store.save(.data(Data(repeating: 7, count: 100_000)), for: "k\(key)") }
+        #expect(try store.load("a") == .integer(1))
+        try store.synchronize()
+      }
+      #expect(refusal == nil || refusal == .damaged)
+      if field == .allocated { #expect(refusal == nil) }
+    }
+  }
+
   @Test func `a long journal folds by itself and stays short`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()

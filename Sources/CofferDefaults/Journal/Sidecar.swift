@@ -90,7 +90,11 @@ final class Sidecar: Sendable {
     return scanned == 0 ? try memory.word() : JournalWord(rawValue: scanned)
   }
 
-  func start(of word: JournalWord) throws(StoreError) -> Int { Int(try memory.load(SidecarLayout.start(of: word.epoch))) }
+  func start(of word: JournalWord) throws(StoreError) -> Int {
+    let start = try memory.load(SidecarLayout.start(of: word.epoch))
+    guard start <= UInt64(SidecarLayout.capacity) else { throw damagedHeader }
+    return Int(start)
+  }
 
   var list: ListFingerprint {
     get throws(StoreError) {
@@ -132,7 +136,7 @@ final class Sidecar: Sendable {
   /// Makes sure of real blocks for records up to `end`.
   @inline(__always)
   func reserve(_ end: Int) throws(StoreError) {
-    if SidecarLayout.headerBytes + end > Int(try memory.load(.allocated)) { try allocate(end) }
+    if SidecarLayout.headerBytes + end > Int(clamping: try memory.load(.allocated)) { try allocate(end) }
   }
 
   private func allocate(_ end: Int) throws(StoreError) {
@@ -141,7 +145,7 @@ final class Sidecar: Sendable {
         .tooLarge(limit: SidecarLayout.capacity), "the journal is full", place: path.string,
         cure: "let synchronize() succeed, whose error says what is in the way; nothing was changed")
     }
-    let old = Int(try memory.load(.allocated))
+    let old = Int(clamping: try memory.load(.allocated))
     let step = SidecarLayout.step
     let new = min((SidecarLayout.headerBytes + end + step - 1) / step * step, SidecarLayout.mappedBytes)
     let result = calls.allocate(fd, old, new - old)
@@ -200,7 +204,7 @@ final class Sidecar: Sendable {
   /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {
     let start = try start(of: word)
-    let end = Int(try memory.load(.allocated)) - SidecarLayout.headerBytes
+    let end = min(Int(clamping: try memory.load(.allocated)), SidecarLayout.mappedBytes) - SidecarLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {
       try memory.fill(range.count, at: SidecarLayout.headerBytes + range.lowerBound) {
         _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
@@ -304,11 +308,7 @@ extension Sidecar {
   }
 
   private func checkFormat() throws(StoreError) {
-    guard try memory.load(.magic) == SidecarLayout.magic else {
-      throw StoreError(
-        .damaged, "the journal's header is not one", place: path.string,
-        cure: "restore the file, or delete it to lose what was not yet in the property list")
-    }
+    guard try memory.load(.magic) == SidecarLayout.magic else { throw damagedHeader }
     let version = try memory.load(.version)
     guard version <= SidecarLayout.version else {
       throw StoreError(
@@ -317,13 +317,21 @@ extension Sidecar {
     }
   }
 
+  private var damagedHeader: StoreError {
+    StoreError(
+      .damaged, "the journal's header is not one", place: path.string,
+      cure: "restore the file, or delete it to lose what was not yet in the property list")
+  }
+
   /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach.
   private func repair() throws(StoreError) {
     let boot = BootID(high: try memory.load(.bootHigh), low: try memory.load(.bootLow))
     let size = try FileStatus(of: fd, place: path).size
     let word = try memory.word()
     let begin = try start(of: word)
-    if boot == .current, boot.isKnown, word.end + SidecarLayout.headerBytes <= size { return }
+    // A file that was cut short has fewer blocks than it says: a store behind its end would end the process.
+    let allocated = Int(clamping: try memory.load(.allocated))
+    if boot == .current, boot.isKnown, word.end + SidecarLayout.headerBytes <= size, allocated <= size { return }
     let room = min(size, SidecarLayout.mappedBytes) - SidecarLayout.headerBytes
     let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
     let found = JournalWord(epoch: word.epoch, end: end)

@@ -9,11 +9,24 @@ extension OpenVault {
     guard version != dataVersion else { return }
     try database.recheckSchema()
     try reloadHeader()
-    state = try Self.readState(database, header, headerDigest, keys)
-    let read = try Self.readDigests(database, keys, expecting: state.root)
+    let next = try Self.readState(database, header, headerDigest, keys)
+    try checkProgress(to: next)
+    let read = try Self.readDigests(database, keys, expecting: next.root)
+    state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
     tree = read
     dataVersion = version
+  }
+
+  /// A later transaction never sees an older commit, so a state that does was put back while the vault was open. An old state is
+  /// authentic; only what this process remembers tells it from the present one.
+  private func checkProgress(to next: VaultState) throws(StoreError) {
+    guard next.generation >= state.generation else {
+      throw Self.putBack(.rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", path)
+    }
+    guard next.generation > state.generation || next.commit == state.commit else {
+      throw Self.putBack(.forked, "another commit \(next.generation) stands where one was read before", path)
+    }
   }
 
   /// Follows a rotation made elsewhere: the slot's kept secret opens the new epoch's box, without a passphrase.
@@ -21,6 +34,9 @@ extension OpenVault {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
     guard next.vault == header.vault else { throw Self.tampered("the header belongs to another vault", path) }
+    guard next.epoch >= header.epoch else {
+      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(header.epoch) was read before", path)
+    }
     try slot.reopen(in: next, path: path.string)
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: next.vault) }
     headerBody = try checked { () throws(FormatError) in try next.openBody(nextKeys) }
@@ -96,6 +112,12 @@ extension OpenVault {
   static func missing(_ part: String, _ database: VaultDatabase) -> StoreError {
     StoreError(
       .damaged, "the vault's \(part) is missing", place: database.path.string, cure: "restore the vault from a backup")
+  }
+
+  private static func putBack(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
+    StoreError(
+      kind, "an older vault was put back while it was open: \(what)", place: path.string,
+      cure: "find out who replaced the file's content; to go on from the older state, lock the vault and unlock it again")
   }
 
   static func tampered(_ what: String, _ path: FilePath) -> StoreError {

@@ -37,10 +37,10 @@ extension OpenVault {
           }
         }
         done += 1
-        if done % Self.progressStep == 0 { progress(done, total) }
+        if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
       }
     }
-    progress(done, total)
+    Reentrancy.inside { progress(done, total) }
   }
 
   /// Follows the chain from the oldest row that is left to the head in the state.

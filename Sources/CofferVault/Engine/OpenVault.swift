@@ -53,7 +53,8 @@ final class OpenVault {
   /// was tampered with.
   func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
-    do { return try readingOnce(body) } catch  where error.kind == .tampered {
+    do { return try readingOnce(body) } catch {
+      guard error.kind == .tampered else { throw error }
       forget()
       return try readingOnce(body)
     }
@@ -62,6 +63,7 @@ final class OpenVault {
   private func readingOnce<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try database.read { () throws(StoreError) in
       try refresh()
+      try checkPlace()
       return try body()
     }
   }
@@ -77,6 +79,7 @@ final class OpenVault {
         var change = Change()
         let result = try body(&change)
         if !change.isEmpty { sealed = try seal(change) }
+        try checkPlace()
         return result
       }
     } catch {
@@ -95,6 +98,21 @@ final class OpenVault {
         .locked, "the vault was unlocked before this process was forked", place: path.string,
         cure: "unlock it in this process")
     }
+  }
+
+  /// A file that was moved away or replaced goes on being open: what it takes, nobody will read, and what it tells is of the past.
+  private func checkPlace() throws(StoreError) {
+    guard try database.isInPlace() else {
+      throw StoreError(
+        .closed, "the file that was opened no longer stands here", place: path.string,
+        cure: "find out what replaced or removed the vault, and open it again")
+    }
+  }
+
+  /// Drops the record of a decided transaction, which no seal covers.
+  func forget(_ transaction: TransactionID) throws(StoreError) {
+    try checkKeys()
+    try database.write { () throws(StoreError) in try database.forget(transaction) }
   }
 
   /// Makes the next operation read everything anew.

@@ -6,11 +6,14 @@ internal import SystemPackage
 final class VaultEngine: Sendable {
   let path: FilePath
   let id: VaultID
+  /// The vault as it is once its keys are gone.
+  let locked: LockedVault
   private let vault: Mutex<OpenVault?>
 
   init(_ vault: sending OpenVault) {
     path = vault.path
     id = vault.id
+    locked = LockedVault(path: vault.path, vault.header)
     self.vault = Mutex(vault)
   }
 
