@@ -96,7 +96,7 @@ final class OpenVault {
     guard keys.isIntact else {
       throw StoreError(
         .locked, "the vault was unlocked before this process was forked", place: path.string,
-        cure: "unlock it in this process")
+        cure: "unlock it after the fork, and not before")
     }
   }
 
