@@ -93,9 +93,10 @@ public final class VaultStore: Store {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
     }
     do throws(StoreError) { return try engine.run(body) } catch {
-      guard error.kind == .closed else { throw error }
       // Locked by another thread in between, or of no more use: either way unlocking is what helps.
+      guard error.kind == .closed || (error.kind == .locked && !engine.isOpen) else { throw error }
       drop(engine)
+      guard error.kind == .closed else { throw error }
       throw StoreError(
         .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
     }

@@ -12,6 +12,7 @@ extension OpenVault {
       throw StoreError(
         .locked, "a vault needs a secret to be opened with", place: path.string, cure: "give a passphrase or a key file")
     }
+    try RecordLimits.check(slotLabel: label)
     let inputs = try SlotInputs(credentials)
     let kind = try inputs.kindToMake()
     let vault = VaultSalt.random()

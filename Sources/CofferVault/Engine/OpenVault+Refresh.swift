@@ -37,13 +37,32 @@ extension OpenVault {
     guard next.epoch >= header.epoch else {
       throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(header.epoch) was read before", path)
     }
-    try slot.reopen(in: next, path: path.string)
+    guard slot.kind != .recipient else { return try follow(next, digest) }
+    do { try slot.reopen(in: next, path: path.string) } catch {
+      isOver = error.kind == .locked
+      throw error
+    }
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: next.vault) }
     headerBody = try checked { () throws(FormatError) in try next.openBody(nextKeys) }
     header = next
     headerDigest = digest
     keys = nextKeys
     lists = [:]
+  }
+
+  /// Follows a header under the key that is held, the only one that a recipient's slot can follow: whoever reads the file knows the
+  /// public key and can seal a vault of his own to it, so that a new key's box opens says nothing of who made it.
+  private func follow(_ next: VaultHeader, _ digest: Digest32) throws(StoreError) {
+    do throws(FormatError) { headerBody = try next.openBody(keys) } catch .memory(let error) {
+      throw FormatError.memory(error).storeError(place: path.string)
+    } catch {
+      isOver = true
+      throw StoreError(
+        .locked, "the vault's key was changed, and nothing proves to a recipient's slot who changed it", place: path.string,
+        cure: "ask who rotated the key, then unlock the vault again")
+    }
+    header = next
+    headerDigest = digest
   }
 
   /// The header and its digest: of the two copies, the first that fits its own checksum.

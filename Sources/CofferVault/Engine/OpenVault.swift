@@ -26,6 +26,8 @@ final class OpenVault {
   var lists: [Int: BucketList] = [:]
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   var dataVersion: Int64?
+  /// Whether the slot opens this vault no more: only unlocking anew helps.
+  var isOver = false
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
   init(
@@ -96,7 +98,7 @@ final class OpenVault {
     guard keys.isIntact else {
       throw StoreError(
         .locked, "the vault was unlocked before this process was forked", place: path.string,
-        cure: "unlock it in this process")
+        cure: "unlock it after the fork, and not before")
     }
   }
 

@@ -73,6 +73,14 @@ import Testing
     #expect(try kind { _ = try vault.verify() } == .tampered)
   }
 
+  @Test func aSlotLabelThatIsTooLongIsTheCallersMistakeAndLeavesNothing() throws {
+    let place = try TemporaryVault()
+    let long = String(repeating: "x", count: 65)
+    let refusal = try kind { _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), label: long) }
+    #expect(refusal == .tooLarge(limit: 64))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.string).isEmpty)
+  }
+
   // MARK: Locking
 
   private final class Steps: Sendable {
