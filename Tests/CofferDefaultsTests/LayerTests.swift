@@ -30,6 +30,21 @@ struct LayerTests {
     #expect(try DefaultsDomain.list(in: folder.file("nowhere")).isEmpty)
   }
 
+  @Test func `a removed domain leaves no file, and running stores find it empty and usable`() throws {
+    let folder = try TemporaryFolder()
+    let running = try folder.open(isShared: false)
+    try running.save(.integer(1), for: "folded")
+    try running.synchronize()
+    try running.save(.integer(2), for: "journalled")
+    try DefaultsDomain("d", in: folder.path).remove()
+    #expect(try folder.names().isEmpty)
+    #expect(try running.names().isEmpty)
+    try running.save(.integer(3), for: "new")
+    #expect(try folder.open(isShared: false).names() == ["new"])
+    try DefaultsDomain("never-there", in: folder.path).remove()
+    #expect(try !folder.names().contains { $0.contains("never-there") })
+  }
+
   @Test func `launch arguments`() {
     let cases: [([String], [String: String])] = [
       (["-theme", "dark"], ["theme": "dark"]), (["-theme=dark"], ["theme": "dark"]), (["-n", "-5"], ["n": "-5"]),

@@ -73,7 +73,8 @@ extension DefaultsEngine {
     let old = try FileStatus(at: files.list)
     let mode = old?.permissions ?? 0o600
     // A copy and not a second name: Foundation rewrites the list in place.
-    try AtomicFile(files.lastGood, temporary: files.next, calls: quiet).replace(with: data.bytes, mode: mode, like: old)
+    try AtomicFile(files.lastGood, temporary: files.next, calls: quiet).replace(
+      with: data.bytes, mode: mode, like: old, followedByAnother: true)
     var isCurrent = true
     do {
       try AtomicFile(files.list, temporary: files.next, calls: calls).replace(with: data.bytes, mode: mode, like: old) {

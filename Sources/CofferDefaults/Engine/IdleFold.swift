@@ -7,11 +7,15 @@ final class IdleFold: Sendable {
   private let isScheduled = Atomic<Bool>(false)
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
+  /// How long the last fold took.
+  private let foldTime = Atomic<UInt64>(0)
 
   /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
   private static let quiet: UInt64 = 250_000_000
   /// Under steady writes a fold comes after this time, which leaves the fold itself some of the second.
   private static let longest: UInt64 = 750_000_000
+  /// Under steady writes a large list is folded less often: at most one part of this many is spent on it.
+  private static let share: UInt64 = 10
 
   /// Notes a write.
   @inline(__always)
@@ -36,9 +40,11 @@ final class IdleFold: Sendable {
     let now = CoarseClock.now()
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
-    if quietFor < Self.quiet, dirtyFor < Self.longest { return wait(engine, Self.quiet - quietFor) }
+    let longest = max(Self.longest, Self.share * foldTime.load(ordering: .relaxed))
+    if quietFor < Self.quiet, dirtyFor < longest { return wait(engine, Self.quiet - quietFor) }
     isScheduled.store(false, ordering: .relaxed)
     // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so.
     do { try engine.synchronize() } catch {}
+    foldTime.store(CoarseClock.now() - now, ordering: .relaxed)
   }
 }

@@ -9,12 +9,12 @@ enum SidecarLayout {
 
   /// Address space for a journal. Blocks are taken in steps; more than this is never written, because a batch weighs at most
   /// ``Budget/domain`` and a fold comes first.
-  static let mappedBytes = 64 << 20
+  static let mappedBytes = 32 << 20
   /// Room for records.
   static let capacity = mappedBytes - headerBytes
   /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
   static let step = 64 << 10
-  /// A journal this long is folded: replaying it takes a new process about as long as reading a small list.
+  /// A journal longer than this and twice the list is folded: replaying it takes a new process less time than the list does.
   static let foldAt = 1 << 20
 
   /// Where each field stands.
