@@ -139,6 +139,6 @@ extension DefaultsEngine {
   @inline(__always)
   func wantsFold(_ state: borrowing EngineState) -> Bool {
     // A large list is rewritten less often, so that steady writes cost the same whatever the number of keys.
-    state.seen.end - state.start >= state.foldAt + 2 * state.weight
+    state.seen.end - state.start >= min(state.foldAt + 2 * state.weight, SidecarLayout.capacity / 2)
   }
 }

@@ -7,8 +7,6 @@ final class IdleFold: Sendable {
   private let isScheduled = Atomic<Bool>(false)
   private let lastWrite = Atomic<UInt64>(0)
   private let firstWrite = Atomic<UInt64>(0)
-  /// How long the last fold took.
-  private let foldTime = Atomic<UInt64>(0)
 
   /// A pause this long is idleness: long enough to join the writes of one user action, short enough for the promise.
   private static let quiet: UInt64 = 250_000_000
@@ -40,11 +38,12 @@ final class IdleFold: Sendable {
     let now = CoarseClock.now()
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
-    let longest = max(Self.longest, Self.share * foldTime.load(ordering: .relaxed))
-    if quietFor < Self.quiet, dirtyFor < longest { return wait(engine, Self.quiet - quietFor) }
+    let (foldAge, foldTime) = engine.lastFold
+    // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
+    let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
+    guard isDue else { return wait(engine, Self.quiet) }
     isScheduled.store(false, ordering: .relaxed)
     // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so.
     do { try engine.synchronize() } catch {}
-    foldTime.store(CoarseClock.now() - now, ordering: .relaxed)
   }
 }

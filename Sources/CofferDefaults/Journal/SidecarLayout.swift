@@ -9,7 +9,7 @@ enum SidecarLayout {
 
   /// Address space for a journal. Blocks are taken in steps; more than this is never written, because a batch weighs at most
   /// ``Budget/domain`` and a fold comes first.
-  static let mappedBytes = 32 << 20
+  static let mappedBytes = 64 << 20
   /// Room for records.
   static let capacity = mappedBytes - headerBytes
   /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
@@ -34,11 +34,13 @@ enum SidecarLayout {
     case oddStart = 64
     /// Bytes of the file that are real blocks.
     case allocated = 72
-    /// The word whose state the last fold wrote down without any foreign change in between; a reader at that word needs not
-    /// read the list again. Zero where there is none.
+    /// The word whose state the last fold wrote down without any foreign change in between; a reader who gets to that word
+    /// needs not read the list again. Zero where there is none.
     case foldedFrom = 80
     /// Not zero once the file was given up: a writer that waited for its lock must open the new one.
     case retired = 88
+    /// How long the last fold took, in nanoseconds: idle folds by others wait the longer for it.
+    case foldTime = 104
     /// The process that holds, or last held, the lock.
     case holder = 96
     /// The word: on a cache line of its own, for readers poll it.
