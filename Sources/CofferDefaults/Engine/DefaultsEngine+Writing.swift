@@ -90,17 +90,21 @@ extension DefaultsEngine {
     _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ sidecar: Sidecar
   ) throws(StoreError) -> Bool {
     let form = form.map { StorableForm.settled($0, in: state.encoding) }
-    if state.values[name] == form {
+    var old = state.values[name]
+    if old == form {
       // Equal to what is known is not yet equal to what another program wrote meanwhile.
-      guard try rereadIfChanged(&state, patiently: true), state.values[name] != form else { return false }
+      guard try rereadIfChanged(&state, patiently: true) else { return false }
+      old = state.values[name]
+      if old == form { return false }
     }
-    try checkWeight(state.weight(replacing: name, by: form), state, name)
+    let weight = state.weight - Budget.weight(of: old, under: name) + Budget.weight(of: form, under: name)
+    try checkWeight(weight, state, name)
     let count = Record.headerBytes + Record.bytes(of: form, under: name)
     let epoch = state.seen.epoch
     state.seen = try sidecar.append(count, after: state.seen) { buffer in
       Record.encode(form, under: name, into: buffer, epoch: epoch, writer: writer)
     }
-    state.set(name, form)
+    state.set(name, form, weight: weight)
     return wantsFold(state)
   }
 
@@ -134,5 +138,8 @@ extension DefaultsEngine {
   }
 
   @inline(__always)
-  func wantsFold(_ state: borrowing EngineState) -> Bool { state.seen.end - state.start >= state.foldAt }
+  func wantsFold(_ state: borrowing EngineState) -> Bool {
+    // A large list is rewritten less often, so that steady writes cost the same whatever the number of keys.
+    state.seen.end - state.start >= min(state.foldAt + 2 * state.weight, SidecarLayout.capacity / 2)
+  }
 }
