@@ -19,7 +19,8 @@ import Testing
   /// Every file of the home by path, but for the runs' own and the sidecars, which hold the plain store's lock.
   private static func contents(_ home: Home) throws -> [String: Data] {
     var contents: [String: Data] = [:]
-    for file in try FileManager.default.subpathsOfDirectory(atPath: home.path) where !file.hasPrefix(".run") && !file.hasSuffix(".plist.coffer") {
+    for file in try FileManager.default.subpathsOfDirectory(atPath: home.path)
+    where !file.hasPrefix(".run") && !file.hasSuffix(".plist.coffer") {
       if let content = FileManager.default.contents(atPath: "\(home.path)/\(file)") { contents[file] = content }
     }
     return contents
