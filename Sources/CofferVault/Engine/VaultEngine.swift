@@ -6,11 +6,13 @@ internal import SystemPackage
 final class VaultEngine: Sendable {
   let path: FilePath
   let id: VaultID
+  let options: VaultOptions
   private let vault: Mutex<OpenVault?>
 
   init(_ vault: sending OpenVault) {
     path = vault.path
     id = vault.id
+    options = vault.options
     self.vault = Mutex(vault)
   }
 
