@@ -9,25 +9,31 @@ extension OpenVault {
   /// Gives the vault a new key, and seals it to the slots of `plan`: one transaction, after which the old key opens nothing of
   /// this file. Other processes follow by the slot they were unlocked with.
   func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) {
-    try changingHeader { (change) throws(StoreError) in
-      try verifyHeaders()
-      let (epoch, overflow) = header.epoch.addingReportingOverflow(1)
-      guard !overflow else { throw Self.tampered("the epoch is beyond what can be", path) }
-      let key = try checked { () throws(FormatError) in try VaultKey.random() }
-      let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: header.vault) }
-      let next = try nextHeader(plan, epoch: epoch, key: key, nextKeys, rotated: now)
-      let events = slotEvents(plan)
-      let moved = try resealRecords(under: nextKeys, progress)
-      state.logHead = try resealLog(under: nextKeys, moved.places)
-      // Until the file was rewritten, its free pages hold what the old key opens.
-      state.scrub = true
-      keys = nextKeys
-      try replaceHeader(with: next)
-      lists = [:]
-      tree = DigestTree(emptyUnder: keys)
-      change.lists = moved.lists
-      change.events = events + [entry(.keyRotated, about: ByteWriter.bytes(8) { $0.write(epoch) })]
+    try database.withLargeCache { () throws(StoreError) in
+      try changingHeader { (change) throws(StoreError) in try rotate(plan, &change, progress) }
     }
+  }
+
+  private func rotate(
+    _ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void
+  ) throws(StoreError) {
+    try verifyHeaders()
+    let (epoch, overflow) = header.epoch.addingReportingOverflow(1)
+    guard !overflow else { throw Self.tampered("the epoch is beyond what can be", path) }
+    let key = try checked { () throws(FormatError) in try VaultKey.random() }
+    let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: header.vault) }
+    let next = try nextHeader(plan, epoch: epoch, key: key, nextKeys, rotated: now)
+    let events = slotEvents(plan)
+    let moved = try resealRecords(under: nextKeys, progress)
+    state.logHead = try resealLog(under: nextKeys, moved.places)
+    // Until the file was rewritten, its free pages hold what the old key opens.
+    state.scrub = true
+    keys = nextKeys
+    try replaceHeader(with: next)
+    lists = [:]
+    tree = DigestTree(emptyUnder: keys)
+    change.lists = moved.lists
+    change.events = events + [entry(.keyRotated, about: ByteWriter.bytes(8) { $0.write(epoch) })]
   }
 
   /// What the log says of the slots: which are no longer sealed to, and which is another now.
@@ -61,9 +67,9 @@ extension OpenVault {
       let moved = try reseal(entry, under: nextKeys)
       next.append(moved)
       places[entry.index] = moved.index
-      if (done + 1) % Self.progressStep == 0 { progress(done + 1, entries.count) }
+      if (done + 1) % Self.progressStep == 0 { Reentrancy.inside { progress(done + 1, entries.count) } }
     }
-    progress(entries.count, entries.count)
+    Reentrancy.inside { progress(entries.count, entries.count) }
     return (Self.lists(of: next), places)
   }
 

@@ -3,23 +3,6 @@ internal import CofferStorage
 internal import SystemPackage
 
 extension OpenVault {
-  /// The slot that credentials make, with Argon2id run: outside any transaction, and one at a time for this user.
-  ///
-  /// - Parameter cost: nil measures this machine.
-  static func newSlot(
-    _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost?,
-    floor: PassphraseCost, place: SlotPlace, _ options: VaultOptions
-  ) throws(StoreError) -> NewSlot {
-    guard kind.takesPassphrase else {
-      return try NewSlot.make(kind, for: inputs, id: id, cost: floor, memory: 0, place: place)
-    }
-    return try PassphraseTurn.take(in: options.lockFolder) { () throws(StoreError) in
-      let memory = MemoryLimit.available()
-      let cost = try PassphrasePolicy.cost(cost, floor: floor, memory: memory)
-      return try NewSlot.make(kind, for: inputs, id: id, cost: cost, memory: memory, place: place)
-    }
-  }
-
   /// The slot `id`; the one in use where none is given.
   ///
   /// - Throws: `.notFound`.
@@ -38,6 +21,8 @@ extension OpenVault {
     _ plan: borrowing SlotPlan, log event: LogEntry.Event, _ id: SlotID, scrubs: Bool = false
   ) throws(StoreError) {
     try changingHeader { (change) throws(StoreError) in
+      // A key of another epoch, sealed to a slot, would make the slot open nothing.
+      if slot.epoch != header.epoch { try slot.reopen(in: header, path: path.string) }
       let next = try nextHeader(plan, epoch: header.epoch, key: slot.key, keys, rotated: headerBody.rotated)
       try replaceHeader(with: next)
       if scrubs { state.scrub = true }

@@ -55,7 +55,7 @@ import Testing
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let original = try filled()
     var outcomes: [String: Int] = [:]
-    for number in stride(from: 1, to: 400, by: 4) {
+    for number in stride(from: 1, to: 60, by: 2) {
       let place = try original.copy()
       let status = try Tool.failing(at: number, "rotate", place.path.string, place.keyFile())
       let epoch = try expectWhole(place, status == 0 ? 2...2 : 1...1)
