@@ -73,8 +73,14 @@ let package = Package(
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "VaultTestTool",
+        .product(name: "SystemPackage", package: "swift-system"),
       ]),
+    // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
+    .executableTarget(
+      name: "VaultTestTool",
+      dependencies: ["CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")],
+      path: "Tests/VaultTestTool", swiftSettings: strict),
     // A transaction over both real stores, and the process that dies in the midst of it.
     .executableTarget(
       name: "TransactionTestTool",

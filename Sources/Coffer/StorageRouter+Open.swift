@@ -21,7 +21,7 @@ extension StorageRouter {
   ) throws(StoreError) -> StorageRouter {
     let places = try places.orStandard()
     let vault: any Store<Vault>
-    do { vault = try VaultStore(service: domain, vault: LockedVault.open(places.vault)) } catch {
+    do { vault = try VaultStore(service: domain, vault: LockedVault.open(places.vault, options: places.vaultOptions)) } catch {
       guard error.kind == .noVault else { throw error }
       vault = AbsentVault(refusal: error)
     }
@@ -71,6 +71,9 @@ extension Places? {
 }
 
 extension Places {
+  /// How vaults are opened here: one passphrase is hashed at a time for this user.
+  public var vaultOptions: VaultOptions { VaultOptions(lockFolder: run ?? state) }
+
   /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,
   /// for which no key is needed.
   ///

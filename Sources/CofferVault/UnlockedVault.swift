@@ -17,14 +17,17 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// - Parameters:
   ///   - path: where the vault will be.
   ///   - credentials: what opens it.
-  ///   - cost: the Argon2id cost of a passphrase.
+  ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots; nil measures this machine:
+  ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
+  ///   - options: how the vault is opened.
   /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
   ///   behind then.
   public static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost = .standard, label: String = ""
+    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
+    options: VaultOptions = VaultOptions()
   ) throws(StoreError) -> UnlockedVault {
-    UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label))
+    UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label, options: options))
   }
 
   /// The vault's file.
@@ -106,7 +109,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
     engine.close()
-    return try LockedVault.open(engine.path)
+    return try LockedVault.open(engine.path, options: engine.options)
   }
 }
 
@@ -155,18 +158,27 @@ public struct VaultStatus: Sendable, Equatable {
     public let summary: SlotSummary
     /// A name for people.
     public let label: String
-    package init(summary: SlotSummary, label: String) {
+    /// Whether this vault was unlocked with it.
+    public let isInUse: Bool
+    package init(summary: SlotSummary, label: String, isInUse: Bool) {
       self.summary = summary
       self.label = label
+      self.isInUse = isInUse
     }
   }
-  package init(items: Int, generation: UInt64, epoch: UInt64, created: Date, rotated: Date, slots: [Slot]) {
+  /// Whether sealed bytes of an older key are still in the file, because another program kept reading it: the next write removes
+  /// them.
+  public let oldBytesRemain: Bool
+  package init(
+    items: Int, generation: UInt64, epoch: UInt64, created: Date, rotated: Date, slots: [Slot], oldBytesRemain: Bool
+  ) {
     self.items = items
     self.generation = generation
     self.epoch = epoch
     self.created = created
     self.rotated = rotated
     self.slots = slots
+    self.oldBytesRemain = oldBytesRemain
   }
 }
 

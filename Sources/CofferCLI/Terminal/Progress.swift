@@ -13,6 +13,11 @@ final class Progress {
 
   init(isShown: Bool) { self.isShown = isShown }
 
+  /// Shown at a terminal where neither quiet nor an answer for a program was asked for.
+  convenience init(_ session: Session, json: Bool) {
+    self.init(isShown: !session.quiet && !json && isatty(STDERR_FILENO) == 1)
+  }
+
   func show(_ done: Int, _ total: Int) {
     guard isShown, total > 0, case let percent = done * 100 / total, percent != lastPercent else { return }
     lastPercent = percent

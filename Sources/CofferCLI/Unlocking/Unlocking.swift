@@ -3,7 +3,7 @@ internal import Coffer
 extension Session {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
   func lockedVault() throws -> LockedVault {
-    let vault = try LockedVault.open(places.vault)
+    let vault = try LockedVault.open(places.vault, options: places.vaultOptions)
     try ExpectedVault.fromEnvironment()?.check(vault.id, at: places.vault)
     return vault
   }

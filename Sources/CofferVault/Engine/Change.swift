@@ -8,8 +8,10 @@ struct Change {
   var added = 0
   /// What the log will say.
   var events: [LogEntry] = []
+  /// The file holds no more old bytes: the state says so, and the log has nothing to tell.
+  var isScrubbed = false
 
-  var isEmpty: Bool { lists.isEmpty && events.isEmpty }
+  var isEmpty: Bool { lists.isEmpty && events.isEmpty && !isScrubbed }
 }
 
 /// A change as it was committed: what an open vault knows next.

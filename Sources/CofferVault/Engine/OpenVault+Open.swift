@@ -8,17 +8,29 @@ extension OpenVault {
   /// No transaction is held while Argon2id runs. Should the header change meanwhile (another process rotates the key), what was
   /// opened is of the past: the slot follows to the present by its kept secret.
   static func unlock(
-    _ path: FilePath, with credentials: consuming Credentials, clock: @escaping @Sendable () -> Date = { Date() }
+    _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = VaultOptions(),
+    clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     let database = try VaultDatabase.open(path)
     let tried = try database.read { () throws(StoreError) in try readHeader(database) }
-    var slot: OpenSlot? = try SlotSearch.open(
-      tried.header, with: credentials, memory: MemoryLimit.available(), path: database.path.string)
+    var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
     return try database.read { () throws(StoreError) in
       let (header, digest) = try readHeader(database)
       guard var current = slot.take() else { throw missing("slot", database) }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
-      return try OpenVault(database: database, header: header, headerDigest: digest, slot: current, clock: clock)
+      return try OpenVault(
+        database: database, header: header, headerDigest: digest, slot: current, options: options, clock: clock)
+    }
+  }
+
+  private static func search(
+    _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ path: FilePath
+  ) throws(StoreError) -> OpenSlot {
+    let hashes = SlotSearch.mayHashPassphrase(header, with: credentials)
+    var credentials = Optional(credentials)
+    return try PassphraseTurn.take(in: hashes ? options.lockFolder : nil) { () throws(StoreError) in
+      try SlotSearch.open(
+        header, with: credentials.take() ?? Credentials(), memory: MemoryLimit.available(), path: path.string)
     }
   }
 }

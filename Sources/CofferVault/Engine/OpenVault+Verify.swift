@@ -19,7 +19,7 @@ extension OpenVault {
     return VerifyReport(records: listed, buckets: buckets.count)
   }
 
-  private func verifyHeaders() throws(StoreError) {
+  func verifyHeaders() throws(StoreError) {
     for copy in [VaultDatabase.HeaderCopy.first, .second] {
       guard let found = try Self.readHeader(copy, database) else { throw Self.missing("header or its copy", database) }
       guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", path) }
@@ -65,13 +65,20 @@ extension OpenVault {
     VaultStatus(
       items: Int(clamping: state.records), generation: state.generation, epoch: header.epoch,
       created: Milliseconds.date(headerBody.created), rotated: Milliseconds.date(headerBody.rotated),
-      slots: zip(header.slots, headerBody.labels).map { VaultStatus.Slot(summary: $0.summary, label: $1) })
+      slots: slots, oldBytesRemain: state.scrub)
+  }
+
+  /// The slots, by id.
+  var slots: [VaultStatus.Slot] {
+    zip(header.slots, headerBody.labels).map {
+      VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == slot.id)
+    }
   }
 }
 
 extension SealedSlot {
   /// What is said of the slot without a key.
   var summary: SlotSummary {
-    SlotSummary(id: id.bytes, kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
+    SlotSummary(id: SlotSummary.ID(bytes: id.bytes), kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
   }
 }

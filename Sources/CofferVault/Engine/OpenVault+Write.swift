@@ -44,7 +44,8 @@ extension OpenVault {
     return meta
   }
 
-  private func put(_ record: SealedRecord) throws(StoreError) {
+  /// Stores a record's row.
+  func put(_ record: SealedRecord) throws(StoreError) {
     try record.withRow { (row) throws(StoreError) in
       try row.index.withBytes { (index) throws(StoreError) in
         try row.id.withBytes { (id) throws(StoreError) in

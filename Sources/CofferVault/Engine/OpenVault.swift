@@ -13,6 +13,7 @@ final class OpenVault {
   let id: VaultID
   /// The slot that opened the vault, kept to follow a rotation made by another process.
   var slot: OpenSlot
+  let options: VaultOptions
   let clock: @Sendable () -> Date
 
   var header: VaultHeader
@@ -28,11 +29,13 @@ final class OpenVault {
   var dataVersion: Int64?
   /// Whether the slot opens this vault no more: only unlocking anew helps.
   var isOver = false
+  /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.
+  var scrubbed: Digest32?
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
   init(
     database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot,
-    clock: @escaping @Sendable () -> Date
+    options: VaultOptions = VaultOptions(), clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
     let path = database.path
     let keys = try Self.checked(path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
@@ -45,6 +48,7 @@ final class OpenVault {
     self.slot = slot
     self.header = header
     self.headerDigest = headerDigest
+    self.options = options
     self.clock = clock
     id = VaultID(bytes: header.vault.bytes)
   }
@@ -90,6 +94,7 @@ final class OpenVault {
       throw error
     }
     if let sealed { adopt(sealed) }
+    if state.scrub { scrubOnce() }
     return result
   }
 

@@ -8,12 +8,14 @@ final class VaultEngine: Sendable {
   let id: VaultID
   /// The vault as it is once its keys are gone.
   let locked: LockedVault
+  let options: VaultOptions
   private let vault: Mutex<OpenVault?>
 
   init(_ vault: sending OpenVault) {
     path = vault.path
     id = vault.id
-    locked = LockedVault(path: vault.path, vault.header)
+    locked = LockedVault(path: vault.path, vault.header, vault.options)
+    options = vault.options
     self.vault = Mutex(vault)
   }
 

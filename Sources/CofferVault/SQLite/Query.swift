@@ -3,7 +3,7 @@ enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, deleteRecord
-  case logRows, appendLog, trimLog
+  case logRows, logBatch, appendLog, replaceLog, trimLog
   case isDecided, decide, forget
 
   var sql: String {
@@ -25,6 +25,8 @@ enum Query: Int, CaseIterable {
     case .putRecord: "REPLACE INTO rec (idx, rid, meta, value) VALUES (?1, ?2, ?3, ?4)"
     case .deleteRecord: "DELETE FROM rec WHERE idx=?1"
     case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
+    case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT 256"
+    case .replaceLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .appendLog: "INSERT INTO log (seq, box) VALUES (?1, ?2)"
     case .trimLog: "DELETE FROM log WHERE seq<?1"
     case .isDecided: "SELECT 1 FROM decided WHERE txid=?1"

@@ -59,11 +59,11 @@ import Testing
     let old = try header(at: place)
     let key = try VaultKey.random()
     let inputs = try SlotInputs(TemporaryVault.credentials())
-    let made = try NewSlot.make(
-      .keyFile, for: inputs, cost: .testing, memory: Self.memory, place: old.place, epoch: 2, key: key)
+    let made = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: Self.memory, place: old.place)
+    let slot = try made.sealed(key, epoch: 2, place: old.place)
     var mix = [UInt8](repeating: 0, count: 32)
     mix.withUnsafeMutableBytes { made.writeMix(to: $0) }
-    try replace(place, of: old.vault, epoch: 2, generation: 99, with: made.slot, mix: mix, key: key)
+    try replace(place, of: old.vault, epoch: 2, generation: 99, with: slot, mix: mix, key: key)
     #expect(try kind { _ = try store.load("a") } == .locked)
     #expect(!store.isUnlocked)
     try store.unlock(with: TemporaryVault.credentials())

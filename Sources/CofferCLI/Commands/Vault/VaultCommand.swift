@@ -9,6 +9,6 @@ struct VaultCommand: ParsableCommand {
       """,
     subcommands: [
       VaultInit.self, VaultSet.self, VaultGet.self, VaultShow.self, VaultList.self, VaultFind.self, VaultDelete.self,
-      VaultVerify.self, VaultStatusCommand.self,
+      VaultVerify.self, VaultStatusCommand.self, SlotCommand.self, VaultPassphrase.self, VaultRotate.self, IdentityCommand.self,
     ])
 }

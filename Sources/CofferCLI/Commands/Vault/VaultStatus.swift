@@ -19,14 +19,15 @@ struct VaultStatusCommand: Command {
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
       ["epoch", String(answer.epoch)], ["created", answer.created], ["rotated", answer.rotated],
     ]
-    rows += answer.slots.map { ["slot", $0.id, $0.opens, $0.label] }
+    rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
+    if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
     try Output.line(Columns.align(rows))
   }
 
   private struct Answer: Encodable {
     let path: String, id: String, items: Int, generation: UInt64, epoch: UInt64, created: String, rotated: String
-    let slots: [Slot]
-    struct Slot: Encodable { let id: String, opens: String, label: String, passes: UInt32, mebibytes: UInt32 }
+    let slots: [SlotJSON]
+    let oldBytesRemain: Bool
 
     init(_ path: String, _ id: VaultID, _ status: VaultStatus) {
       self.path = path
@@ -36,11 +37,8 @@ struct VaultStatusCommand: Command {
       epoch = status.epoch
       created = Moment.text(status.created)
       rotated = Moment.text(status.rotated)
-      slots = status.slots.map { slot in
-        Slot(
-          id: slot.summary.id.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
-          opens: slot.summary.kind.name, label: slot.label, passes: slot.summary.passes, mebibytes: slot.summary.mebibytes)
-      }
+      slots = status.slots.map(SlotJSON.init)
+      oldBytesRemain = status.oldBytesRemain
     }
   }
 }
