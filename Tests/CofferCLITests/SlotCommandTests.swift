@@ -164,6 +164,24 @@ import Testing
       "vault passphrase --passphrase-file - --new-passphrase-file -", in: "x", err: "would come from standard input", exit: 64)
   }
 
+  @Test("at a terminal the new passphrase is asked for twice and never shown")
+  func passphrasePrompt() throws {
+    let home = try Home()
+    try home.transcript("init --quiet --new-passphrase-file \(try home.file("old", "correct horse"))")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault passphrase", in: home)
+    terminal.shows("Passphrase of \(home.path)/data/vault.sqlite: ")
+    terminal.type("correct horse\n")
+    terminal.shows("New passphrase: ")
+    terminal.type("battery staple\n")
+    terminal.shows("The same again: ")
+    terminal.type("battery staple\n")
+    terminal.shows("the passphrase was changed, and the vault has a new key, sealed to 1 slot")
+    #expect(try child.wait() == 0)
+    #expect(!terminal.shown.contains("battery") && !terminal.shown.contains("horse"))
+    try home.transcript("vault list --passphrase-file \(try home.file("new", "battery staple"))")
+  }
+
   @Test("a slot of a passphrase and a key file keeps its key file when the passphrase changes")
   func passphraseAndKeyFile() throws {
     let home = try Home.withVault()

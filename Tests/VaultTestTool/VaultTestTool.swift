@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// Another process that works on a vault.
 ///
-/// `VaultTestTool rotate VAULT KEYFILE` · `VaultTestTool write VAULT KEYFILE PREFIX COUNT` · `VaultTestTool fill VAULT KEYFILE COUNT`
+/// `VaultTestTool rotate VAULT KEYFILE` · `VaultTestTool write VAULT KEYFILE PREFIX STOPFILE` · `VaultTestTool fill VAULT KEYFILE COUNT`
 @main
 enum VaultTestTool {
   static func main() throws {
@@ -16,7 +16,7 @@ enum VaultTestTool {
     switch arguments[1] {
     case "rotate": print("rotated in \(try ContinuousClock().measure { try vault.rotate() })")
     case "fill": try fill(vault, Int(arguments[4]) ?? 0)
-    default: try write(vault, arguments[4], Int(arguments[5]) ?? 0)
+    default: try write(vault, arguments[4], until: arguments[5])
     }
     print("acknowledged")
   }
@@ -28,14 +28,18 @@ enum VaultTestTool {
     try VaultStore(service: "bench", vault: vault).commit(batch, decision: nil)
   }
 
-  /// Writes one item after another, and says so after each.
-  private static func write(_ vault: borrowing UnlockedVault, _ prefix: String, _ count: Int) throws {
-    for number in 0..<count {
-      let value = try "\(prefix) \(number)".utf8Span.span.bytes.withUnsafeBytes { bytes in
-        Result { try SecretBytes(copying: bytes) }.mapError { $0 as any Error }
-      }.get()
-      try vault.set(SecretForm(value), for: ItemName(service: prefix, account: "\(number)"))
-      print(number)
+  /// Writes one item after another until `stop` is there, and prints how many were acknowledged.
+  private static func write(_ vault: borrowing UnlockedVault, _ prefix: String, until stop: String) throws {
+    var count = 0
+    while !FileManager.default.fileExists(atPath: stop) {
+      let text = "\(prefix) \(count)"
+      let value = try text.utf8Span.span.bytes.withUnsafeBytes { (bytes) throws(SecretMemoryError) in
+        try SecretBytes(copying: bytes)
+      }
+      try vault.set(SecretForm(value), for: ItemName(service: prefix, account: "\(count)"))
+      count += 1
+      usleep(1_000)
     }
+    print(count)
   }
 }
