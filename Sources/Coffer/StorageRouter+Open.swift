@@ -77,10 +77,15 @@ extension Places {
   /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,
   /// for which no key is needed.
   ///
+  /// - Parameters:
+  ///   - domain: the domain's name, one path component.
+  ///   - access: reading alone leaves no trace: no folder and no journal is made.
   /// - Throws: ``StoreError`` `.invalidName`, `.damaged`, `.denied`, `.io`.
-  public func openDefaults(_ domain: String) throws(StoreError) -> DefaultsStore {
+  public func openDefaults(
+    _ domain: String, access: DefaultsAccess = .readWrite
+  ) throws(StoreError) -> DefaultsStore {
     try DefaultsStore.open(
-      domain: domain, in: defaults,
+      domain: domain, in: defaults, access: access,
       decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
   }
 }

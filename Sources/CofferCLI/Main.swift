@@ -24,6 +24,7 @@ enum Main {
     var json = CommonOptions.asksForJSON(arguments)
     do {
       try SecretArguments.refuse(arguments)
+      try AppleWords.refuse(arguments)
       if let help = try HelpTopic.answer(arguments) {
         try Output.line(help)
         return .done

@@ -59,17 +59,18 @@ public final class DefaultsStore: Store {
   ///   - arguments: the command line, without the program's name: `-key value` overrides a key.
   ///   - environment: environment variables that override keys.
   ///   - prefix: what this instance's names begin with in files, arguments and environment; ``names()`` shows the rest.
+  ///   - access: what it is opened for; reading alone leaves no trace.
   ///   - damage: what happens to a list that is there and cannot be read.
   ///   - decisions: how to complete a transaction whose process died.
   /// - Throws: ``StoreError`` `.invalidName`, `.damaged`, `.denied`, `.busy`, `.newerFormat`, `.noSpace`, `.io`.
   public static func open(
     domain name: String, in folder: FilePath? = nil, suites: [String] = [], registered: [String: PlainForm] = [:],
-    arguments: [String] = [], environment: EnvironmentLayer? = nil, prefix: String = "", damage: DamagePolicy = .fail,
-    decisions: DecisionLookup? = nil
+    arguments: [String] = [], environment: EnvironmentLayer? = nil, prefix: String = "", access: DefaultsAccess = .readWrite,
+    damage: DamagePolicy = .fail, decisions: DecisionLookup? = nil
   ) throws(StoreError) -> DefaultsStore {
     try open(
       domain: name, in: folder, suites: suites, layers: DefaultsLayers(arguments, environment, registered, prefix),
-      options: EngineOptions(damage: damage, decisions: decisions))
+      options: EngineOptions(access: access, damage: damage, decisions: decisions))
   }
 
   /// The same with more say over the engine.

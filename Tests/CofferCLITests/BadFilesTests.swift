@@ -16,11 +16,10 @@ import Testing
     #expect(try Self.contents(home) == before, "nothing was changed", sourceLocation: location)
   }
 
-  /// Every file of the home by path, but for the runs' own and the sidecars, which hold the plain store's lock.
+  /// Every file of the home by path, but for the runs' own.
   private static func contents(_ home: Home) throws -> [String: Data] {
     var contents: [String: Data] = [:]
-    for file in try FileManager.default.subpathsOfDirectory(atPath: home.path)
-    where !file.hasPrefix(".run") && !file.hasSuffix(".plist.coffer") {
+    for file in try FileManager.default.subpathsOfDirectory(atPath: home.path) where !file.hasPrefix(".run") {
       if let content = FileManager.default.contents(atPath: "\(home.path)/\(file)") { contents[file] = content }
     }
     return contents

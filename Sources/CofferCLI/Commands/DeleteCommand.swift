@@ -14,7 +14,7 @@ struct DeleteCommand: Command {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let router = try ShellRouter(router, unlocking, session)
     if try router.plain.contains(key) {
-      try router.plain.save(nil, for: key)
+      try router.writablePlain().save(nil, for: key)
       return try router.finish()
     }
     guard let vault = try router.vault(), try vault.contains(key) else { throw router.notFound(key) }

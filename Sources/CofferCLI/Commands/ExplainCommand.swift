@@ -9,20 +9,30 @@ struct ExplainCommand: Command {
   @Argument(help: "The key's name.") var key: String
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let router = try ShellRouter(router, unlocking, session)
-    let isPlain = try router.plain.contains(key)
-    if isPlain { try Output.line(Printable.text("\(try router.plain.explain(key))")) }
+    let explanation = try router.plain.explain(key)
+    let isPlain = explanation.winner != nil
+    if isPlain, !output.json { try Output.line(Printable.text(explanation.description)) }
+    var answer = SourcesJSON(router.domain, key, explanation)
     let isSecret: Bool
     do { isSecret = try router.vault()?.contains(key) ?? false } catch let failure where isPlain {
       // The answer for a preference stands without the vault: say what could not be looked at, and no more.
       session.note("whether the vault holds it too is unknown: \(Self.reason(failure))")
+      if output.json { try Output.line(JSONText.encode(answer)) }
       return
     }
-    if isSecret { try Output.line("vault: \(session.places.vault), service '\(router.domain)', account '\(key)': a secret") }
+    if isSecret {
+      answer.sources.append(.init(layer: "vault", place: session.places.vault.string, type: "secret"))
+      let name = "service '\(router.domain)', account '\(key)'"
+      if !output.json { try Output.line("vault: \(session.places.vault), \(Printable.line(name)): a secret") }
+    }
+    if output.json, isPlain || isSecret { try Output.line(JSONText.encode(answer)) }
     guard isPlain || isSecret else { throw router.notFound(key) }
     guard isPlain, isSecret else { return }
     throw StoreError(

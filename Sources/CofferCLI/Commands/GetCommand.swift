@@ -28,7 +28,7 @@ struct GetCommand: Command {
   private func show(_ form: PlainForm, _ domain: String) throws {
     if output.json {
       return try Output.line(
-        JSONText.encode(Answer(domain: domain, key: key, store: "defaults", type: form.kindName, value: PlainJSON(form: form))))
+        JSONText.encode(Answer(domain: domain, key: key, store: "defaults", type: form.typeWord, value: PlainJSON(form: form))))
     }
     if case .data(let data) = form {
       try Output.write(data.bytes)

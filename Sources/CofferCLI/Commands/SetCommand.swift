@@ -72,7 +72,9 @@ struct SetCommand: Command {
   }
 
   private func setPlain(_ type: PlainType, _ router: ShellRouter, _ session: Session) throws {
-    try router.plain.save(try plainValue(type, session), for: key)
+    let value = try plainValue(type, session)
+    try DefaultsStore.checkStorable(value, under: key)
+    try router.writablePlain().save(value, for: key)
     try router.finish()
   }
 
@@ -116,9 +118,9 @@ struct SetCommand: Command {
       try vault.commit(arrival, decision: nil)
       decided.transaction = transaction
     }
-    try router.plain.commit(removal, decision: decision)
+    try router.writablePlain().commit(removal, decision: decision)
     if let transaction = decided.transaction { try vault.forget(transaction) }
-    try router.finish()
+    try router.finish(scrubbing: true)
     session.note("'\(Printable.line(key))' moved into the vault; old backups of \(router.plain.place) may still hold it")
   }
 

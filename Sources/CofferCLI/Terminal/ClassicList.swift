@@ -1,35 +1,53 @@
 internal import Coffer
 
 /// The way `defaults` prints on macOS: single values bare, collections in the old property-list notation, truth as 1 and 0.
+///
+/// Space for space as `description` writes collections there, where a nested one repeats its own indentation before its
+/// bracket: `    map =     {`. Two things differ: text is UTF-8 and not `\U` escapes, and data is whole.
 enum ClassicList {
   static func text(_ form: PlainForm) -> String {
     switch form {
     case .string(let text), .argument(let text): text
-    default: nested(form, indent: "")
+    case .date(let date): Moment.classic(date)
+    case .integer, .unsigned, .real: PlainText.text(form)
+    default: nested(form, level: 0)
     }
   }
 
-  private static func nested(_ form: PlainForm, indent: String) -> String {
+  private static func nested(_ form: PlainForm, level: Int) -> String {
+    let indent = String(repeating: "    ", count: level)
     let deeper = indent + "    "
     switch form {
     case .bool(let value): return value ? "1" : "0"
     case .array(let items):
-      let lines = items.map { deeper + nested($0, indent: deeper) }
-      return "(\n" + lines.joined(separator: ",\n") + (lines.isEmpty ? "" : "\n") + indent + ")"
+      let lines = items.map { deeper + nested($0, level: level + 1) }
+      return indent + "(\n" + lines.joined(separator: ",\n") + (lines.isEmpty ? "" : "\n") + indent + ")"
     case .dictionary(let items):
-      let lines = items.sorted { $0.key < $1.key }.map { "\(deeper)\(quoted($0.key)) = \(nested($0.value, indent: deeper));\n" }
-      return "{\n" + lines.joined() + indent + "}"
-    case .string(let text), .argument(let text): return quoted(text)
-    case .date(let date): return quoted(Moment.text(date))
+      let lines = items.sorted { $0.key < $1.key }.map { key, item in
+        "\(deeper)\(quoted(key)) = \(nested(item, level: level + 1));\n"
+      }
+      return indent + "{\n" + lines.joined() + indent + "}"
     case .data: return "<" + PlainText.text(form) + ">"
-    case .integer, .unsigned, .real: return PlainText.text(form)
+    case .string, .argument, .date, .integer, .unsigned, .real: return quoted(text(form))
     }
   }
 
   private static func quoted(_ text: String) -> String {
     let isBare = !text.isEmpty && text.utf8.allSatisfy { isWordByte($0) }
-    guard !isBare else { return text }
-    return "\"" + text.flatMap { $0 == "\"" || $0 == "\\" ? ["\\", $0] : $0 == "\n" ? ["\\", "n"] : [$0] } + "\""
+    return isBare ? text : "\"" + text.unicodeScalars.map(escaped).joined() + "\""
+  }
+
+  private static func escaped(_ scalar: Unicode.Scalar) -> String {
+    switch scalar {
+    case "\"", "\\": return "\\\(scalar)"
+    case "\n": return "\\n"
+    case "\t": return "\\t"
+    case "\r": return "\\r"
+    case _ where scalar.properties.generalCategory == .control:
+      let digits = String(scalar.value, radix: 16)
+      return "\\U" + String(repeating: "0", count: 4 - digits.count) + digits
+    default: return String(scalar)
+    }
   }
 
   private static func isWordByte(_ byte: UInt8) -> Bool {

@@ -55,7 +55,8 @@ enum PlainType: String, CaseIterable, EnumerableFlag {
     "true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false,
   ]
 
-  private static func hexadecimal(_ text: String) -> Data? {
+  /// The bytes that `text` spells in hexadecimal digits; nil when it does not.
+  static func hexadecimal(_ text: String) -> Data? {
     let digits = text.compactMap(\.hexDigitValue)
     guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
     return Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })

@@ -15,14 +15,16 @@ struct RouterOptions: ParsableArguments {
 /// service = domain and account = key.
 final class ShellRouter {
   let domain: String
+  /// For reading: leaves no trace.
   let plain: DefaultsStore
+  private var openedPlain: DefaultsStore?
   private let session: Session
   private let unlocking: UnlockingOptions
   private var openedVault: VaultStore??
 
   init(_ options: RouterOptions, _ unlocking: UnlockingOptions, _ session: Session) throws {
     domain = try StoredName.check(options.name, as: "domain")
-    plain = try session.places.openDefaults(domain)
+    plain = try session.domain(domain)
     self.session = session
     self.unlocking = unlocking
   }
@@ -44,8 +46,21 @@ final class ShellRouter {
     return vault
   }
 
+  /// The property list, to be written.
+  func writablePlain() throws(StoreError) -> DefaultsStore {
+    if let openedPlain { return openedPlain }
+    let store = try session.places.openDefaults(domain)
+    openedPlain = store
+    return store
+  }
+
   /// Writes what changed in the property list to the disk, for other programs too.
-  func finish() throws(StoreError) { try plain.close() }
+  ///
+  /// - Parameter scrubbing: overwrites what the journal and the last good copy held before.
+  func finish(scrubbing: Bool = false) throws(StoreError) {
+    if scrubbing { try openedPlain?.scrub() }
+    try openedPlain?.close()
+  }
 
   func notFound(_ key: String) -> StoreError {
     StoreError(

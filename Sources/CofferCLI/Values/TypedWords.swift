@@ -57,6 +57,38 @@ enum TypedWords: Equatable {
     guard !word.hasPrefix("-") || word == "-" || Double(word) != nil else {
       throw .usage("a word begins with a hyphen and is no type flag", try: "-string before a text that begins with one")
     }
-    return .string(word)
+    return try untyped(word)
+  }
+
+  /// A word without a flag is text, unless it begins as a property list does, as macOS has it. One that then turns out to be
+  /// none is refused: neither half a list nor a list that became text is what was meant.
+  private static func untyped(_ word: String) throws(Failure) -> PlainForm {
+    guard let first = word.first(where: { !$0.isWhitespace }), "{(<".contains(first) else { return .string(word) }
+    if let form = ClassicListReader.parse(word) { return form }
+    if first == "<", let form = PlainForm(propertyListXML: word) { return form }
+    throw .usage(
+      "a value begins like a property list and is none",
+      try: "-string before text; '{ key = value; }', '(a, b)', '<0f00>' or XML for a list; coffer set --json for JSON")
+  }
+
+  /// What becomes of `old` under `key`.
+  ///
+  /// - Throws: `.undecodable` when something is to be added to what is no collection of that kind.
+  func applied(to old: PlainForm?, under key: String) throws(StoreError) -> PlainForm {
+    switch (self, old) {
+    case (.replace(let form), _): return form
+    case (.append(let items), nil): return .array(items)
+    case (.append(let items), .array(let before)): return .array(before + items)
+    case (.append, let found?): throw Self.notOf("array", found, key)
+    case (.merge(let items), nil): return .dictionary(items)
+    case (.merge(let items), .dictionary(let before)): return .dictionary(before.merging(items) { $1 })
+    case (.merge, let found?): throw Self.notOf("dictionary", found, key)
+    }
+  }
+
+  private static func notOf(_ kind: String, _ found: PlainForm, _ key: String) -> StoreError {
+    StoreError(
+      .undecodable(stored: found.kindName), "the stored value is no \(kind), so nothing can be added to it", key: key,
+      cure: "write a whole new value")
   }
 }

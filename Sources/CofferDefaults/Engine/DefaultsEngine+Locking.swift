@@ -50,7 +50,11 @@ extension DefaultsEngine {
   }
 
   var readOnly: StoreError {
-    StoreError(
+    guard !isReadOnly else {
+      return StoreError(
+        .readOnly, "the domain was opened for reading", place: files.list.string, cure: "open it for reading and writing")
+    }
+    return StoreError(
       .readOnly, "the property list or its folder cannot be written", place: files.list.string,
       cure: "make both writable and open the domain again")
   }
@@ -63,7 +67,11 @@ extension DefaultsEngine {
   /// Opens a new journal in place of one that lost its name, and writes into it what the old one held and the list does not.
   private func reopen(_ state: inout EngineState, _ writer: inout WriterState) throws(StoreError) {
     if let old = state.sidecar, try old.word() != state.seen { try catchUp(&state, old) }
-    guard let new = try Sidecar.open(at: files.journal, forWriting: files.isWritable(), calls: calls) else { throw readOnly }
+    let isForWriting = try isReadOnly ? false : files.isWritable()
+    guard let new = try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls) else {
+      guard isReadOnly else { throw readOnly }
+      return try goOnWithoutJournal(&state, &writer)
+    }
     let changes = state.journalled.map { ($0, state.values[$0]) }
     let prepared = state.prepared
     if new.isWritable { try new.lock() }
@@ -72,11 +80,21 @@ extension DefaultsEngine {
     state.seen = .never
     writer.sidecar = new
     try catchUp(&state, new)
+    guard new.isWritable else { return }
     let missing = changes.filter { state.values[$0.0] != $0.1 }
     if !missing.isEmpty { try append(.write(missing), &state, new) }
     for batch in prepared where !state.prepared.contains(where: { $0.id == batch.id }) {
       try append(.prepare(batch), &state, new)
     }
+  }
+
+  /// A reader does not make a journal: where there is none, or none any more, the list has everything.
+  private func goOnWithoutJournal(_ state: inout EngineState, _ writer: inout WriterState) throws(StoreError) {
+    guard state.sidecar != nil else { return }
+    state.sidecar = nil
+    writer.sidecar = nil
+    state.seen = .never
+    state.begin(with: try ListContent.readPatiently(files.list, calls))
   }
 
   /// Appends `record` and applies it. The caller holds the file's lock.

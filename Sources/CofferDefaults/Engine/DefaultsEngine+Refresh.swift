@@ -101,7 +101,10 @@ extension DefaultsEngine {
   /// Looks whether another program rewrote the list, or took the journal away.
   private func look(_ state: inout EngineState, _ now: UInt64) throws(StoreError) {
     state.nextLook = now + CoarseClock.lookInterval
-    if let sidecar = state.sidecar, try sidecar.isGone() { try reopenFromReader(&state) }
+    let mustReopen = if let sidecar = state.sidecar { try sidecar.isGone() } else { isReadOnly }
+    if mustReopen { try reopenFromReader(&state) }
+    // Without a journal to ask, every read looks whether there is one by now.
+    if isReadOnly, state.sidecar == nil { state.nextLook = 0 }
     do { try rereadIfChanged(&state) } catch {
       guard case .damaged = error.kind else { throw error }
       let found = try ListFingerprint(FileStatus(at: files.list))

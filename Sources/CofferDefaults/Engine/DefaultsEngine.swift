@@ -24,6 +24,8 @@ final class DefaultsEngine: Sendable {
   let options: Mutex<EngineOptions>
   let writer: Record.Writer
   let idle = IdleFold()
+  /// Opened for reading alone: leaves no trace.
+  let isReadOnly: Bool
   private let process = getpid()
   private static let instances = Atomic<UInt32>(0)
 
@@ -40,7 +42,9 @@ final class DefaultsEngine: Sendable {
     self.options = Mutex(options)
     writer = Record.Writer(
       process: UInt32(bitPattern: getpid()), instance: Self.instances.add(1, ordering: .relaxed).newValue)
-    let sidecar = try Sidecar.open(at: files.journal, forWriting: files.isWritable(), calls: calls)
+    isReadOnly = options.access == .readOnly
+    let isForWriting = try isReadOnly ? false : files.isWritable()
+    let sidecar = try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls)
     writing.withLock { $0.sidecar = sidecar }
     state.withLock { $0.sidecar = sidecar }
     try readForTheFirstTime()
@@ -76,6 +80,14 @@ final class DefaultsEngine: Sendable {
 
   /// All names with a value.
   func names() throws(StoreError) -> [String] { try reading { Array($0.values.keys) } }
+
+  /// All values at one moment.
+  func contents() throws(StoreError) -> [String: PlainForm] {
+    let (values, undecided) = try reading { ($0.values, Array($0.undecided.keys)) }
+    guard !undecided.isEmpty else { return values }
+    _ = try loadUndecided(undecided)
+    return try reading { $0.values }
+  }
 
   /// Runs `body` on the state as it is now. A list that has been damaged meanwhile is put in order where the policy says so.
   @inline(__always)

@@ -2,6 +2,7 @@ package import CofferStorage
 
 /// How an engine behaves. Of several openers in one process, the last to say something other than the default is heard.
 package struct EngineOptions: Sendable {
+  package var access = DefaultsAccess.readWrite
   package var damage = DamagePolicy.fail
   package var decisions: DecisionLookup?
   package var calls = SystemCalls()
@@ -11,7 +12,10 @@ package struct EngineOptions: Sendable {
   /// process's would.
   package var isShared = true
 
-  package init(damage: DamagePolicy = .fail, decisions: DecisionLookup? = nil) {
+  package init(
+    access: DefaultsAccess = .readWrite, damage: DamagePolicy = .fail, decisions: DecisionLookup? = nil
+  ) {
+    self.access = access
     self.damage = damage
     self.decisions = decisions
   }

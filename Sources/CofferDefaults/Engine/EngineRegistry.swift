@@ -18,8 +18,9 @@ final class EngineLease: Sendable {
 
   /// The engine of the list that `path` leads to. One that is not shared behaves as another process's would.
   init(_ path: FilePath, _ options: EngineOptions) throws(StoreError) {
-    let files = try ListFiles(resolving: path)
-    guard options.isShared else {
+    let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
+    // One that only reads takes no lock that it could wait for.
+    guard options.isShared, options.access == .readWrite else {
       key = nil
       engine = try DefaultsEngine(files, options)
       return

@@ -21,13 +21,14 @@ struct ListFiles: Sendable {
   /// The next list, while it is written. The journal's lock makes it one writer's.
   var next: FilePath { beside(".coffer-next") }
 
-  /// The files of the list that `path` leads to. A folder that is missing is made, with mode 0700; one that is there is
-  /// left as it is.
-  init(resolving path: FilePath) throws(StoreError) {
+  /// The files of the list that `path` leads to.
+  ///
+  /// - Parameter makingFolder: whether a folder that is missing is made, with mode 0700; one that is there is left as it is.
+  init(resolving path: FilePath, makingFolder: Bool = true) throws(StoreError) {
     var target = path
     for _ in 0..<Self.mostLinks {
       guard let link = try Self.link(at: target) else {
-        let folder = try Self.realFolder(target.removingLastComponent())
+        let folder = try Self.realFolder(target.removingLastComponent(), making: makingFolder)
         guard let name = target.lastComponent else { break }
         list = folder.appending(name)
         return
@@ -52,8 +53,9 @@ struct ListFiles: Sendable {
     return FilePath(String(decoding: buffer[..<count].lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }
 
-  private static func realFolder(_ folder: FilePath) throws(StoreError) -> FilePath {
+  private static func realFolder(_ folder: FilePath, making: Bool) throws(StoreError) -> FilePath {
     if try FileStatus(at: folder) == nil {
+      guard making else { return folder }
       do {
         try FileManager.default.createDirectory(
           atPath: folder.string, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])

@@ -32,6 +32,8 @@ extension Sidecar {
         return nil
       }
       let sidecar = try Sidecar(fd, path: path, isWritable: isWritable, calls: calls)
+      // Its maker has not come to writing the header, or did not live to: nothing is in it.
+      if !isWritable, try sidecar.memory.load(.magic) == 0 { return nil }
       if try sidecar.prepare() { return sidecar }
       // Its name was taken away while this waited for its lock.
     }
@@ -121,7 +123,7 @@ extension Sidecar {
 
   /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach.
   private func repair() throws(StoreError) {
-    let boot = BootID(high: try memory.load(.bootHigh), low: try memory.load(.bootLow))
+    let boot = try boot
     let size = try FileStatus(of: fd, place: path).size
     let word = try memory.word()
     let begin = try start(of: word)

@@ -73,10 +73,19 @@ final class Sidecar: Sendable {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
-  /// Whether a writer must open the file anew: it was given up, or its name was taken away.
+  /// Whether the file must be opened anew: it was given up, its name was taken away, or a writer has repaired it since this
+  /// reader could only scan it.
   func isGone() throws(StoreError) -> Bool {
     if try FileStatus(of: fd, place: path).links == 0 { return true }
-    return try isRetired()
+    if try isRetired() { return true }
+    guard scanned.load(ordering: .relaxed) != 0 else { return false }
+    guard BootID.current.isKnown else { return false }
+    return try boot == .current
+  }
+
+  /// The boot of the kernel under which the header was last brought into order.
+  var boot: BootID {
+    get throws(StoreError) { BootID(high: try memory.load(.bootHigh), low: try memory.load(.bootLow)) }
   }
 
   /// Whether the file was given up by its owner: no system call.

@@ -12,6 +12,21 @@ enum PropertyList {
 
   /// The values in `data`.
   static func decode(_ data: Data) throws(Failure) -> (values: [String: PlainForm], encoding: Encoding) {
+    let (root, format) = try parse(data)
+    guard let root = root as? [String: Any] else { throw Failure(what: "the property list is not a dictionary") }
+    var values = [String: PlainForm](minimumCapacity: root.count)
+    for (key, value) in root { values[key] = try form(of: value) }
+    return (values, format == .binary ? .binary : .xml)
+  }
+
+  /// The value at the root of an XML list, which need not be a dictionary.
+  static func value(xml data: Data) throws(Failure) -> PlainForm {
+    let (root, format) = try parse(data)
+    guard format == .xml else { throw Failure(what: "the text is no XML property list") }
+    return try form(of: root)
+  }
+
+  private static func parse(_ data: Data) throws(Failure) -> (root: Any, format: PropertyListSerialization.PropertyListFormat) {
     var format = PropertyListSerialization.PropertyListFormat.xml
     let root: Any
     do { root = try PropertyListSerialization.propertyList(from: data, options: [], format: &format) } catch {
@@ -19,10 +34,7 @@ enum PropertyList {
     }
     // The old-style format is text that nearly anything parses as: a torn or foreign file, not preferences.
     guard format != .openStep else { throw Failure(what: "the file is neither an XML nor a binary property list") }
-    guard let root = root as? [String: Any] else { throw Failure(what: "the property list is not a dictionary") }
-    var values = [String: PlainForm](minimumCapacity: root.count)
-    for (key, value) in root { values[key] = try form(of: value) }
-    return (values, format == .binary ? .binary : .xml)
+    return (root, format)
   }
 
   /// The list of `values` as bytes.

@@ -2,7 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 
 struct DefaultsDomains: Command {
-  static let configuration = CommandConfiguration(commandName: "domains", abstract: "List the domains, one a line.")
+  static let configuration = CommandConfiguration(
+    commandName: "domains", abstract: "List the domains, one a line.",
+    discussion: "A domain is a property list in the folder of preferences; 'coffer env' names the folder.")
 
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions

@@ -3,7 +3,11 @@ internal import Coffer
 
 struct DefaultsRead: Command {
   static let configuration = CommandConfiguration(
-    commandName: "read", abstract: "Print a preference, a domain, or all domains.")
+    commandName: "read", abstract: "Print a preference, a domain, or all domains.",
+    discussion: """
+      As on macOS: a single value bare, true and false as 1 and 0, collections in the old property-list notation. \
+      Text is UTF-8 and data is printed whole, which macOS would abbreviate. For programs there are --json and 'export'.
+      """)
 
   @Argument(help: "The domain; all of them when left out.") var domain: String?
   @Argument(help: "The key; the whole domain when left out.") var key: String?
@@ -13,32 +17,18 @@ struct DefaultsRead: Command {
 
   func perform(_ session: Session) throws {
     guard let domain else {
-      let all = try DefaultsDomain.list(in: session.places.defaults).map { ($0.name, try content(of: $0.name, session)) }
-      return try show(.dictionary(Dictionary(uniqueKeysWithValues: all)))
-    }
-    guard let key else {
-      guard try DefaultsDomain.list(in: session.places.defaults).contains(where: { $0.name == domain }) else {
-        throw StoreError(.notFound, "there is no such domain", key: domain, cure: "coffer defaults domains lists them")
+      return try session.everyDomain { contents in
+        let all = contents.map { ($0.name, PlainForm.dictionary($0.values)) }
+        try show(.dictionary(Dictionary(uniqueKeysWithValues: all)))
       }
-      return try show(content(of: domain, session))
     }
-    guard let form = try session.places.openDefaults(domain).load(key) else {
-      throw StoreError(
-        .notFound, "nothing is stored in domain '\(domain)'", key: key, cure: "coffer defaults read \(domain) shows what is")
-    }
-    try show(form)
-  }
-
-  private func content(of domain: String, _ session: Session) throws -> PlainForm {
-    let store = try session.places.openDefaults(domain)
-    let names = try store.names()
-    let forms = try store.load(names)
-    var content: [String: PlainForm] = [:]
-    for (name, reading) in zip(names, forms) { content[name] = reading.form }
-    return .dictionary(content)
+    guard let key else { return try show(.dictionary(session.existingDomain(domain).contents())) }
+    try show(session.value(of: key, in: domain))
   }
 
   private func show(_ form: PlainForm) throws {
-    try Output.line(output.json ? JSONText.encode(PlainJSON(form: form)) : ClassicList.text(form))
+    guard !output.json else { return try Output.line(JSONText.encode(PlainJSON(form: form))) }
+    let text = ClassicList.text(form)
+    try Output.line(Output.isTerminal ? Printable.text(text) : text)
   }
 }

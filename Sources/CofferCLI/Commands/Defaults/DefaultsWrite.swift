@@ -4,23 +4,27 @@ internal import Coffer
 struct DefaultsWrite: Command {
   static let configuration = CommandConfiguration(
     commandName: "write", abstract: "Store a preference.",
-    usage: "coffer defaults write [--home <dir>] [--quiet] <domain> <key> [-type] <value> …",
+    usage: "coffer defaults write [--home <dir>] [--quiet] [--json] <domain> <key> [-type] <value> …",
     discussion: """
-      Without a type flag the value is text. The flags are those of macOS: -bool, -int, -float, -string, -date, -data (in \
-      hexadecimal), -array VALUE…, -array-add VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; inside an array or a dictionary \
-      a value may carry its own flag.
+      The flags are those of macOS: -bool, -int, -float, -string, -date, -data (in hexadecimal), -array VALUE…, \
+      -array-add VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; inside an array or a dictionary a value may carry its own \
+      flag. Without a flag the value is text, unless it begins with {, ( or <: then it is a property list in the old notation \
+      or in XML, '{ a = 1; }', '(a, b)', '<0f00>' or '<dict>…</dict>', and refused if it is none. Put -string before text \
+      that begins so.
       """)
 
   // The words are macOS's, not this parser's: -int is one flag there, and -5 a number.
   @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("Domain, key, type flag and value.", valueName: "words"))
   var words: [String] = []
+  @OptionGroup var output: JSONOption
   @OptionGroup var ownCommon: CommonOptions
 
   /// The program's options are recognised before the words by the parser, and after them here.
   var common: CommonOptions { split.common }
 
-  private var split: (words: ArraySlice<String>, common: CommonOptions) {
+  private var split: (words: [String], common: CommonOptions) {
     var rest = words[...]
+    if rest.first == "--" { rest = rest.dropFirst() }
     var common = ownCommon
     while let last = rest.last, !rest.dropLast().suffix(1).contains(where: TypedWords.isTypeFlag) {
       if rest.count > 4, rest.dropLast().last == "--home" {
@@ -32,41 +36,33 @@ struct DefaultsWrite: Command {
       } else if last == "--quiet" || last == "-q" {
         common.quiet = true
         rest = rest.dropLast()
+      } else if last == "--json" {
+        rest = rest.dropLast()  // Main has seen it: it is the form of errors.
       } else {
         break
       }
     }
-    return (rest, common)
+    return (Array(rest), common)
   }
 
   func perform(_ session: Session) throws {
     let words = split.words
     guard !["--help", "-h", "-help"].contains(words.first) else { throw CleanExit.helpRequest(self) }
     guard words.count >= 3 else {
-      throw Failure.usage("a domain, a key and a value are needed", try: "coffer defaults write com.example.app theme dark")
+      throw Failure.usage(
+        "a domain, a key and a value are needed",
+        try: "coffer defaults write com.example.app theme dark; 'coffer defaults import' takes a whole property list")
     }
-    let store = try session.places.openDefaults(words[0])
-    let key = try StoredName.check(words[1])
+    let (domain, key) = (words[0], try StoredName.check(words[1]))
     let value = try TypedWords.parse(words.dropFirst(2))
-    switch value {
-    case .replace(let form): try store.save(form, for: key)
-    case .append(let items):
-      try store.update(key) { (old) throws(StoreError) in
-        guard case .array(let before)? = old ?? .array([]) else { throw Self.notOf("array", old, key) }
-        return .array(before + items)
-      }
-    case .merge(let items):
-      try store.update(key) { (old) throws(StoreError) in
-        guard case .dictionary(let before)? = old ?? .dictionary([:]) else { throw Self.notOf("dictionary", old, key) }
-        return .dictionary(before.merging(items) { $1 })
-      }
+    // First without a trace: what cannot be stored, or stands in a damaged list, shall not even make a journal.
+    try DefaultsStore.checkStorable(value.applied(to: session.domain(domain).load(key), under: key), under: key)
+    let store = try session.places.openDefaults(domain)
+    if case .replace(let form) = value {
+      try store.save(form, for: key)
+    } else {
+      try store.update(key) { (old) throws(StoreError) in try value.applied(to: old, under: key) }
     }
     try store.close()
-  }
-
-  private static func notOf(_ kind: String, _ found: PlainForm?, _ key: String) -> StoreError {
-    StoreError(
-      .undecodable(stored: found?.kindName ?? "nothing"), "the stored value is no \(kind), so nothing can be added to it",
-      key: key, cure: "write a whole new value")
   }
 }

@@ -1,0 +1,33 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct DefaultsExplain: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Say where a preference is stored and what type it has, without its value.")
+
+  @Argument(help: "The domain.") var domain: String
+  @Argument(help: "The key.") var key: String
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
+
+  func perform(_ session: Session) throws {
+    let explanation = try session.domain(domain).explain(key)
+    guard explanation.winner != nil else { throw session.nothing(under: key, in: domain) }
+    try Output.line(
+      output.json ? JSONText.encode(SourcesJSON(domain, key, explanation)) : Printable.text(explanation.description))
+  }
+}
+
+/// Where the values of a key come from, in JSON: strongest first, without the values.
+struct SourcesJSON: Encodable {
+  let domain: String, key: String
+  var sources: [Source]
+  struct Source: Encodable { let layer: String, place: String, type: String }
+
+  init(_ domain: String, _ key: String, _ explanation: Explanation) {
+    self.domain = domain
+    self.key = key
+    sources = explanation.sources.map { Source(layer: "\($0.layer)", place: $0.place, type: $0.form.typeWord) }
+  }
+}

@@ -1,0 +1,97 @@
+public import CofferStorage
+public import FoundationEssentials
+
+// A domain as a whole, and names that change.
+extension DefaultsStore {
+  /// All values of the domain at one moment, without overrides, suites and registered values.
+  ///
+  /// - Throws: what ``load(_:)-(String)`` throws.
+  public func contents() throws(StoreError) -> [String: PlainForm] {
+    try check()
+    let values = try engine.contents()
+    guard !prefix.isEmpty else { return values }
+    var own: [String: PlainForm] = [:]
+    for (name, form) in values where name.hasPrefix(prefix) && name.utf8.count > prefix.utf8.count {
+      own[String(name.dropFirst(prefix.count))] = form
+    }
+    return own
+  }
+
+  /// Moves the value of `old` to `new` in one step, in place of what `new` had. The same name twice changes nothing.
+  ///
+  /// - Throws: ``StoreError`` `.notFound` when `old` has no value in the domain; `.busy` when others keep changing it; what
+  ///   ``save(_:for:)`` throws.
+  public func rename(_ old: String, to new: String) throws(StoreError) {
+    _ = try checked(new)
+    for _ in 0..<Self.renameAttempts {
+      guard let form = try load([old])[0].stamp else {
+        throw StoreError(
+          .notFound, "there is no value to rename", key: old, place: place, cure: "names() tells which names have values")
+      }
+      guard old != new else { return }
+      var batch = Batch<Plain>()
+      batch.expectations[old] = .some(form)
+      batch.writes[old] = .remove
+      batch.writes[new] = .set(form)
+      do { return try commit(batch, decision: nil) } catch {
+        guard case .conflict = error.kind else { throw error }
+      }
+    }
+    throw StoreError(.busy, "other processes keep changing the value", key: old, place: place, cure: "try again")
+  }
+
+  /// Each attempt fails only because another writer succeeded in between.
+  private static var renameAttempts: Int { 16 }
+
+  /// The domain's own values as an XML property list.
+  ///
+  /// - Throws: what ``contents()`` throws.
+  public func exportPropertyList() throws(StoreError) -> Data { XMLPropertyList.encode(try contents()) }
+
+  /// Stores every value of a property list in one step; names that are not in it keep their values.
+  ///
+  /// - Parameters:
+  ///   - data: a binary or XML property list with a dictionary at its root.
+  ///   - source: where `data` comes from, for messages.
+  /// - Throws: ``StoreError`` `.damaged` when `data` is no such list, `.tooLarge`, and what ``save(_:for:)`` throws for any of
+  ///   the values; nothing has changed then.
+  public func importPropertyList(_ data: Data, from source: String) throws(StoreError) {
+    let values = try Self.values(ofPropertyList: data, from: source)
+    var batch = Batch<Plain>()
+    for (name, form) in values { batch.writes[name] = .set(form) }
+    try commit(batch, decision: nil)
+  }
+
+  /// What ``importPropertyList(_:from:)`` would store, once it has been found to be storable.
+  package static func values(ofPropertyList data: Data, from source: String) throws(StoreError) -> [String: PlainForm] {
+    guard data.count <= Budget.file else {
+      throw StoreError(
+        .tooLarge(limit: Budget.file), "the property list is over \(Budget.file) bytes", place: source,
+        cure: "import it in parts; nothing was changed")
+    }
+    let values: [String: PlainForm]
+    do throws(PropertyList.Failure) { values = try PropertyList.decode(data).values } catch {
+      throw StoreError(
+        .damaged, error.what, place: source,
+        cure: "give an XML or binary property list with a dictionary at its root; nothing was changed")
+    }
+    for (name, form) in values { try checkStorable(form, under: name) }
+    return values
+  }
+
+  /// Throws unless `form` may be stored under `name`: what a write would throw, before anything is opened for writing.
+  package static func checkStorable(_ form: PlainForm, under name: String) throws(StoreError) {
+    try StorableForm.check(name: name)
+    try StorableForm.check(form, for: name)
+  }
+
+  /// The bytes of a property list that is read, at most.
+  package static var largestPropertyList: Int { Budget.file }
+}
+
+extension PlainForm {
+  /// The value that an XML property list has at its root, `<plist>` around it or not; nil when `text` is none.
+  package init?(propertyListXML text: String) {
+    do throws(PropertyList.Failure) { self = try PropertyList.value(xml: Data(text.utf8)) } catch { return nil }
+  }
+}

@@ -1,0 +1,259 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// Every command of `coffer defaults`: what it reads, prints, returns and leaves behind.
+@Suite struct DefaultsCommandTests {
+  private func filled() throws -> Home {
+    let home = try Home()
+    try home.transcript("defaults write app volume -int -5")
+    try home.transcript("defaults write app scale -float -0.5")
+    try home.transcript("defaults write app loud -boolean NO")
+    try home.transcript("defaults write app day -date '2026-12-31 18:00:00 +0000'")
+    try home.transcript("defaults write app mark -data 00FF")
+    try home.transcript("defaults write app shape '{ \"a-b\" = (1, <0f>, \"x y\"); }'")
+    return home
+  }
+
+  @Test("read prints single values bare and collections space for space as macOS does")
+  func read() throws {
+    let home = try filled()
+    try home.transcript("defaults read app scale", out: "-0.5\n")
+    try home.transcript("defaults read app loud", out: "0\n")
+    try home.transcript("defaults read app day", out: "2026-12-31 18:00:00 +0000\n")
+    try home.transcript("defaults read app mark", out: "<00ff>\n")
+    let shape = """
+      {
+          "a-b" =     (
+              1,
+              <0f>,
+              "x y"
+          );
+      }
+
+      """
+    try home.transcript("defaults read app shape", out: shape)
+    try home.transcript(
+      "defaults read app",
+      out: """
+        {
+            day = "2026-12-31 18:00:00 +0000";
+            loud = 0;
+            mark = <00ff>;
+            scale = "-0.5";
+            shape =     {
+                "a-b" =         (
+                    1,
+                    <0f>,
+                    "x y"
+                );
+            };
+            volume = "-5";
+        }
+
+        """)
+    try home.transcript("defaults write list k -array '{a=1;}' '(x)'")
+    try home.transcript(
+      "defaults read list k", out: "(\n        {\n        a = 1;\n    },\n        (\n        x\n    )\n)\n")
+    try home.transcript("defaults read --json", out: try home.coffer("--json defaults read").out)
+    #expect(try home.coffer("defaults read --json").out.hasPrefix(#"{"app":{"day":"2026-12-31T18:00:00Z","loud":false,"#))
+  }
+
+  @Test(
+    "read-type names the type as macOS does",
+    arguments: [
+      ("volume", "integer"), ("scale", "float"), ("loud", "boolean"), ("day", "date"), ("mark", "data"), ("shape", "dictionary"),
+    ])
+  func readType(key: String, type: String) throws {
+    let home = try filled()
+    try home.transcript("defaults read-type app \(key)", out: "Type is \(type)\n")
+    try home.transcript(
+      "defaults read-type app \(key) --json", out: #"{"domain":"app","key":"\#(key)","type":"\#(type)"}"# + "\n")
+    try home.transcript("defaults read-type app nothing", err: "nothing is stored in domain 'app'", exit: 1)
+  }
+
+  @Test("a word that begins as a property list is one, in the old notation or in XML, and refused if it is none")
+  func writePropertyList() throws {
+    let home = try Home()
+    try home.transcript("defaults write app dock -array '<dict><key>tile</key><string>a &amp; b</string></dict>'")
+    try home.transcript("defaults write app dock -array-add '{ \"tile-type\"=\"spacer-tile\"; }' -int -7")
+    try home.transcript("defaults write app bytes '<0f 00>'")
+    try home.transcript("defaults write app text -string '{a=1;}'")
+    try home.transcript("defaults write app flag '<true/>'")
+    try home.transcript("defaults write app plain 'a {b} (c)'")
+    for bad in ["{a=1", "{\"a\":1}", "(a b)", "<b>x</b>", "<0f0>", "{a=1;} x"] {
+      try home.transcript("defaults write app bad '\(bad)'", err: "begins like a property list and is none", exit: 64)
+    }
+    try home.transcript(
+      "defaults read app --json",
+      out: #"{"bytes":{"base64":"DwA="},"dock":[{"tile":"a & b"},{"tile-type":"spacer-tile"},-7],"flag":true,"#
+        + #""plain":"a {b} (c)","text":"{a=1;}"}"# + "\n")
+  }
+
+  @Test("what cannot be added to is left alone")
+  func addToOther() throws {
+    let home = try filled()
+    let before = try home.content("config/app.plist")
+    try home.transcript("defaults write app volume -array-add x", err: "the stored value is no array", exit: 65)
+    try home.transcript("defaults write app volume -dict-add k v", err: "the stored value is no dictionary", exit: 65)
+    try home.transcript("defaults write app new -dict-add k", err: "a value is missing", exit: 64)
+    #expect(try home.content("config/app.plist") == before)
+  }
+
+  @Test("rename moves a value in one step and replaces what the new key had")
+  func rename() throws {
+    let home = try filled()
+    try home.transcript("defaults rename app volume loudness")
+    try home.transcript("defaults read app loudness", out: "-5\n")
+    try home.transcript("defaults read app volume", err: "nothing is stored", exit: 1)
+    try home.transcript("defaults rename app scale loudness")
+    try home.transcript("defaults read app loudness", out: "-0.5\n")
+    try home.transcript("defaults rename app loudness loudness")
+    try home.transcript("defaults read app loudness", out: "-0.5\n")
+    try home.transcript("defaults rename app nothing other", err: "coffer: 'nothing': nothing is stored", exit: 1)
+    try home.transcript("defaults rename app loudness ''", err: "an empty key name", exit: 64)
+    try home.transcript("defaults read app loudness", out: "-0.5\n")
+  }
+
+  @Test("delete removes a key, or a domain with all its files")
+  func delete() throws {
+    let home = try filled()
+    try home.transcript("defaults delete app volume")
+    try home.transcript("defaults delete app volume", err: "nothing is stored", exit: 1)
+    try home.transcript("defaults delete app")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/config").isEmpty)
+    try home.transcript("defaults delete app", err: "there is no such domain", exit: 1)
+    try home.transcript("defaults domains")
+    try home.transcript("defaults domains --json", out: "[]\n")
+  }
+
+  @Test("find looks in names, keys and values, nested ones too, whatever the case")
+  func find() throws {
+    let home = try filled()
+    try home.transcript("defaults write org.Example.Player title 'Dark Side'")
+    try home.transcript(
+      "defaults find DARK", out: "Found 1 key in domain 'org.Example.Player': {\n    title = \"Dark Side\";\n}\n")
+    try home.transcript("defaults find player", out: "Found domain 'org.Example.Player'\n")
+    try home.transcript(
+      "defaults find 'x y' --json",
+      out: #"[{"domain":"app","keys":{"shape":{"a-b":["1",{"base64":"Dw=="},"x y"]}},"nameMatches":false}]"# + "\n")
+    try home.transcript("defaults find -- -5", out: "Found 1 key in domain 'app': {\n    volume = \"-5\";\n}\n")
+    try home.transcript("defaults find nowhere", err: "no domain, key or value contains the word", exit: 1)
+  }
+
+  @Test("what is exported can be imported, in XML and in binary, from a file and from standard input")
+  func exportImport() throws {
+    let home = try filled()
+    let list = try home.coffer("defaults export app -")
+    #expect(list.status == 0 && list.out.hasPrefix("<?xml version=\"1.0\""))
+    try home.transcript("defaults export app \(home.path)/app.xml")
+    #expect(try home.content("app.xml") == list.out && home.mode("app.xml") == 0o600)
+    let values = try home.coffer("defaults read app --json").out
+    try home.transcript("defaults import one \(home.path)/app.xml")
+    try home.transcript("defaults import two -", in: list.out)
+    let object = try PropertyListSerialization.propertyList(from: list.bytes, options: [], format: nil)
+    let binary = try PropertyListSerialization.data(fromPropertyList: object, format: .binary, options: 0)
+    try home.transcript("defaults import three \(try home.file("app.bin", binary))")
+    for domain in ["one", "two", "three"] { try home.transcript("defaults read \(domain) --json", out: values) }
+  }
+
+  @Test("import replaces the keys that the list has and keeps the others, or changes nothing")
+  func importMerges() throws {
+    let home = try filled()
+    try home.transcript(
+      "defaults import app -", in: "<plist><dict><key>volume</key><string>loud</string><key>new</key><true/></dict></plist>")
+    try home.transcript("defaults read app volume", out: "loud\n")
+    try home.transcript("defaults read app new", out: "1\n")
+    try home.transcript("defaults read app scale", out: "-0.5\n")
+    let before = try home.content("config/app.plist")
+    try home.transcript("defaults import app -", in: "{ a = 1; }", err: "neither an XML nor a binary", exit: 65)
+    try home.transcript("defaults import app -", in: "<plist><array/></plist>", err: "is not a dictionary", exit: 65)
+    try home.transcript("defaults import app -", in: "", err: "(standard input)", exit: 65)
+    try home.transcript(
+      "defaults import app -", in: "<plist><dict><key>ok</key><true/><key></key><true/></dict></plist>", err: "an empty key name",
+      exit: 64)
+    try home.transcript("defaults import app \(home.path)/nowhere", err: "the file is not there", exit: 74)
+    #expect(try home.content("config/app.plist") == before)
+    try home.transcript("defaults export nobody \(home.path)/x", err: "there is no such domain", exit: 1)
+    #expect(!home.exists("x"))
+  }
+
+  @Test("export replaces a file in one step, keeps its mode, and writes through a link")
+  func exportOver() throws {
+    let home = try filled()
+    let file = try home.file("over.plist", "old", mode: 0o640)
+    try home.transcript("defaults export app \(file)")
+    #expect(home.mode("over.plist") == 0o640)
+    try FileManager.default.createSymbolicLink(atPath: home.path + "/link", withDestinationPath: file)
+    try home.transcript("defaults write app more yes")
+    try home.transcript("defaults export app \(home.path)/link")
+    #expect(try home.content("over.plist").contains("<key>more</key>"))
+    try home.transcript("defaults export app \(home.path)/no/where", err: "where", exit: 74)
+  }
+
+  @Test("explain says where and what, without the value")
+  func explain() throws {
+    let home = try filled()
+    let place = home.path + "/config/app.plist"
+    try home.transcript("defaults explain app volume", out: "volume: domain integer (\(place))\n")
+    try home.transcript(
+      "defaults explain app scale --json",
+      out: #"{"domain":"app","key":"scale","sources":[{"layer":"domain","place":"\#(place)","type":"float"}]}"# + "\n")
+    try home.transcript("defaults explain app nothing", err: "nothing is stored in domain 'app'", exit: 1)
+  }
+
+  @Test(
+    "the global domain, hosts and bundles of macOS are refused, not made up",
+    arguments: [
+      "read -g", "read NSGlobalDomain", "write -g AppleLocale de", "write NSGlobalDomain k v", "delete -globalDomain k",
+      "find --json -g", "-currentHost read app", "read -app Player", "read --home /tmp -g", "import .GlobalPreferences -",
+    ])
+  func appleWords(line: String) throws {
+    let home = try Home()
+    let answer = try home.coffer("defaults \(line)")
+    #expect(answer.status == 64 && answer.out.isEmpty)
+    #expect(
+      answer.err.contains("there is no global domain") || answer.err.contains("preferences here belong")
+        || answer.err.contains("no bundles"))
+    #expect(!home.exists("config"))
+  }
+
+  @Test("words of macOS are keys and values like any other")
+  func appleWordsAsValues() throws {
+    let home = try Home()
+    try home.transcript("defaults write app NSGlobalDomain -string -g")
+    try home.transcript("defaults read app NSGlobalDomain", out: "-g\n")
+  }
+
+  @Test(
+    "a command that fails has changed nothing and made nothing",
+    arguments: [
+      ("write app k -boool YES", 64), ("write app k -int x", 64), ("write ../evil k v", 64), ("write app ''  v", 64),
+      ("write app k -date tomorrow", 64), ("write app k a b", 64), ("write app k", 64), ("write app k -string 'a\u{1}b'", 2),
+      ("delete app", 1), ("delete app k", 1), ("rename app a b", 1), ("import app /nowhere", 74), ("import ../evil -", 65),
+      ("export app /nowhere/x", 1), ("read ../evil", 64), ("read-type app k", 1), ("explain app k", 1), ("find ''", 64),
+      ("read app k --bogus", 64), ("frobnicate", 64),
+    ] as [(String, Int32)])
+  func failuresChangeNothing(line: String, status: Int32) throws {
+    let home = try Home()
+    for suffix in ["", " --json"] {
+      let answer = try home.coffer("defaults \(line)\(suffix)")
+      #expect(answer.status == status, "\(answer.err)")
+      #expect(suffix.isEmpty ? answer.err.hasPrefix("coffer: ") : answer.err.hasPrefix("{\"error\":"), "\(answer.err)")
+      #expect(answer.out.isEmpty || answer.out == "[]\n")
+    }
+    #expect(!home.exists("config") && !home.exists("data") && !home.exists("evil.plist"))
+  }
+
+  @Test("a value over the limit is refused and makes nothing")
+  func tooLarge() throws {
+    let home = try Home()
+    let big = Data(repeating: 65, count: 1_100_000)
+    let answer = try home.coffer("set big --plain", in: big)
+    #expect(answer.status == 64 && answer.err.contains("over the limit of 1048576"))
+    let list = "<plist><dict><key>big</key><string>\(String(decoding: big, as: UTF8.self))</string></dict></plist>"
+    try home.transcript("defaults import app -", in: list, err: "over the limit of 1048576", exit: 64)
+    #expect(!home.exists("config"))
+  }
+}
