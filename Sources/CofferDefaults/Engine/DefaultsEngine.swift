@@ -24,8 +24,11 @@ final class DefaultsEngine: Sendable {
   let options: Mutex<EngineOptions>
   let writer: Record.Writer
   let idle = IdleFold()
+  let observation = EngineObservation()
   private let process = getpid()
   private static let instances = Atomic<UInt32>(0)
+  /// The highest number that an engine of this process has.
+  static var lastInstance: UInt32 { instances.load(ordering: .relaxed) }
 
   /// What only writers use.
   struct WriterState {
