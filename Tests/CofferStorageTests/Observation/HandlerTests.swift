@@ -38,7 +38,7 @@ struct HandlerTests {
     do {
       let owner = Owner(), capture = Owner()
       captured = capture
-      handler.add(owner) { record.add("\(capture === owner)") }
+      handler.add(owner) { record.add("\(capture)") }
       #expect(handler.count == 1)
     }
     #expect(handler.count == 0)
