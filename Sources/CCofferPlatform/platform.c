@@ -82,6 +82,10 @@ int64_t coffer_filesystem_type(int fd) {
 int coffer_open(const char *path, int flags, unsigned mode) { return open(path, flags, (mode_t)mode); }
 int coffer_openat(int dir, const char *path, int flags, unsigned mode) { return openat(dir, path, flags, (mode_t)mode); }
 
+static pid_t loading_process;
+__attribute__((constructor)) static void note_loading_process(void) { loading_process = getpid(); }
+bool coffer_is_forked_child(void) { return getpid() != loading_process; }
+
 static _Thread_local bool inside_closure;
 bool coffer_inside_closure(void) { return inside_closure; }
 void coffer_set_inside_closure(bool inside) { inside_closure = inside; }

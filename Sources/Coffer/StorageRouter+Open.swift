@@ -61,6 +61,15 @@ extension StorageRouter {
   public func synchronize() throws(StoreError) {
     if let defaults = plain as? DefaultsStore { try defaults.synchronize() }
   }
+
+  /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain keys
+  /// throw ``StoreError/Kind/closed``. A vault stays as it is; whoever unlocked it locks it.
+  ///
+  /// - Throws: what ``DefaultsStore/close()`` throws; the store is closed all the same.
+  public func close() throws(StoreError) {
+    endObservation()
+    if let defaults = plain as? DefaultsStore { try defaults.close() }
+  }
 }
 
 extension Places? {

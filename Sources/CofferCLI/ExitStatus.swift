@@ -17,6 +17,7 @@ enum ExitStatus: Int32, CaseIterable {
   case noVault = 78
   case interrupted = 130
   case pipeClosed = 141
+  case terminated = 143
 
   var meaning: String {
     switch self {
@@ -33,8 +34,9 @@ enum ExitStatus: Int32, CaseIterable {
     case .newerVersion: "made by a newer version of coffer"
     case .refused: "wrong passphrase or key, or refused permission"
     case .noVault: "no vault here"
-    case .interrupted: "interrupted at a prompt"
+    case .interrupted: "interrupted at a prompt, or while watching"
     case .pipeClosed: "the reader closed the pipe"
+    case .terminated: "ended by SIGTERM while watching"
     }
   }
 }

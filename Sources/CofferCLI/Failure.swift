@@ -31,6 +31,8 @@ struct Failure: Error {
   static func usage(_ what: String, try cure: String) -> Failure { Failure(.usage, kind: "usage", what, cure: cure) }
   /// Someone pressed control-C at a prompt.
   static let interrupted = Failure(.interrupted, kind: "interrupted", "interrupted", cure: nil)
+  /// SIGTERM came while watching.
+  static let terminated = Failure(.terminated, kind: "terminated", "terminated", cure: nil)
   /// The reader of our output went away. Said to nobody: `coffer list | head -1` is no mistake.
   static let pipeClosed = Failure(.pipeClosed, kind: "pipeClosed", "the reader closed the pipe", cure: nil)
   /// A check that the program made of itself did not hold.

@@ -26,6 +26,7 @@ extension DefaultsStore {
   public func close() throws(StoreError) {
     try Reentrancy.check(place)
     guard !isClosed.exchange(true, ordering: .relaxed) else { return }
+    defer { engine.afterTelling { [changes] in changes.end() } }
     if engine.isWritable { try engine.synchronize() }
   }
 }

@@ -26,6 +26,16 @@ public final class DefaultsStore: Store {
   let arguments: [String: String]
   let environment: EnvironmentLayer?
   let registered: [String: PlainForm]
+  /// What is told of the stored values' changes, by whoever made them: this store, another of this process, another process, or a
+  /// program that knows nothing of Coffer, as ``Change/Origin`` says.
+  ///
+  /// Of several changes to one name before a delivery, the last is told, and none if the value is then what it was. A change
+  /// beneath an override, or in a suite beneath a stronger layer, is told as ``Change/Cause/overridden``: reads go on giving
+  /// what they gave. ``close()`` ends the feed, as does the end of the store's life, after all that this process wrote was told.
+  ///
+  /// Changes by other Coffer processes arrive within about a millisecond, other programs' as soon as they close the file. Where this
+  /// process may not write the domain's folder, the former arrive with the next fold, within a second.
+  public let changes: ChangeFeed
   private let lease: EngineLease
   let isClosed = Atomic<Bool>(false)
   /// True when only the domain can have a value: most reads then ask nothing else.
@@ -42,9 +52,14 @@ public final class DefaultsStore: Store {
     arguments = LaunchArguments.overrides(in: layers.arguments)
     environment = layers.environment
     registered = layers.registered
+    let layered = LayeredChanges(
+      prefix: layers.prefix, arguments: arguments, environment: environment, engines: [engine] + opened.map(\.1.engine))
+    changes = ChangeFeed { (feed) throws(StoreError) in try layered.start(feed) }
     isSingleLayer =
       opened.isEmpty && arguments.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
   }
+
+  deinit { changes.end() }
 
   /// Opens a domain, with the layers above and beneath it.
   ///

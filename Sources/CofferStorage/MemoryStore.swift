@@ -15,6 +15,9 @@ public final class MemoryStore<R: Route>: Store {
   private let stamp: @Sendable (R.Form?, UInt64) -> R.Stamp
   private let isExpired: @Sendable (R.Form) -> Bool
 
+  /// What is told of changes: all are this process's.
+  public let changes = ChangeFeed()
+
   /// Always `memory`.
   public var place: String { "memory" }
 
@@ -63,7 +66,7 @@ public final class MemoryStore<R: Route>: Store {
     try state.withLock { (state) throws(StoreError) in
       let old = try live(name, state)?.form
       let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-      write(Write(new), to: name, &state)
+      apply([name: Write(new)], &state)
     }
   }
 
@@ -76,7 +79,7 @@ public final class MemoryStore<R: Route>: Store {
         throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
       if let decision { try decision.make(.random()) }
-      for (name, change) in batch.writes { write(change, to: name, &state) }
+      apply(batch.writes, &state)
       if let id = batch.decides { state.decided.insert(id) }
     }
   }
@@ -97,9 +100,17 @@ public final class MemoryStore<R: Route>: Store {
 
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }
 
-  private func write(_ change: Write<R.Form>, to name: String, _ state: inout State) {
-    state.lastVersion += 1
-    state.entries[name] = change.form.map { Entry(form: $0, version: state.lastVersion) }
+  // Under the lock, so that what is told has the order of what was done.
+  private func apply(_ writes: [String: Write<R.Form>], _ state: inout State) {
+    var told: [Change] = []
+    for (name, change) in writes {
+      let old = stamp(of: state.entries[name])
+      state.lastVersion += 1
+      state.entries[name] = change.form.map { Entry(form: $0, version: state.lastVersion) }
+      guard changes.isObserved, stamp(of: state.entries[name]) != old else { continue }
+      told.append(Change(name, change.form == nil ? .removed : .set, by: .thisProcess))
+    }
+    if !told.isEmpty { changes.send(.changes(told)) }
   }
 }
 

@@ -66,7 +66,7 @@ extension StorageRouter {
   /// Whether nothing is stored for `key`, so that it reads as its default.
   public func isDefault<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool { try !contains(key) }
 
-  private func load(_ snapshot: Transaction) throws(StoreError) {
+  func load(_ snapshot: Transaction) throws(StoreError) {
     guard snapshot.plain.isTouched, snapshot.vault.isTouched else {
       try snapshot.plain.loadWanted()
       return try snapshot.vault.loadWanted()

@@ -11,6 +11,10 @@ public final class StorageRouter: Sendable {
   public let vault: any Store<Vault>
   /// The keys that were given at open, by name.
   public let declared: [String: any DeclaredKey]
+  /// What ``observe(_:owner:_:)`` was given.
+  let observers = KeyObservers()
+  /// The sequences that ``close()`` ends.
+  let sequences = Handler<Void>()
   private let id: UInt64
   private static let lastID = Atomic<UInt64>(0)
 

@@ -47,9 +47,19 @@ public protocol Store<R>: Sendable {
 
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
   func forget(_ transaction: TransactionID) throws(StoreError)
+
+  /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
+  /// changes nothing is none. A store that is closed ends its feed.
+  ///
+  /// Without an implementation of its own a store tells nothing: its feed has ended, and so do the sequences over its keys, after
+  /// the present value.
+  var changes: ChangeFeed { get }
 }
 
 extension Store {
+  /// Nothing is told.
+  public var changes: ChangeFeed { .ended }
+
   /// A single write is a batch of one.
   public func save(_ form: R.Form?, for name: String) throws(StoreError) {
     var batch = Batch<R>()

@@ -66,7 +66,7 @@ public final class Transaction {
 /// A transaction's reads and writes in one store.
 public final class TransactionSide<R: Route> {
   private let store: any Store<R>
-  private var readings: [String: Reading<R>] = [:]
+  private(set) var readings: [String: Reading<R>] = [:]
   var wanted: [String] = []
   var writes: [String: Write<R.Form>] = [:]
 

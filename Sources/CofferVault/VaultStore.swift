@@ -18,6 +18,7 @@ public final class VaultStore: Store {
   /// The vault's path.
   public let place: String
   private let held: Mutex<Held>
+  let observation = VaultObservation()
 
   /// A store over a locked vault.
   ///
@@ -37,6 +38,8 @@ public final class VaultStore: Store {
     held = Mutex(.unlocked(vault))
   }
 
+  deinit { observation.feed?.end() }
+
   /// Unlocks; does nothing when the vault is unlocked already. Blocks for Argon2id where a passphrase is tried, and other
   /// calls with it: until it returns they could only be told that the vault is locked.
   ///
@@ -52,6 +55,7 @@ public final class VaultStore: Store {
       guard let vault, let given = credentials.take() else { return }
       held = .unlocked(try vault.unlock(with: given))
     }
+    tellAccess()
   }
 
   /// Waits for running calls, then wipes the keys. Does nothing when the vault is locked already.
@@ -73,6 +77,7 @@ public final class VaultStore: Store {
     }
     _ = consume dropped
     engine.close()
+    tellAccess()
   }
 
   /// Whether calls are answered.
@@ -87,7 +92,7 @@ public final class VaultStore: Store {
     }
   }
 
-  private func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(place)
     guard let engine = held.withLock({ held in Self.engine(held) }) else {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
@@ -146,11 +151,13 @@ extension VaultStore {
   /// Read, change and write in one SQLite transaction.
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
-    try run { (vault) throws(StoreError) in
+    try telling { (vault) throws(StoreError) in
       try vault.writing { (change) throws(StoreError) in
         let old = try vault.get(item)?.form
         let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-        if let new { _ = try vault.put(new, for: item, if: .always, &change) } else { _ = try vault.remove(item, &change) }
+        guard let new else { return try vault.remove(item, &change) ? [name: .removed] : [:] }
+        _ = try vault.put(new, for: item, if: .always, &change)
+        return [name: .set]
       }
     }
   }
@@ -164,10 +171,19 @@ extension VaultStore {
         .refused, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
-    try run { (vault) throws(StoreError) in
-      try vault.writing { (change) throws(StoreError) in try vault.apply(batch, service: service, &change) }
+    try telling { (vault) throws(StoreError) in
+      try vault.writing { (change) throws(StoreError) in
+        let effects = try vault.effects(of: batch, service: service)
+        try vault.apply(batch, service: service, &change)
+        return effects
+      }
     }
   }
+
+  /// What is told of changes to the items of ``service``: this process's commits through this store as they are made, all others
+  /// as soon as the vault's files change. While the vault is locked the others cannot be told by name: unlocking it, as locking
+  /// does, tells ``ChangeFeed/Event/access``.
+  public var changes: ChangeFeed { observation.feed(of: self) }
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {

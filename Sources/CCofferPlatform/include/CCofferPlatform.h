@@ -34,6 +34,9 @@ int64_t coffer_filesystem_type(int fd);
 int coffer_open(const char *path, int flags, unsigned mode);
 int coffer_openat(int dir, const char *path, int flags, unsigned mode);
 
+/// Whether this process was forked from the one that loaded the program, without an exec(2) since.
+bool coffer_is_forked_child(void);
+
 /// This thread's mark that it is inside an `update` or `transaction` closure: see Reentrancy.swift.
 bool coffer_inside_closure(void);
 void coffer_set_inside_closure(bool inside);

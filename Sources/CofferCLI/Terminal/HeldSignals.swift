@@ -39,6 +39,13 @@ struct HeldSignals: ~Copyable {
     return nil
   }
 
+  /// Waits for one signal and takes it.
+  func wait() -> Int32 {
+    var signals = held, taken: Int32 = 0
+    while sigwait(&signals, &taken) != 0 {}
+    return taken
+  }
+
   /// Lets `signal` do what it does by default: end the process, or stop it until it is continued.
   func deliver(_ signal: Int32) {
     var one = sigset_t()

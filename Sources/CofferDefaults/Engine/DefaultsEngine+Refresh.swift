@@ -47,9 +47,11 @@ extension DefaultsEngine {
     let epoch = state.seen.epoch
     var offset = 0
     while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
+      if state.unreported != nil { state.unreported?.author = author(UnsafeRawBufferPointer(rebasing: bytes[offset...])) }
       state.apply(record)
       offset += count
     }
+    if state.unreported != nil { state.unreported?.author = .here }
     state.seen = state.seen.advanced(by: offset)
   }
 

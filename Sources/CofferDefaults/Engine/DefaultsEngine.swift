@@ -26,8 +26,11 @@ final class DefaultsEngine: Sendable {
   let idle = IdleFold()
   /// Opened for reading alone: leaves no trace.
   let isReadOnly: Bool
+  let observation = EngineObservation()
   private let process = getpid()
   private static let instances = Atomic<UInt32>(0)
+  /// The highest number that an engine of this process has.
+  static var lastInstance: UInt32 { instances.load(ordering: .relaxed) }
 
   /// What only writers use.
   struct WriterState {

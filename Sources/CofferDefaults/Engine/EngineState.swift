@@ -29,6 +29,8 @@ struct EngineState {
   var encoding = PropertyList.Encoding.xml
   /// When to look at the file system again.
   var nextLook: UInt64 = 0
+  /// What observers have not been told of; nil while nobody observes.
+  var unreported: UnreportedChanges?
   /// A list that was unreadable when last looked at: once may be another program's write in progress, twice is damage.
   var suspect: ListFingerprint?
 
@@ -37,6 +39,7 @@ struct EngineState {
     list = content.fingerprint
     listIsSettled = content.isSettled
     encoding = content.encoding
+    if unreported != nil { unreported?.noteReading(over: values) }
     values = content.values
     weight = values.reduce(0) { $0 + Budget.weight(of: $1.value, under: $1.key) }
     journalled = []
@@ -47,6 +50,7 @@ struct EngineState {
 
   @inline(__always)
   mutating func set(_ name: String, _ form: PlainForm?, weight: Int) {
+    if unreported != nil { noteChange(of: name) }
     self.weight = weight
     values[name] = form
     journalled.insert(name)

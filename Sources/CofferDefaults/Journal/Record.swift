@@ -37,6 +37,9 @@ enum Record {
 
   enum Kind: UInt8 { case write = 1, prepare, commit, drop }
 
+  /// Why a value was written or removed. Observers are told; to readers it is all one.
+  enum Cause: UInt8 { case write = 0, expiry, migration }
+
   static let headerBytes = 20
   static let idBytes = 16
 
@@ -104,7 +107,7 @@ extension Record {
   private static func finish(_ kind: Kind, _ buffer: UnsafeMutableRawBufferPointer, _ epoch: UInt64, _ writer: Writer) {
     var head = ByteWriter(buffer, at: 8)
     head.put(kind.rawValue)
-    head.put(UInt8(0))  // cause: set. Others are for readers of later versions.
+    head.put(Cause.write.rawValue)
     head.put(UInt16(0))
     head.put(writer.process)
     head.put(writer.instance)
@@ -126,6 +129,13 @@ extension Record {
     var input = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headerBytes..<count]))
     guard let record = content(kind, &input), input.isAtEnd else { return nil }
     return (record, count)
+  }
+
+  /// Who wrote the record at the head of `bytes`, and why. A cause that a later version knows is a write to this one.
+  static func signature(_ bytes: UnsafeRawBufferPointer) -> (cause: Cause, writer: Writer) {
+    let process = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+    let instance = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self))
+    return (Cause(rawValue: bytes[9]) ?? .write, Writer(process: process, instance: instance))
   }
 
   private static func content(_ kind: Kind, _ input: inout ByteReader) -> Record? {

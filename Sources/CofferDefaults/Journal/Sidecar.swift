@@ -55,8 +55,19 @@ final class Sidecar: Sendable {
     return true
   }
 
+  /// Lets the lock go, and tells those who watch.
+  ///
+  /// A watcher sets a flag in the header and then reads the word; a writer stores the word and then reads the flag. One of the
+  /// two sees the other's store, if neither's load overtakes its own store: the watcher's is an atomic exchange, the writer's has
+  /// the system call in between, in which the kernel takes a spin lock. So writers pay one load while nobody watches.
+  ///
+  /// Whoever rings takes the flag down, and the watcher sets it again when it has woken up: many writes cost few bells, and a
+  /// watcher that died costs one. A writer that dies before it rings closes the file by that, which file watches hear of too.
   @inline(__always)
-  func unlock() { FileLock.release(fd, calls) }
+  func unlock() {
+    FileLock.release(fd, calls)
+    if memory.isArmed { memory.ring() }
+  }
 
   @inline(__always)
   func nameHolder() throws(StoreError) {

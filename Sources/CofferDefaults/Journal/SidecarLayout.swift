@@ -43,6 +43,10 @@ enum SidecarLayout {
     case foldTime = 104
     /// The process that holds, or last held, the lock.
     case holder = 96
+    /// Not zero where somebody wants to be told of the next change: see ``Sidecar/unlock()``.
+    case armed = 112
+    /// Its lowest byte is written, always as zero, with a system call: file watches hear of that and not of stores to a mapping.
+    case bell = 120
     /// The word: on a cache line of its own, for readers poll it.
     case word = 128
   }

@@ -70,6 +70,27 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
     place.pointee.store(word.rawValue, ordering: .releasing)
   }
 
+  // MARK: Telling watchers
+
+  /// Asks whoever writes next to ring. Where stores go through system calls these are heard by themselves; where this process may
+  /// not write, it hears of the folds, which replace the list.
+  func arm() { _ = armed?.pointee.exchange(1, ordering: .sequentiallyConsistent) }
+
+  @inline(__always)
+  var isArmed: Bool { armed?.pointee.load(ordering: .sequentiallyConsistent) ?? 0 != 0 }
+
+  /// Tells all watchers. A failure has no one to hear it, and loses nothing but time: the fold tells them again.
+  func ring() {
+    guard armed?.pointee.exchange(0, ordering: .sequentiallyConsistent) ?? 0 != 0 else { return }
+    withUnsafeBytes(of: UInt8(0)) { _ = calls.write(fd, $0, SidecarLayout.Field.bell.rawValue) }
+  }
+
+  @inline(__always)
+  private var armed: UnsafeMutablePointer<Atomic<UInt64>>? {
+    guard storesToMemory, let base else { return nil }
+    return (base + SidecarLayout.Field.armed.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
   /// A field of the header.
   @inline(__always)
   func load(_ field: SidecarLayout.Field) throws(StoreError) -> UInt64 {

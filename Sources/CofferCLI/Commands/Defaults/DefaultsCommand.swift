@@ -9,6 +9,7 @@ struct DefaultsCommand: ParsableCommand {
       """,
     subcommands: [
       DefaultsRead.self, DefaultsReadType.self, DefaultsWrite.self, DefaultsDelete.self, DefaultsRename.self,
-      DefaultsDomains.self, DefaultsFind.self, DefaultsExport.self, DefaultsImport.self, DefaultsExplain.self,
+      DefaultsDomains.self, DefaultsFind.self, DefaultsExport.self, DefaultsImport.self, DefaultsWatch.self,
+      DefaultsExplain.self,
     ])
 }

@@ -1,0 +1,100 @@
+internal import CofferStorage
+
+/// What changed in a domain since its observers were last told. Kept under the lock of the state, and only while somebody
+/// observes.
+struct UnreportedChanges {
+  /// Who wrote a value, and why.
+  struct Author {
+    let cause: Record.Cause
+    let origin: Change.Origin
+
+    /// A plain write of this process.
+    static let here = Author(cause: .write, origin: .thisProcess)
+    /// Someone who left a new list and no record.
+    static let unknown = Author(cause: .write, origin: .otherProcess(id: nil))
+  }
+
+  private struct Entry {
+    /// The value that observers were last told of.
+    let before: PlainForm?
+    let author: Author
+    let number: UInt64
+  }
+
+  /// Tells one period of observation from the next.
+  let id: UInt64
+  /// Of the record that is being applied.
+  var author = Author.here
+  private let wake: @Sendable () -> Void
+  private var entries: [String: Entry] = [:]
+  private var lastNumber: UInt64 = 0
+  /// The values before the list was read anew: what differs from them is found when observers are told.
+  private var former: [String: PlainForm]?
+
+  /// Nothing yet. `wake` is called, under the lock, at the first change after each ``take(now:)``.
+  init(id: UInt64, wake: @escaping @Sendable () -> Void) {
+    self.id = id
+    self.wake = wake
+  }
+
+  /// Notes that the value of `name`, so far `value`, is about to be another.
+  mutating func note(_ name: String, from value: PlainForm?) {
+    wakeOnce()
+    lastNumber += 1
+    let before = entries[name].map(\.before) ?? former.map { $0[name] } ?? value
+    entries[name] = Entry(before: before, author: author, number: lastNumber)
+  }
+
+  /// Notes that all values, so far `values`, are about to be read anew.
+  mutating func noteReading(over values: consuming [String: PlainForm]) {
+    wakeOnce()
+    if former == nil { former = values }
+  }
+
+  /// What observers have not been told of, oldest first: each name once, with its last author; names that have the value of
+  /// before again are left out.
+  mutating func take(now values: [String: PlainForm]) -> [Change] {
+    if let former { noteDifferences(former, values) }
+    former = nil
+    defer { entries = [:] }
+    return entries.filter { $0.value.before != values[$0.key] }.sorted { $0.value.number < $1.value.number }
+      .map { name, entry in Change(name, entry.author.cause.told(isThere: values[name] != nil), by: entry.author.origin) }
+  }
+
+  private mutating func noteDifferences(_ former: [String: PlainForm], _ values: [String: PlainForm]) {
+    author = .unknown
+    defer { author = .here }
+    for (name, form) in former where values[name] != form && entries[name] == nil { note(name, from: form) }
+    for name in values.keys where former[name] == nil && entries[name] == nil { note(name, from: nil) }
+  }
+
+  private func wakeOnce() {
+    if entries.isEmpty, former == nil { wake() }
+  }
+}
+
+extension Record.Cause {
+  fileprivate func told(isThere: Bool) -> Change.Cause {
+    switch self {
+    case .write: isThere ? .set : .removed
+    case .expiry: .expired
+    case .migration: .migrated
+    }
+  }
+}
+
+extension EngineState {
+  /// Notes, for those who observe, that the value of `name` is about to change.
+  @inline(never)
+  mutating func noteChange(of name: String) { unreported?.note(name, from: values[name]) }
+}
+
+extension DefaultsEngine {
+  /// Who wrote the record at the head of `bytes`. A writer's numbers are those of this process where another engine of it wrote, and
+  /// also where a process of another container has the same ones: this engine's own records never come from the file.
+  func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
+    let (cause, author) = Record.signature(bytes)
+    let isHere = author.process == writer.process && author.instance != writer.instance && author.instance <= Self.lastInstance
+    return .init(cause: cause, origin: isHere ? .thisProcess : .otherProcess(id: Int32(bitPattern: author.process)))
+  }
+}

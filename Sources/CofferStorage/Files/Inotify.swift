@@ -1,0 +1,162 @@
+#if !canImport(Darwin)
+  internal import CCofferPlatform
+  internal import Dispatch
+  internal import Synchronization
+  internal import SystemPackage
+
+  #if canImport(Glibc)
+    internal import Glibc
+  #elseif canImport(Musl)
+    internal import Musl
+  #endif
+
+  /// The one inotify(7) descriptor of this process, there while anything is watched: a user may have 128 of them.
+  ///
+  /// It is closed by the cancel handler of its Dispatch source and nowhere else: until that runs, the source may be waiting on the
+  /// number, which the next open(2) could give to another file.
+  final class Inotify: Sendable {
+    /// Who is told of which names.
+    struct Watcher: Sendable {
+      let names: Set<String>
+      let receive: @Sendable (DirectoryWatch.Notice) -> Void
+    }
+
+    private struct State {
+      var watchers: [Int32: [UInt64: Watcher]] = [:]
+      var lastID: UInt64 = 0
+    }
+
+    private static let current = Mutex<Inotify?>(nil)
+    private let fd: Int32
+    private let process = getpid()
+    // Not marked Sendable by Dispatch, whose objects may be used from any thread.
+    nonisolated(unsafe) private let source: any DispatchSourceRead
+    private let state = Mutex(State())
+
+    /// Everything after which a file reads differently. A file closed after writing counts by itself: a process that dies between
+    /// a store to a mapping and its notice of it closes its files.
+    private static let events =
+      UInt32(IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF)
+      | UInt32(IN_MOVE_SELF | IN_ONLYDIR)
+
+    /// Watches `folder` for `watcher`.
+    static func watch(_ folder: FilePath, _ watcher: Watcher) throws(StoreError) -> Subscription {
+      guard !coffer_is_forked_child() else { throw forked(folder) }
+      return try current.withLock { (current) throws(StoreError) in
+        let inotify: Inotify
+        if let current { inotify = current } else { inotify = try Inotify(folder) }
+        do throws(StoreError) {
+          let subscription = try inotify.add(folder, watcher)
+          current = inotify
+          return subscription
+        } catch {
+          if inotify !== current { inotify.source.cancel() }
+          throw error
+        }
+      }
+    }
+
+    /// A forked child shares its parent's epoll(7) descriptor, with which Dispatch waits: a source made in the child would reach
+    /// the parent as an event about memory that the parent does not have.
+    private static func forked(_ folder: FilePath) -> StoreError {
+      StoreError(
+        .refused, "a process forked without exec cannot watch files", place: folder.string,
+        cure: "start it with exec or posix_spawn, or watch in the parent")
+    }
+
+    private init(_ folder: FilePath) throws(StoreError) {
+      // IN_NONBLOCK and IN_CLOEXEC are these.
+      let fd = inotify_init1(O_NONBLOCK | O_CLOEXEC)
+      guard fd >= 0 else { throw DirectoryWatch.failure(errno, folder) }
+      self.fd = fd
+      source = DispatchSource.makeReadSource(fileDescriptor: fd, queue: DispatchQueue(label: "coffer.watch", qos: .utility))
+      source.setCancelHandler { close(fd) }
+      source.setEventHandler { [weak self] in self?.drain() }
+      source.activate()
+    }
+
+    private func add(_ folder: FilePath, _ watcher: Watcher) throws(StoreError) -> Subscription {
+      let (watch, id) = try state.withLock { (state) throws(StoreError) in
+        // Under the lock, so that the first event finds whom to tell. One folder has one number, however often it is added.
+        let watch = folder.withPlatformString { inotify_add_watch(fd, $0, Self.events) }
+        guard watch >= 0 else { throw DirectoryWatch.failure(errno, folder) }
+        state.lastID += 1
+        state.watchers[watch, default: [:]][state.lastID] = watcher
+        return (watch, state.lastID)
+      }
+      return Subscription { [self] in remove(watch, id) }
+    }
+
+    private func remove(_ watch: Int32, _ id: UInt64) {
+      guard process == getpid() else { return }  // The parent still watches.
+      Self.current.withLock { current in
+        let isIdle = state.withLock { state in
+          guard state.watchers[watch]?.removeValue(forKey: id) != nil else { return state.watchers.isEmpty }
+          if state.watchers[watch]?.isEmpty ?? false {
+            state.watchers[watch] = nil
+            inotify_rm_watch(fd, watch)
+          }
+          return state.watchers.isEmpty
+        }
+        guard isIdle else { return }
+        if current === self { current = nil }
+        source.cancel()
+      }
+    }
+
+    // MARK: Events
+
+    /// Room for a thousand events with short names; what does not fit is read next.
+    private static let bufferBytes = 64 << 10
+
+    private func drain() {
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferBytes, alignment: 8)
+      defer { buffer.deallocate() }
+      var told: [UInt64: (watcher: Watcher, notice: DirectoryWatch.Notice)] = [:]
+      while true {
+        let count = read(fd, buffer.baseAddress, buffer.count)
+        if count < 0 && errno == EINTR { continue }
+        guard count > 0 else { break }
+        gather(UnsafeRawBufferPointer(rebasing: buffer[..<count]), &told)
+      }
+      for (_, entry) in told { entry.watcher.receive(entry.notice) }
+    }
+
+    /// Goes through `struct inotify_event`s: watch, mask, cookie, length of the name, name with zeros behind it.
+    private func gather(
+      _ bytes: UnsafeRawBufferPointer, _ told: inout [UInt64: (watcher: Watcher, notice: DirectoryWatch.Notice)]
+    ) {
+      var offset = 0
+      while offset + 16 <= bytes.count {
+        let watch = bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)
+        let mask = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
+        let length = Int(bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
+        let name = String(decoding: bytes[offset + 16..<offset + 16 + length].prefix { $0 != 0 }, as: UTF8.self)
+        offset += 16 + length
+        for (id, watcher, notice) in concerned(by: watch, mask, name) {
+          if case .lost? = told[id]?.notice { continue }
+          told[id] = (watcher, notice)
+        }
+      }
+    }
+
+    private func concerned(
+      by watch: Int32, _ mask: UInt32, _ name: String
+    ) -> [(UInt64, Watcher, DirectoryWatch.Notice)] {
+      state.withLock { state in
+        if mask & UInt32(IN_Q_OVERFLOW) != 0 {
+          return state.watchers.values.flatMap { $0 }.map { ($0.key, $0.value, .changed) }
+        }
+        if mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0 {
+          // The kernel has dropped the watch itself, or what it follows is elsewhere now.
+          guard let watchers = state.watchers.removeValue(forKey: watch) else { return [] }
+          if mask & UInt32(IN_MOVE_SELF) != 0 { inotify_rm_watch(fd, watch) }
+          return watchers.map { ($0.key, $0.value, .lost) }
+        }
+        return (state.watchers[watch] ?? [:]).compactMap { id, watcher in
+          watcher.names.contains(name) ? (id, watcher, .changed) : nil
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,39 @@
+/// That a name's stored value changed: what happened and who did it. It never holds a value; whoever needs that reads it, and so
+/// never gets an older one than there is.
+public struct Change: Sendable, Hashable {
+  /// What happened.
+  public enum Cause: Sendable, Hashable {
+    /// A value was stored.
+    case set
+    /// The value was removed.
+    case removed
+    /// The value was removed because its time had passed. The passing of time by itself is no change.
+    case expired
+    /// The value was moved to or from another name, form or store.
+    case migrated
+    /// A value was stored or removed beneath a stronger one, an override or a layer: a read gives what it gave before.
+    case overridden
+  }
+
+  /// Who did it.
+  public enum Origin: Sendable, Hashable {
+    /// This process, through any of its stores.
+    case thisProcess
+    /// Another process; nil where it does not say which: a program that knows nothing of Coffer, or one seen only by what it left.
+    case otherProcess(id: Int32?)
+  }
+
+  /// The name whose value changed.
+  public let name: String
+  /// What happened.
+  public let cause: Cause
+  /// Who did it.
+  public let origin: Origin
+
+  /// A change of `name`.
+  public init(_ name: String, _ cause: Cause, by origin: Origin) {
+    self.name = name
+    self.cause = cause
+    self.origin = origin
+  }
+}

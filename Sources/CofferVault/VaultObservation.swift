@@ -1,0 +1,151 @@
+internal import CofferStorage
+internal import Dispatch
+internal import Synchronization
+internal import SystemPackage
+
+/// What a vault store needs while its changes are observed.
+final class VaultObservation: Sendable {
+  /// The items as observers know them.
+  struct Known {
+    var generation: UInt64
+    var versions: [String: RecordVersion]
+  }
+
+  /// Held from before a commit until it is told, so that what is told has the order of the commits. Nil while the vault cannot be
+  /// read, and until it is first looked at.
+  let known = Mutex<Known?>(nil)
+  /// What is known is of before the vault was locked.
+  let isStale = Atomic<Bool>(false)
+  let isScheduled = Atomic<Bool>(false)
+  let queue = DispatchQueue(label: "coffer.vault", qos: .utility)
+  private let made = Mutex<ChangeFeed?>(nil)
+
+  func feed(of store: VaultStore) -> ChangeFeed {
+    made.withLock { made in
+      if let made { return made }
+      let new = ChangeFeed { [weak store] (_) throws(StoreError) in try store?.startWatching() ?? Subscription {} }
+      made = new
+      return new
+    }
+  }
+
+  /// The feed, if anybody ever asked for it.
+  var feed: ChangeFeed? { made.withLock { $0 } }
+}
+
+extension VaultStore {
+  /// Runs `body`, which commits and returns what it changed, and tells observers.
+  func telling(
+    _ body: (OpenVault) throws(StoreError) -> [String: CofferStorage.Change.Cause]
+  ) throws(StoreError) {
+    guard let feed = observation.feed, feed.isObserved else {
+      _ = try run(body)
+      return
+    }
+    try Reentrancy.check(place)
+    try observation.known.withLock { (known) throws(StoreError) in
+      let done = try run(body)
+      guard !done.isEmpty else { return }
+      feed.send(.changes(done.sorted { $0.key < $1.key }.map { CofferStorage.Change($0.key, $0.value, by: .thisProcess) }))
+      // The commit stands whatever this finds; at worst observers hear of it twice.
+      do throws(StoreError) { try follow(done.keys, &known) } catch { known = nil }
+    }
+  }
+
+  /// Takes note of this store's own commit, so that it is not taken for another's.
+  private func follow(_ names: some Sequence<String>, _ known: inout VaultObservation.Known?) throws(StoreError) {
+    guard known != nil else { return }
+    let names = Array(names)
+    let (generation, versions) = try run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in (vault.state.generation, try vault.versions(names, service: service)) }
+    }
+    for name in names { known?.versions[name] = versions[name] }
+    // Where somebody else committed in between, what he did is still to be found.
+    if known?.generation == generation - 1 { known?.generation = generation }
+  }
+
+  /// Tells that reads may give something else, because the vault was locked or unlocked.
+  func tellAccess() {
+    guard let feed = observation.feed, feed.isObserved else { return }
+    observation.isStale.store(true, ordering: .relaxed)
+    feed.send(.access)
+    scheduleLook()
+  }
+
+  fileprivate func startWatching() throws(StoreError) -> Subscription {
+    let file = FilePath(place)
+    guard let name = file.lastComponent?.string else { return Subscription {} }
+    // Commits go to the write-ahead log, which is written with system calls, and from there to the file.
+    let watch = try DirectoryWatch.start(file.removingLastComponent(), names: [name, name + "-wal"]) { [weak self] notice in
+      switch notice {
+      case .changed: self?.scheduleLook()
+      case .lost: self?.tellAccess()
+      }
+    }
+    observation.isStale.store(true, ordering: .relaxed)
+    scheduleLook()
+    return watch
+  }
+
+  private func scheduleLook() {
+    guard !observation.isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    observation.queue.async { [weak self] in self?.look() }
+  }
+
+  /// Finds what others committed. A commit of this store is known already: looking costs a read of the state then.
+  private func look() {
+    observation.isScheduled.store(false, ordering: .sequentiallyConsistent)
+    observation.known.withLock { known in
+      if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
+      let last = known?.generation
+      do throws(StoreError) {
+        let found = try run { (vault) throws(StoreError) in
+          try vault.reading { () throws(StoreError) -> VaultObservation.Known? in
+            guard vault.state.generation != last else { return nil }
+            let names = try vault.list(service: service).map(\.name.account)
+            return .init(generation: vault.state.generation, versions: try vault.versions(names, service: service))
+          }
+        }
+        guard let found else { return }
+        if let before = known?.versions { tell(from: before, to: found.versions) }
+        known = found
+      } catch {
+        // Locked, or of no more use: whoever reads gets the error, and unlocking is told.
+        if known != nil { observation.feed?.send(.access) }
+        known = nil
+      }
+    }
+  }
+
+  private func tell(from before: [String: RecordVersion], to now: [String: RecordVersion]) {
+    let names = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }.sorted()
+    guard !names.isEmpty else { return }
+    let changes = names.map { CofferStorage.Change($0, now[$0] == nil ? .removed : .set, by: .otherProcess(id: nil)) }
+    observation.feed?.send(.changes(changes))
+  }
+}
+
+extension OpenVault {
+  /// The versions of those of `names` that there are.
+  fileprivate func versions(_ names: [String], service: String) throws(StoreError) -> [String: RecordVersion] {
+    var versions: [String: RecordVersion] = [:]
+    for name in names {
+      let version = try version(of: ItemName(service: service, account: name))
+      if version != .absent { versions[name] = version }
+    }
+    return versions
+  }
+
+  /// What `batch` will do: a removal of what is not there does nothing.
+  func effects(of batch: Batch<Vault>, service: String) throws(StoreError) -> [String: CofferStorage.Change.Cause] {
+    var effects: [String: CofferStorage.Change.Cause] = [:]
+    for (account, write) in batch.writes {
+      if case .set = write {
+        effects[account] = .set
+      } else if try version(of: ItemName(service: service, account: account)) != .absent {
+        effects[account] = .removed
+      }
+    }
+    return effects
+  }
+}
