@@ -1,5 +1,4 @@
 internal import CofferStorage
-internal import Foundation
 internal import SystemPackage
 
 #if canImport(Glibc)
@@ -56,18 +55,20 @@ struct ListFiles: Sendable {
   private static func realFolder(_ folder: FilePath, making: Bool) throws(StoreError) -> FilePath {
     if try FileStatus(at: folder) == nil {
       guard making else { return folder }
-      do {
-        try FileManager.default.createDirectory(
-          atPath: folder.string, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-      } catch {
-        throw StoreError(
-          .denied, "could not make the folder", place: folder.string, cure: "make it, or choose another place", underlying: error)
-      }
+      try make(folder)
     }
     let resolved = folder.withPlatformString { realpath($0, nil) }
     guard let resolved else { throw StoreError(errno: errno, "resolve the folder", place: folder) }
     defer { free(resolved) }
     return FilePath(String(cString: resolved))
+  }
+
+  /// Makes `folder` and what is missing above it. Another process doing the same at the same time is no error.
+  private static func make(_ folder: FilePath) throws(StoreError) {
+    let parent = folder.removingLastComponent()
+    if !parent.isEmpty, parent != folder, try FileStatus(at: parent) == nil { try make(parent) }
+    let code = folder.withPlatformString { mkdir($0, 0o700) == 0 ? 0 : errno }
+    guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "make the folder", place: folder) }
   }
 
   /// Whether this process may replace the list: a list it may not write is left alone, even where the folder would allow it.

@@ -1,0 +1,152 @@
+import Foundation
+import Testing
+
+/// The rules of set, get, delete, list and explain, one by one, on both real stores.
+@Suite struct RouterRulesTests {
+  @Test(
+    "a new value has the stored one's type, whatever it looks like",
+    arguments: [
+      ("--bool true", "off", "false"), ("--int 7", "-8", "-8"), ("--float 0.5", "-1e3", "-1000.0"), ("x", "-5", "-5"),
+      ("--date 2026-12-31", "2027-01-02T03:04:05+01:00", "2027-01-02T02:04:05Z"), ("--json '[1]'", "'{\"a\":-1}'", "{\"a\":-1}"),
+    ])
+  func keepsType(first: String, second: String, answer: String) throws {
+    let home = try Home()
+    try home.transcript("set key \(first) --plain")
+    let type = try home.coffer("defaults read-type coffer key").out
+    try home.transcript("set key \(second)")
+    try home.transcript("get key", out: answer)
+    if !first.contains("json") { try home.transcript("defaults read-type coffer key", out: type) }
+  }
+
+  @Test("bytes stay bytes: hexadecimal as an argument, as they are from standard input")
+  func keepsData() throws {
+    let home = try Home()
+    try home.transcript("set key 00ff --plain --data")
+    try home.transcript("set key 0A")
+    try home.transcript("get key", out: "\n")
+    try home.transcript("set key", in: "text")
+    try home.transcript("defaults read coffer key", out: "<74657874>\n")
+  }
+
+  @Test("a value that does not fit the stored type changes nothing, and a type flag changes the type")
+  func otherType() throws {
+    let home = try Home()
+    try home.transcript("set key 7 --plain --int")
+    let before = try home.content("config/coffer.plist")
+    try home.transcript("set key seven", err: "the value is not an int", exit: 64)
+    #expect(try home.content("config/coffer.plist") == before)
+    try home.transcript("set key seven --string")
+    try home.transcript("get key", out: "seven")
+  }
+
+  @Test("a secret leaves no trace in the plain store, not even a folder")
+  func secretOnly() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("get token", out: "tok")
+    try home.transcript("list", out: "token  vault\n")
+    try home.transcript("delete token")
+    #expect(!home.exists("config"))
+  }
+
+  @Test("--plain for a new key needs a vault that is there to be opened, and stores nothing without")
+  func plainAsksTheVault() throws {
+    let home = try Home.withVault()
+    home.locked()
+    try home.transcript("set theme dark --plain", err: "nothing to unlock it with", exit: 69)
+    let other = try Home.withVault()
+    home.environment["COFFER_KEY_FILE"] = other.path + "/key"
+    try home.transcript("set theme dark --plain", err: "no slot of the vault opens", exit: 77)
+    #expect(!home.exists("config"))
+  }
+
+  @Test("--secret leaves no old value of the key behind, in whichever file of the property list")
+  func scrubs() throws {
+    let home = try Home.withVault()
+    let long = String(repeating: "wombat-", count: 20_000)
+    try home.transcript("set token --plain", in: long)
+    for word in ["quokka-one", "platypus-two-and-longer", "emu-3"] { try home.transcript("set token \(word)") }
+    try home.transcript("set other stays --plain")
+    let all = try Self.bytes(home)
+    #expect(["quokka", "platypus", "emu-3"].contains { all.range(of: Data($0.utf8)) != nil }, "there is something to scrub")
+    try home.transcript("set token --secret", err: "old backups of")
+    for word in ["wombat-", "quokka", "platypus", "emu-3"] {
+      #expect(try Self.bytes(home).range(of: Data(word.utf8)) == nil, "\(word)")
+    }
+    try home.transcript("get token", out: "emu-3")
+    try home.transcript("get other", out: "stays")
+  }
+
+  @Test("--secret scrubs a nested value in a binary property list as well")
+  func scrubsBinary() throws {
+    let home = try Home.withVault()
+    let list = ["token": ["inner": ["numbat-deep"]], "other": 1] as [String: Any]
+    let data = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+    _ = try home.file("config/coffer.plist", data)
+    try home.transcript("set token --secret --quiet")
+    try home.transcript("get token", out: #"{"inner":["numbat-deep"]}"#)
+    #expect(try Self.bytes(home).range(of: Data("numbat".utf8)) == nil)
+    try home.transcript("defaults read coffer --json", out: "{\"other\":1}\n")
+  }
+
+  @Test("--secret without a vault, or with a locked one, moves nothing")
+  func movesNothing() throws {
+    let home = try Home()
+    try home.transcript("set token tok --plain")
+    let before = try Self.bytes(home)
+    try home.transcript("set token --secret", err: "there is no vault", exit: 78)
+    #expect(try Self.bytes(home) == before)
+    let locked = try Home.withVault()
+    try locked.transcript("set token tok --plain")
+    locked.locked()
+    try locked.transcript("set token --secret", err: "nothing to unlock it with", exit: 69)
+    try locked.transcript("get token", out: "tok")
+  }
+
+  @Test("a key in both stores: looking at both is 65, in JSON too; settling it either way ends that")
+  func both() throws {
+    let home = try Home.withVault()
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("defaults write coffer token plain")
+    let place = home.path
+    let explained = try home.coffer("explain token --json")
+    #expect(
+      explained.out == #"{"domain":"coffer","key":"token","sources":[{"layer":"domain","place":"\#(place)/config/coffer.plist","#
+        + #""type":"string"},{"layer":"vault","place":"\#(place)/data/vault.sqlite","type":"secret"}]}"# + "\n")
+    #expect(explained.status == 65 && explained.err.contains(#""kind":"damaged""#))
+    let listed = try home.coffer("list --json")
+    #expect(listed.out == #"[{"key":"token","store":"defaults"},{"key":"token","store":"vault"}]"# + "\n" && listed.status == 65)
+    try home.transcript("vault delete coffer token")
+    try home.transcript("list", out: "token  defaults\n")
+    try home.transcript("get token", out: "plain")
+  }
+
+  @Test("delete takes a key from the store it is in, and from no other")
+  func delete() throws {
+    let home = try Home.withVault()
+    try home.transcript("set theme dark --plain")
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("delete theme")
+    try home.transcript("list", out: "token  vault\n")
+    try home.transcript("delete theme", err: "nothing is stored in domain 'coffer'", exit: 1)
+    home.locked()
+    try home.transcript("delete token", err: "nothing to unlock it with", exit: 69)
+  }
+
+  @Test("a domain of one command is not another's, by option or by variable")
+  func domains() throws {
+    let home = try Home.withVault()
+    try home.transcript("set theme dark --plain --domain one")
+    try home.transcript("set token --secret --domain one", in: "tok")
+    try home.transcript("list")
+    try home.transcript("list", with: ["COFFER_DOMAIN": "one"], out: "theme  defaults\ntoken  vault\n")
+    try home.transcript("list --domain two", with: ["COFFER_DOMAIN": "one"])
+    try home.transcript("get theme --domain ../one", err: "a domain name with a slash", exit: 64)
+  }
+
+  /// Every byte under the home, but for the runs' own and the key.
+  private static func bytes(_ home: Home) throws -> Data {
+    try FileManager.default.subpathsOfDirectory(atPath: home.path).sorted().filter { !$0.hasPrefix(".run") && $0 != "key" }
+      .reduce(into: Data()) { $0 += FileManager.default.contents(atPath: "\(home.path)/\($1)") ?? Data() }
+  }
+}

@@ -1,0 +1,142 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+/// A domain that is opened for reading alone.
+@Suite struct ReadOnlyAccessTests {
+  private func reader(_ folder: TemporaryFolder, domain: String = "d") throws -> DefaultsStore {
+    try DefaultsStore.open(domain: domain, in: folder.path, access: .readOnly)
+  }
+
+  @Test("makes neither a folder nor a journal")
+  func leavesNoTrace() throws {
+    let folder = try TemporaryFolder()
+    let nowhere = folder.file("not/there")
+    let store = try DefaultsStore.open(domain: "d", in: nowhere, access: .readOnly)
+    #expect(try store.load("a") == nil)
+    #expect(try store.contents().isEmpty)
+    try store.synchronize()
+    try store.close()
+    #expect(try folder.names().isEmpty)
+  }
+
+  @Test("sees what a writer acknowledges with the next read, also when the writer comes later")
+  func followsWriters() throws {
+    let folder = try TemporaryFolder()
+    let reader = try reader(folder)
+    #expect(try reader.load("a") == nil)
+    let writer = try folder.open()
+    for number in 1...20 {
+      try writer.save(.integer(Int64(number)), for: "a")
+      #expect(try reader.load("a") == .integer(Int64(number)))
+      if number.isMultiple(of: 5) { try writer.synchronize() }
+    }
+    #expect(try reader.contents() == ["a": .integer(20)])
+  }
+
+  @Test("writes are refused, and say why")
+  func refusesWrites() throws {
+    let folder = try TemporaryFolder()
+    try folder.open().save(.bool(true), for: "a")
+    let reader = try reader(folder)
+    let writes: [() throws -> Void] = [
+      { try reader.save(.bool(false), for: "a") }, { try reader.update("a") { _ in nil } }, { try reader.rename("a", to: "b") },
+      { try reader.scrub() },
+      { try reader.importPropertyList(Data("<plist><dict><key>a</key><true/></dict></plist>".utf8), from: "x") },
+    ]
+    for write in writes { #expect(kind(write) == .readOnly) }
+    #expect(try reader.load("a") == .bool(true))
+  }
+
+  @Test("goes on when the domain is removed, and when it comes back")
+  func removal() throws {
+    let folder = try TemporaryFolder()
+    let writer = try folder.open()
+    try writer.save(.string("old"), for: "a")
+    let reader = try reader(folder)
+    #expect(try reader.load("a") == .string("old"))
+    try writer.domain.remove()
+    usleep(250_000)
+    #expect(try reader.load("a") == nil)
+    try folder.open().save(.string("new"), for: "a")
+    #expect(try reader.load("a") == .string("new"))
+  }
+
+  @Test("a journal that its maker has not begun holds nothing")
+  func unbegunJournal() throws {
+    let folder = try TemporaryFolder()
+    try Data(count: 69_632).write(to: URL(filePath: folder.file(".d.plist.coffer").string))
+    chmod(folder.file(".d.plist.coffer").string, 0o600)
+    #expect(try reader(folder).load("a") == nil)
+  }
+
+  @Test("damage is an error, whatever the policy, for healing would write")
+  func damage() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("<plist><dict><key>a", to: "d.plist")
+    let names = try folder.names()
+    #expect(kind { _ = try DefaultsStore.open(domain: "d", in: folder.path, access: .readOnly, damage: .startEmpty) } == .damaged)
+    #expect(try folder.names() == names)
+  }
+}
+
+/// A domain as a whole.
+@Suite struct WholeDomainTests {
+  @Test("rename is one step: nobody sees both names or none")
+  func renameIsAtomic() async throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    try store.save(.integer(1), for: "a")
+    let other = try folder.open(isShared: false)
+    let watching = Task.detached { () throws in
+      for _ in 0..<2_000 { #expect(try other.contents().count == 1) }
+    }
+    for _ in 0..<200 {
+      try store.rename("a", to: "b")
+      try store.rename("b", to: "a")
+    }
+    try await watching.value
+    #expect(kind { try store.rename("nothing", to: "a") } == .notFound)
+    #expect(kind { try store.rename("a", to: "") } == .invalidName)
+    #expect(try store.contents() == ["a": .integer(1)])
+  }
+
+  @Test("renames by two writers at once lose no value")
+  func renamesCompete() async throws {
+    let folder = try TemporaryFolder()
+    let stores = [try folder.open(), try folder.open(isShared: false)]
+    try stores[0].save(.integer(7), for: "k")
+    await withTaskGroup(of: Void.self) { group in
+      for (index, store) in stores.enumerated() {
+        group.addTask {
+          for _ in 0..<100 {
+            do { try store.rename("k", to: "k\(index)") } catch {}
+            do { try store.rename("k\(index)", to: "k") } catch {}
+          }
+        }
+      }
+    }
+    #expect(try Array(stores[0].contents().values) == [.integer(7)])
+  }
+
+  @Test("what is exported is what is imported, under a prefix too")
+  func exportImport() throws {
+    let folder = try TemporaryFolder()
+    let store = try DefaultsStore.open(domain: "d", in: folder.path, registered: ["r": .bool(true)], prefix: "p.")
+    try store.save(.array([.data(Data([1])), .real(0.5)]), for: "a")
+    let plain = try folder.open()
+    try plain.save(.string("not mine"), for: "q")
+    let list = try store.exportPropertyList()
+    #expect(try store.contents().keys.sorted() == ["a"])
+    let other = try folder.open(domain: "e")
+    try other.importPropertyList(list, from: "test")
+    #expect(try other.contents() == ["a": .array([.data(Data([1])), .real(0.5)])])
+    #expect(kind { try other.importPropertyList(Data("x".utf8), from: "test") } == .damaged)
+    let forbidden = Data("<plist><dict><key>ok</key><true/><key></key><true/></dict></plist>".utf8)
+    #expect(kind { try other.importPropertyList(forbidden, from: "test") } == .invalidName)
+    #expect(try other.contents().count == 1)
+  }
+}
