@@ -24,9 +24,10 @@ import Testing
   @Test(
     "every command has help on standard output",
     arguments: [
-      "tour", "init", "status", "set", "get", "delete", "list", "explain", "env", "vault", "vault init", "vault set", "vault get",
+      "tour", "init", "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
+      "vault get",
       "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "defaults", "defaults read",
-      "defaults write", "defaults delete", "defaults domains",
+      "defaults write", "defaults delete", "defaults domains", "defaults watch",
     ])
   func everyCommand(command: String) throws {
     let home = try Home()
