@@ -89,23 +89,23 @@ extension VaultStore {
 
   private func scheduleLook() {
     guard !observation.isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    observation.queue.async { [weak self] in self?.look() }
+    observation.queue.async { [weak self] in
+      guard let self else { return }
+      observation.isScheduled.store(false, ordering: .sequentiallyConsistent)
+      look(awaitingWriters: true)
+    }
   }
 
-  /// Finds what others committed. A commit of this store is known already: looking costs a read of the state then.
-  private func look() {
-    observation.isScheduled.store(false, ordering: .sequentiallyConsistent)
+  /// Finds what others committed. A commit of this store is known already: looking costs two reads of the state then.
+  private func look(awaitingWriters: Bool) {
     observation.known.withLock { known in
       if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
       let last = known?.generation
       do throws(StoreError) {
-        let found = try run { (vault) throws(StoreError) in
-          try vault.reading { () throws(StoreError) -> VaultObservation.Known? in
-            guard vault.state.generation != last else { return nil }
-            let names = try vault.list(service: service).map(\.name.account)
-            return .init(generation: vault.state.generation, versions: try vault.versions(names, service: service))
-          }
+        var found = try run { (vault) throws(StoreError) in
+          try vault.reading { () throws(StoreError) in try vault.survey(service, since: last) }
         }
+        if found == nil, awaitingWriters { found = try surveyAfterWriters(since: last) }
         guard let found else { return }
         if let before = known?.versions { tell(from: before, to: found.versions) }
         known = found
@@ -116,6 +116,23 @@ extension VaultStore {
       }
     }
   }
+
+  /// The log's file is written before a commit can be seen, and nothing is heard of the latter. Whoever commits holds the lock of
+  /// writers until then: once it is ours, what was written can be read.
+  private func surveyAfterWriters(since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
+    do throws(StoreError) {
+      return try run { (vault) throws(StoreError) in
+        try vault.writing { (_) throws(StoreError) in try vault.survey(service, since: last) }
+      }
+    } catch {
+      guard error.kind == .busy || error.kind == .readOnly else { throw error }
+      observation.queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in self?.look(awaitingWriters: false) }
+      return nil
+    }
+  }
+
+  /// Where the lock cannot be had: a commit takes some disk writes, each of some milliseconds.
+  private static var pause: DispatchTimeInterval { .milliseconds(500) }
 
   private func tell(from before: [String: RecordVersion], to now: [String: RecordVersion]) {
     let names = Set(before.keys).union(now.keys).filter { before[$0] != now[$0] }.sorted()
@@ -134,6 +151,13 @@ extension OpenVault {
       if version != .absent { versions[name] = version }
     }
     return versions
+  }
+
+  /// The items of `service`, unless the vault is still at the commit `last`.
+  fileprivate func survey(_ service: String, since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
+    guard state.generation != last else { return nil }
+    let names = try list(service: service).map(\.name.account)
+    return .init(generation: state.generation, versions: try versions(names, service: service))
   }
 
   /// What `batch` will do: a removal of what is not there does nothing.

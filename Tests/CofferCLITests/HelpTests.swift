@@ -24,11 +24,13 @@ import Testing
   @Test(
     "every command has help on standard output",
     arguments: [
-      "tour", "init", "status", "set", "get", "delete", "list", "explain", "env", "vault", "vault init", "vault set", "vault get",
+      "tour", "init", "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
+      "vault get",
       "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "vault slot",
       "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",
       "vault identity", "vault identity new", "vault identity show", "defaults", "defaults read",
-      "defaults write", "defaults delete", "defaults domains",
+      "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
+      "defaults find", "defaults export", "defaults import", "defaults explain", "defaults watch",
     ])
   func everyCommand(command: String) throws {
     let home = try Home()

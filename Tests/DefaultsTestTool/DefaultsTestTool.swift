@@ -32,6 +32,8 @@ enum DefaultsTestTool {
     case "pace": try Observed.pace(folder, domain, rest)
     case "die-before-bell": try Observed.dieBeforeBell(folder, domain)
     case "fork-observed": try Observed.forked(folder, domain)
+    case "latency": try Observed.latency(folder, domain, rest)
+    case "cost": try Observed.cost(folder, domain)
     case "observe": try Observed.observe(folder, domain)
     case "fold-and-die": try Dying.fold(folder, domain, rest)
     case "commit-and-die": try Dying.commit(folder, domain, rest)

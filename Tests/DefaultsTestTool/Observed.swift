@@ -1,6 +1,7 @@
 internal import CofferDefaults
 internal import CofferStorage
 internal import Foundation
+internal import Synchronization
 internal import SystemPackage
 
 #if canImport(Glibc)
@@ -37,11 +38,15 @@ enum Observed {
   /// Sets a value and dies where it would tell those who watch.
   static func dieBeforeBell(_ folder: FilePath, _ domain: String) throws {
     var calls = SystemCalls()
+    let isOpen = Atomic<Bool>(false)
     calls.write = { fd, bytes, offset in
-      if bytes.count == 1 { kill(getpid(), SIGKILL) }
+      if bytes.count == 1, isOpen.load(ordering: .relaxed) { kill(getpid(), SIGKILL) }
       return pwrite(fd, bytes.baseAddress, bytes.count, off_t(offset))
     }
     let store = try open(folder, domain, calls)
+    // Opening rings too; those who watch need a moment to ask for the next bell.
+    usleep(50_000)
+    isOpen.store(true, ordering: .relaxed)
     try store.save(.string("left"), for: "k")
     print("survived")
   }
@@ -71,6 +76,47 @@ enum Observed {
     waitpid(child, &status, 0)
     print(heard.wait(timeout: .now() + 2) == .success ? "parent heard" : "parent deaf")
     subscription.cancel()
+  }
+
+  /// Prints how long after each `n` of ``pace(_:_:_:)`` it was told, in microseconds, after `count` of them.
+  static func latency(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let store = try open(folder, domain)
+    let count = Int(rest[0]) ?? 0
+    let told = DispatchSemaphore(value: 0)
+    nonisolated(unsafe) var delays: [Int64] = []
+    let subscription = try store.changes.subscribe { _ in
+      var time = timespec()
+      clock_gettime(CLOCK_MONOTONIC, &time)
+      guard case .integer(let begin)?? = try? store.load("n") else { return }
+      delays.append((Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) - begin) / 1000)
+      if delays.count == count { told.signal() }
+    }
+    told.wait()
+    subscription.cancel()
+    delays.sort()
+    print(
+      "told after µs: least \(delays[0]), median \(delays[count / 2]), 95 % \(delays[count * 95 / 100]), most \(delays[count - 1])"
+    )
+  }
+
+  /// Prints what one `set` costs.
+  static func cost(_ folder: FilePath, _ domain: String) throws {
+    let store = try open(folder, domain)
+    func microseconds(_ count: Int = 200_000) throws -> Double {
+      let begin = ContinuousClock.now
+      for number in 0..<count { try store.save(.integer(Int64(number)), for: "k") }
+      return Double((ContinuousClock.now - begin).components.attoseconds) / 1e12 / Double(count)
+    }
+    _ = try microseconds()
+    print("set, unwatched \(try microseconds()) µs")
+    let subscription = try store.changes.subscribe { _ in }
+    print("set, watched by this process \(try microseconds()) µs")
+    subscription.cancel()
+    print("set, unwatched again \(try microseconds()) µs")
+    print("waiting for another watcher")
+    fflush(nil)
+    sleep(2)
+    print("set, watched by another process \(try microseconds()) µs")
   }
 
   /// Prints what is told of the domain, until killed.

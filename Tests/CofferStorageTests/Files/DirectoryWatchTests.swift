@@ -3,7 +3,7 @@ import Foundation
 import SystemPackage
 import Testing
 
-@Suite("Watching folders", .timeLimit(.minutes(1)))
+@Suite("Watching folders")
 struct DirectoryWatchTests {
   /// Waits for a notice; false after a second.
   private func heard(_ notices: Record<DirectoryWatch.Notice>, _ count: Int = 1) async -> Bool {

@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Observing keys", .timeLimit(.minutes(1)))
+@Suite("Observing keys")
 struct RouterObservationTests {
   struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "light")

@@ -111,7 +111,7 @@ import Testing
     #expect(store.isUnlocked)
   }
 
-  @Test(.timeLimit(.minutes(1))) func lockingWaitsForAnUpdateThatAsksTheStore() async throws {
+  @Test func lockingWaitsForAnUpdateThatAsksTheStore() async throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
     let steps = Steps()
