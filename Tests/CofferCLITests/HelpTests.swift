@@ -26,7 +26,8 @@ import Testing
     arguments: [
       "tour", "init", "status", "set", "get", "delete", "list", "explain", "env", "vault", "vault init", "vault set", "vault get",
       "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "defaults", "defaults read",
-      "defaults write", "defaults delete", "defaults domains",
+      "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename", "defaults find",
+      "defaults export", "defaults import", "defaults explain",
     ])
   func everyCommand(command: String) throws {
     let home = try Home()
