@@ -1,0 +1,96 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// The article about the command line says nothing that is not so.
+@Suite struct CommandLineArticleTests {
+  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  private static func lines() throws -> [String] {
+    try String(contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/CommandLine.md"), encoding: .utf8)
+      .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// The rows of the table below the heading `heading`, without its head, cell by cell and without backticks.
+  private static func table(_ heading: String) throws -> [[String]] {
+    let section = try lines().drop { $0 != "## \(heading)" }.dropFirst().prefix { !$0.hasPrefix("## ") }
+    return section.filter { $0.hasPrefix("| ") }.dropFirst().map { row in
+      row.dropFirst(2).dropLast(2).components(separatedBy: " | ").map { $0.replacing("`", with: "") }
+    }
+  }
+
+  @Test("every command that it names exists")
+  func commands() throws {
+    let rows = try Self.table("Commands")
+    #expect(rows.count >= 28)
+    for row in rows {
+      var type: any ParsableCommand.Type = CofferCommand.self
+      for word in row[0].split(separator: " ").dropFirst() where !type.configuration.subcommands.isEmpty {
+        let next = type.configuration.subcommands.first { $0.answers(to: String(word)) }
+        type = try #require(next, "\(row[0])")
+      }
+      #expect(type.configuration.subcommands.isEmpty, "\(row[0])")
+    }
+  }
+
+  @Test("every exit status is there with its meaning, and no other")
+  func exitStatuses() throws {
+    let expected = ExitStatus.allCases.map { [String($0.rawValue), $0.meaning] }
+    #expect(try Self.table("Exit status") == expected)
+  }
+
+  @Test("every variable that it names is looked at")
+  func variables() throws {
+    var sources = ""
+    for folder in ["Sources/CofferCLI", "Sources/Coffer"] {
+      let path = Self.root.appending(path: folder).path()
+      for file in try FileManager.default.subpathsOfDirectory(atPath: path) where file.hasSuffix(".swift") {
+        sources += try String(contentsOfFile: path + "/" + file, encoding: .utf8)
+      }
+    }
+    let rows = try Self.table("Environment")
+    #expect(rows.count >= 12)
+    for row in rows { #expect(sources.contains("\"\(row[0])\""), "\(row[0])") }
+  }
+
+  @Test("its transcript is what happens")
+  func transcript() throws {
+    let home = try Home.withVault()
+    let block = try Self.lines().drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
+    var commands: [(line: String, out: String)] = []
+    for line in block {
+      if line.hasPrefix("$ coffer ") {
+        commands.append((String(line.dropFirst("$ coffer ".count)), ""))
+      } else {
+        commands[commands.count - 1].out += line + "\n"
+      }
+    }
+    #expect(commands.count >= 11)
+    for (line, out) in commands {
+      let parts = line.components(separatedBy: " < ")
+      try home.transcript(parts[0], in: parts.count > 1 ? "tok\n" : nil, out: out)
+    }
+  }
+
+  @Test("every JSON answer has the fields that it lists")
+  func fields() throws {
+    let rows = try Self.lines().filter { $0.hasPrefix("- `coffer ") && $0.contains("--json`: `") }
+    #expect(rows.count >= 16)
+    let home = try Home.withVault()
+    try home.transcript("set theme dark --plain")
+    try home.transcript("set token --secret", in: "tok")
+    for row in rows {
+      let words = row.split(separator: "`").map(String.init)
+      let line = String(words[1].dropFirst("coffer ".count))
+      let isInit = line.hasPrefix("vault init")
+      let answer = try (isInit ? try Home() : home).coffer(line.replacing("PATH", with: "\(home.path)/new-key"))
+      #expect(answer.status == 0, "\(line): \(answer.err)")
+      let json = try JSONSerialization.jsonObject(with: answer.bytes)
+      let object = try #require(json as? [String: Any] ?? (json as? [[String: Any]])?.first, "\(line)")
+      #expect(object.keys.sorted() == words.dropFirst(3).filter { $0 != " " }, "\(line)")
+    }
+  }
+}
