@@ -105,7 +105,7 @@ enum Observed {
     func microseconds(_ count: Int = 200_000) throws -> Double {
       let begin = ContinuousClock.now
       for number in 0..<count { try store.save(.integer(Int64(number)), for: "k") }
-      return Double((ContinuousClock.now - begin).components.attoseconds) / 1e12 / Double(count)
+      return (ContinuousClock.now - begin) / .microseconds(count)
     }
     _ = try microseconds()
     print("set, unwatched \(try microseconds()) µs")

@@ -65,7 +65,8 @@ public final class ChangeFeed: Sendable {
     }
     let registration = Registration()
     guard !isEnded else {
-      DispatchQueue.global().async { receive(.ended) }
+      // Not on a global queue, whose few threads may all be busy.
+      DispatchQueue(label: "coffer.changes").async { receive(.ended) }
       return Subscription {}
     }
     let cancel = handler.add(registration, receive)
