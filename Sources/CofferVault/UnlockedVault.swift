@@ -19,12 +19,14 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///   - credentials: what opens it.
   ///   - cost: the Argon2id cost of a passphrase.
   ///   - label: a name for the slot, at most 64 bytes.
+  ///   - options: where this machine remembers the vault.
   /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
   ///   behind then.
   public static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost = .standard, label: String = ""
+    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost = .standard, label: String = "",
+    options: VaultOptions = VaultOptions()
   ) throws(StoreError) -> UnlockedVault {
-    UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label))
+    UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label, options: options))
   }
 
   /// The vault's file.
@@ -106,7 +108,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
     engine.close()
-    return try LockedVault.open(engine.path)
+    return try LockedVault.open(engine.path, engine.options)
   }
 }
 

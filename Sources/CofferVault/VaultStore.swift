@@ -59,7 +59,7 @@ public final class VaultStore: Store {
     try held.withLock { (held) throws(StoreError) in
       guard let engine = Self.engine(held) else { return }
       engine.close()
-      held = .locked(try LockedVault.open(engine.path))
+      held = .locked(try LockedVault.open(engine.path, engine.options))
     }
   }
 

@@ -13,6 +13,11 @@ final class Progress {
 
   init(isShown: Bool) { self.isShown = isShown }
 
+  /// On a terminal, where nobody asked for quiet or for JSON.
+  static func onTerminal(_ session: Session, _ output: JSONOption) -> Progress {
+    Progress(isShown: !session.quiet && !output.json && isatty(STDERR_FILENO) == 1)
+  }
+
   func show(_ done: Int, _ total: Int) {
     guard isShown, total > 0, case let percent = done * 100 / total, percent != lastPercent else { return }
     lastPercent = percent

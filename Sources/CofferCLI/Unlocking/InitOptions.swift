@@ -20,7 +20,7 @@ struct InitOptions: ParsableArguments {
     try secrets.claimInput()
     let vault: UnlockedVault
     do {
-      vault = try UnlockedVault.create(at: path, with: secrets.credentials(), label: label)
+      vault = try UnlockedVault.create(at: path, with: secrets.credentials(), label: label, options: session.places.vaultOptions)
     } catch let error as StoreError {
       // Thrown by the making of the vault, after the key file: a key that opens nothing would only confuse.
       if let keyFile = new.newKeyFile { NewKeyFile.discard(keyFile) }

@@ -6,7 +6,7 @@ extension OpenVault {
   /// Creates a vault at `path` with one slot, of the kind that `credentials` make, and opens it.
   static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
-    clock: @escaping @Sendable () -> Date = { Date() }
+    options: VaultOptions = VaultOptions(), clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     guard !credentials.isEmpty else {
       throw StoreError(
@@ -39,10 +39,12 @@ extension OpenVault {
       try put(state, header, digest, database, keys)
     }
     var slot = made.opened(epoch: 1, key: key)
-    return try database.read { () throws(StoreError) in
+    let created = try database.read { () throws(StoreError) in
       guard let slot = slot.take() else { throw missing("slot", database) }
       return try OpenVault(database: database, header: header, headerDigest: digest, slot: slot, clock: clock)
     }
+    created.watchCreated(options)
+    return created
   }
 }
 

@@ -8,17 +8,23 @@ extension OpenVault {
   /// No transaction is held while Argon2id runs. Should the header change meanwhile (another process rotates the key), what was
   /// opened is of the past: the slot follows to the present by its kept secret.
   static func unlock(
-    _ path: FilePath, with credentials: consuming Credentials, clock: @escaping @Sendable () -> Date = { Date() }
+    _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = VaultOptions(), accepting: Bool = false,
+    clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     let database = try VaultDatabase.open(path)
     let tried = try database.read { () throws(StoreError) in try readHeader(database) }
+    let pins = try watch(tried.header, at: database.path, options, accepting)
     var slot: OpenSlot? = try SlotSearch.open(
       tried.header, with: credentials, memory: MemoryLimit.available(), path: database.path.string)
-    return try database.read { () throws(StoreError) in
+    try requireKnown(slot?.kind, pins, options, path: database.path)
+    if !accepting { try pins?.read() }
+    let vault = try database.read { () throws(StoreError) in
       let (header, digest) = try readHeader(database)
       guard var current = slot.take() else { throw missing("slot", database) }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
       return try OpenVault(database: database, header: header, headerDigest: digest, slot: current, clock: clock)
     }
+    try vault.begin(pins, options, accepting)
+    return vault
   }
 }

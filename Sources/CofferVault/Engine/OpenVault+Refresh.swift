@@ -13,14 +13,20 @@ extension OpenVault {
     let read = try Self.readDigests(database, keys, expecting: state.root)
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
     tree = read
+    try pins?.check(state, epoch: header.epoch)
     dataVersion = version
+    pins?.remember(state, epoch: header.epoch, isOwn: false)
   }
 
   /// Follows a rotation made elsewhere: the slot's kept secret opens the new epoch's box, without a passphrase.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
-    guard next.vault == header.vault else { throw Self.tampered("the header belongs to another vault", path) }
+    guard next.vault == header.vault else {
+      throw StoreError(
+        .replaced, "vault \(next.vault) stands where \(header.vault) was unlocked", place: path.string,
+        cure: "unlock it again, if this vault is the right one")
+    }
     try slot.reopen(in: next, path: path.string)
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: next.vault) }
     headerBody = try checked { () throws(FormatError) in try next.openBody(nextKeys) }

@@ -26,6 +26,15 @@ final class OpenVault {
   var lists: [Int: BucketList] = [:]
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   var dataVersion: Int64?
+  var options = VaultOptions()
+  /// What this machine remembers of the vault; nil where no folder for pins was given.
+  var pins: PinWatch?
+  /// Said of the unlocking when this process first writes.
+  var unlocking: LogEntry?
+  /// Rows of the log that are kept, at most; see ``trimLog(_:)``.
+  var longestLog = OpenVault.longestLog
+  /// Rows up to this number were dropped at least: others may have dropped more.
+  var logStart: UInt64 = 0
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
   init(
@@ -53,8 +62,9 @@ final class OpenVault {
   /// was tampered with.
   func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
-    do { return try readingOnce(body) } catch  where error.kind == .tampered {
+    do { return try readingOnce(body) } catch  where error.kind.mayBeOfAnOlderMemory {
       forget()
+      try pins?.read()
       return try readingOnce(body)
     }
   }
@@ -71,12 +81,19 @@ final class OpenVault {
     try checkKeys()
     var sealed: SealedChange?
     let result: Result
+    // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
+    try pins?.read()
     do {
       result = try database.write { () throws(StoreError) in
+        try checkPlace()
         try refresh()
+        try pins?.check(state, epoch: header.epoch)
         var change = Change()
         let result = try body(&change)
-        if !change.isEmpty { sealed = try seal(change) }
+        if !change.isEmpty {
+          if let unlocking { change.events.insert(unlocking, at: 0) }
+          sealed = try seal(change)
+        }
         return result
       }
     } catch {
@@ -84,8 +101,20 @@ final class OpenVault {
       forget()
       throw error
     }
-    if let sealed { adopt(sealed) }
+    if let sealed {
+      adopt(sealed)
+      unlocking = nil
+      pins?.remember(state, epoch: header.epoch, isOwn: pins?.replica != nil)
+    }
     return result
+  }
+
+  /// A write to a file that was replaced would be acknowledged, and lost with that file.
+  private func checkPlace() throws(StoreError) {
+    guard try !database.isInPlace() else { return }
+    throw StoreError(
+      .replaced, "the vault's file is not the one that was unlocked: it was moved away or another was put in its place",
+      place: path.string, cure: "unlock the vault that stands there now; nothing was written")
   }
 
   /// Keys that the kernel has wiped (a forked child) open nothing, and SQLite's handle is the parent's.
@@ -121,5 +150,15 @@ final class OpenVault {
     state = sealed.state
     tree = sealed.tree
     for (bucket, list) in sealed.lists { lists[bucket] = list }
+  }
+}
+
+extension StoreError.Kind {
+  /// Whether reading everything anew may show that nothing is wrong: another process may have committed since.
+  fileprivate var mayBeOfAnOlderMemory: Bool {
+    switch self {
+    case .tampered, .rolledBack, .forked: true
+    default: false
+    }
   }
 }

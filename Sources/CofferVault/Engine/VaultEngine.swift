@@ -6,11 +6,14 @@ internal import SystemPackage
 final class VaultEngine: Sendable {
   let path: FilePath
   let id: VaultID
+  /// How the vault was opened, and is to be opened again.
+  let options: VaultOptions
   private let vault: Mutex<OpenVault?>
 
   init(_ vault: sending OpenVault) {
     path = vault.path
     id = vault.id
+    options = vault.options
     self.vault = Mutex(vault)
   }
 

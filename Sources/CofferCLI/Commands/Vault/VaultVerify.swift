@@ -1,14 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 struct VaultVerify: Command {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check every record of the vault; nothing is decrypted.")
@@ -21,7 +13,7 @@ struct VaultVerify: Command {
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let vault = try session.unlockedVault(unlocking)
-    let progress = Progress(isShown: !session.quiet && !output.json && isatty(STDERR_FILENO) == 1)
+    let progress = Progress.onTerminal(session, output)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()
