@@ -62,6 +62,9 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
+    .executableTarget(
+      name: "CofferBenchmarks", dependencies: ["Coffer", "CCofferSodium", "CCofferSQLite"], swiftSettings: strict),
 
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(
@@ -70,8 +73,14 @@ let package = Package(
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "VaultTestTool",
+        .product(name: "SystemPackage", package: "swift-system"),
       ]),
+    // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
+    .executableTarget(
+      name: "VaultTestTool",
+      dependencies: ["CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")],
+      path: "Tests/VaultTestTool", swiftSettings: strict),
     // A transaction over both real stores, and the process that dies in the midst of it.
     .executableTarget(
       name: "TransactionTestTool",

@@ -71,13 +71,13 @@ extension Places? {
 }
 
 extension Places {
-  /// What a vault here is compared with: the rollback pins of this user on this machine.
-  public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins")) }
+  /// How vaults are opened here: compared with the rollback pins of this user on this machine, and one passphrase hashed at a time.
+  public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run ?? state) }
 
   /// The vault here, locked.
   ///
-  /// - Throws: what ``LockedVault/open(_:_:)`` throws.
-  public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, vaultOptions) }
+  /// - Throws: what ``LockedVault/open(_:options:)`` throws.
+  public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: vaultOptions) }
 
   /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,
   /// for which no key is needed.

@@ -1,5 +1,5 @@
-import Coffer
-import Foundation
+internal import Coffer
+internal import Foundation
 
 /// `CofferBenchmarks [vault|defaults]…`: every table prints medians and ratios to a peer measured in the same run.
 @main

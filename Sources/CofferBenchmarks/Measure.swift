@@ -1,4 +1,4 @@
-import Foundation
+internal import Foundation
 
 /// One thing to time: `body` runs `count` operations.
 struct Contender {

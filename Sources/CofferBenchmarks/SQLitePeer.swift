@@ -1,5 +1,5 @@
-import CCofferSQLite
-import Foundation
+internal import CCofferSQLite
+internal import Foundation
 
 /// SQLite as Coffer's vault uses it (WAL, synchronous FULL) and nothing else: one row of a 16-byte key, 16 bytes and two blobs.
 final class SQLitePeer {

@@ -1,6 +1,6 @@
-import CCofferSodium
-import Coffer
-import Foundation
+internal import CCofferSodium
+internal import Coffer
+internal import Foundation
 
 /// The costs of the vault against raw SQLite (WAL, FULL) and raw libsodium in the same run.
 enum VaultBenchmark {
@@ -26,7 +26,9 @@ enum VaultBenchmark {
       ])
 
     try peer.transaction { for step in 1500..<10_000 { try peer.put(step) } }
-    let store = try VaultStore(service: "bench", vault: vault.lock().unlock(with: Credentials(keyFile: key.duplicate())))
+    let store = try VaultStore(
+      service: "bench",
+      vault: LockedVault.open(FilePath(folder).appending("vault.sqlite")).unlock(with: Credentials(keyFile: key.duplicate())))
     var batch = Batch<Vault>()
     for name in names { batch.writes[name.account] = .set(form) }
     try Measure.table(

@@ -32,6 +32,8 @@ final class SecretArena: Sendable {
     let start: UnsafeMutableRawPointer
     let region: UnsafeMutableRawPointer
     let capacity: Int
+    /// Whether the system locked the region against swapping.
+    let isLocked: Bool
 
     /// False in a child of a fork: the kernel has zeroed the region.
     var isIntact: Bool { region.load(as: UInt64.self) == SecretArena.mark }
@@ -61,15 +63,16 @@ final class SecretArena: Sendable {
   func take(_ count: Int) throws(SecretMemoryError) -> Block {
     let capacity = Self.capacity(for: count)
     return try state.withLock { (held) throws(SecretMemoryError) in
-      if let block = held.inner.free[capacity]?.popLast() { return block }
+      // In a forked child the free blocks of before are in regions without a mark, and would read as gone for ever.
+      while let block = held.inner.free[capacity]?.popLast() { if block.isIntact { return block } }
       guard capacity <= Self.largestBlock else {
-        let region = try Self.region(bytes: Self.headerBytes + capacity, tally: &held.inner.tally)
-        return Block(start: region + Self.headerBytes, region: region, capacity: capacity)
+        let (region, isLocked) = try Self.region(bytes: Self.headerBytes + capacity, tally: &held.inner.tally)
+        return Block(start: region + Self.headerBytes, region: region, capacity: capacity, isLocked: isLocked)
       }
-      let region = try Self.region(bytes: Self.slabBytes, tally: &held.inner.tally)
+      let (region, isLocked) = try Self.region(bytes: Self.slabBytes, tally: &held.inner.tally)
       let first = max(Self.headerBytes, capacity)
       var blocks = stride(from: first, through: Self.slabBytes - capacity, by: capacity).map {
-        Block(start: region + $0, region: region, capacity: capacity)
+        Block(start: region + $0, region: region, capacity: capacity, isLocked: isLocked)
       }
       let block = blocks.removeLast()
       held.inner.free[capacity, default: []].append(contentsOf: blocks)
@@ -87,7 +90,7 @@ final class SecretArena: Sendable {
     }
     let bytes = Self.roundedToPages(Self.headerBytes + block.capacity)
     state.withLock { held in
-      if held.inner.tally.locked >= bytes { held.inner.tally.locked -= bytes }
+      if block.isLocked { held.inner.tally.locked -= bytes } else { held.inner.tally.unlocked -= bytes }
     }
     sodium_free(block.region)
   }
@@ -105,10 +108,13 @@ final class SecretArena: Sendable {
 
   /// A region of whole pages, so that it starts on a page as `madvise` needs. `sodium_malloc` puts guard pages around it
   /// and a canary before it, and tries to lock it, but hides a failure: asking again tells.
-  private static func region(bytes: Int, tally: inout LockTally) throws(SecretMemoryError) -> UnsafeMutableRawPointer {
+  private static func region(
+    bytes: Int, tally: inout LockTally
+  ) throws(SecretMemoryError) -> (start: UnsafeMutableRawPointer, isLocked: Bool) {
     let bytes = roundedToPages(bytes)
     guard let region = sodium_malloc(bytes) else { throw .exhausted(bytes: bytes) }
-    if sodium_mlock(region, bytes) == 0 {
+    let isLocked = sodium_mlock(region, bytes) == 0
+    if isLocked {
       tally.locked += bytes
     } else {
       tally.unlocked += bytes
@@ -117,6 +123,6 @@ final class SecretArena: Sendable {
     _ = coffer_wipe_on_fork(region, bytes)  // Kernels before 4.14 cannot; the mark then survives, as it always did there.
     sodium_memzero(region, bytes)
     region.storeBytes(of: mark, as: UInt64.self)
-    return region
+    return (region, isLocked)
   }
 }

@@ -9,7 +9,7 @@ public struct Credentials: ~Copyable, Sendable {
   public var keyFile: SecretBytes?
   /// The text of a recovery code.
   public var recoveryCode: SecretBytes?
-  /// The 32-byte X25519 secret key of a recipient.
+  /// The content of an identity file, or the bare X25519 secret key of 32 bytes, which opens a recipient's slot.
   public var identity: SecretBytes?
 
   /// No credentials yet.

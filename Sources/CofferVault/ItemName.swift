@@ -15,9 +15,15 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     self.account = account.isEmpty ? "" : try StoredName.check(account, as: "account")
   }
 
+  /// The name in a sealed record, which was checked before it was sealed.
+  init(sealed service: String, _ account: String) {
+    self.service = service
+    self.account = account
+  }
+
   /// Whether both are the same bytes. Swift's own `==` on strings would take two spellings of `é` for one name.
   public static func == (left: ItemName, right: ItemName) -> Bool {
-    left.service.utf8.elementsEqual(right.service.utf8) && left.account.utf8.elementsEqual(right.account.utf8)
+    left.service.hasSameBytes(as: right.service) && left.account.hasSameBytes(as: right.account)
   }
 
   /// Hashes the bytes that ``==(_:_:)`` compares.
@@ -30,10 +36,8 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
 
   /// By service, then account, byte by byte.
   public static func < (left: ItemName, right: ItemName) -> Bool {
-    guard left.service.utf8.elementsEqual(right.service.utf8) else {
-      return left.service.utf8.lexicographicallyPrecedes(right.service.utf8)
-    }
-    return left.account.utf8.lexicographicallyPrecedes(right.account.utf8)
+    let order = left.service.byteOrder(right.service)
+    return order == 0 ? left.account.byteOrder(right.account) < 0 : order < 0
   }
 
   /// `service` or `service/account`.

@@ -46,8 +46,7 @@ extension LockedVault {
   public func repair(with credentials: consuming Credentials, rebuilding: Bool = false) throws(StoreError) -> RepairReport {
     let database = try VaultDatabase.open(path)
     let tried = try database.read { () throws(StoreError) in try OpenVault.readHeader(database) }
-    let slot = try SlotSearch.open(
-      tried.header, with: credentials, memory: MemoryLimit.available(), path: database.path.string)
+    let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
     let repair = try VaultRepair(database, slot: slot, options: options)
     return try repair.run(rebuilding: rebuilding)
   }

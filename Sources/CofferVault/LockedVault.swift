@@ -26,15 +26,36 @@ public enum SlotKind: UInt8, Sendable, CaseIterable {
   case recipient = 5
 }
 
+extension SlotKind: CustomStringConvertible {
+  /// What opens the slot, in words.
+  public var description: String {
+    switch self {
+    case .passphrase: "passphrase"
+    case .passphraseAndKeyFile: "passphrase and key file"
+    case .keyFile: "key file"
+    case .recoveryCode: "recovery code"
+    case .recipient: "recipient"
+    }
+  }
+}
+
 /// What the header of a locked vault says of one slot, unauthenticated until the vault is unlocked.
-public struct SlotSummary: Sendable, Equatable {
-  /// 16 random bytes.
-  public let id: [UInt8]
+public struct SlotSummary: Sendable, Equatable, Identifiable {
+  /// 16 random bytes that name a slot for life.
+  public struct ID: Sendable, Hashable, CustomStringConvertible {
+    /// The 16 bytes.
+    public let bytes: [UInt8]
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+    /// 32 lowercase hexadecimal digits.
+    public var description: String { Hex.text(bytes) }
+  }
+  /// Names the slot.
+  public let id: ID
   /// What opens it.
   public let kind: SlotKind
   /// Argon2id passes and memory in MiB; zeros where no passphrase is involved.
   public let passes: UInt32, mebibytes: UInt32
-  package init(id: [UInt8], kind: SlotKind, passes: UInt32, mebibytes: UInt32) {
+  package init(id: ID, kind: SlotKind, passes: UInt32, mebibytes: UInt32) {
     self.id = id
     self.kind = kind
     self.passes = passes
@@ -59,7 +80,9 @@ public struct LockedVault: Sendable {
   ///
   /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
   ///   file or its folder), `.io`, and `.replaced` for another vault than `options` expect.
-  public static func open(_ path: FilePath, _ options: VaultOptions = VaultOptions()) throws(StoreError) -> LockedVault {
+  public static func open(
+    _ path: FilePath, options: VaultOptions = VaultOptions()
+  ) throws(StoreError) -> LockedVault {
     let database = try VaultDatabase.open(path)
     let header = try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }
     let vault = LockedVault(path: database.path, header, options)
@@ -67,7 +90,7 @@ public struct LockedVault: Sendable {
     return vault
   }
 
-  private init(path: FilePath, _ header: VaultHeader, _ options: VaultOptions) {
+  init(path: FilePath, _ header: VaultHeader, _ options: VaultOptions) {
     self.path = path
     self.options = options
     id = VaultID(bytes: header.vault.bytes)
@@ -79,7 +102,7 @@ public struct LockedVault: Sendable {
   ///
   /// - Throws: ``StoreError`` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`; against the pin or
   ///   the options `.rolledBack`, `.forked`, `.replaced`, `.refused` (a recipient sees the vault for the first time and nobody said
-  ///   which to expect); and what ``open(_:_:)`` throws.
+  ///   which to expect); and what ``open(_:options:)`` throws.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options))
   }

@@ -28,7 +28,7 @@ public struct RestorableBackup: ~Copyable {
 
   /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
   ///
-  /// - Throws: ``StoreError`` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:_:)`` throws.
+  /// - Throws: ``StoreError`` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
   public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
     let place = try VaultPlace(path).made()
     let copy = ScratchFile(beside: place, "restore")
@@ -48,12 +48,13 @@ public struct RestorableBackup: ~Copyable {
   /// Puts the backup in the place of the vault, whose content is kept in a file beside it.
   ///
   /// The backup is unlocked and verified throughout before anything changes. It then becomes the vault's next commit, with a
-  /// generation above all that this machine has seen: programs that have the vault open see it as a commit like any other. A
-  /// file that stood there and is no readable vault is moved aside.
+  /// generation above all that this machine has seen: programs that have the vault open see it as a commit like any other,
+  /// unless the vault's key was changed since the backup: they must unlock it again then. A file that stood there and is no readable
+  /// vault is moved aside.
   ///
   /// - Parameters:
   ///   - credentials: what opens the backup.
-  ///   - options: where this machine remembers the vault.
+  ///   - options: where this machine remembers the vault, and takes turns with passphrases.
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
   ///   - progress: called with the number of records verified and their total.
   /// - Throws: ``StoreError`` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
@@ -62,7 +63,8 @@ public struct RestorableBackup: ~Copyable {
     with credentials: consuming Credentials, options: VaultOptions = VaultOptions(), replacing: Bool = false,
     progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
-    let backup = try OpenVault.unlock(copy.path, with: credentials)
+    let backup = try OpenVault.unlock(
+      copy.path, with: credentials, options: VaultOptions(lockFolder: options.lockFolder))
     try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
     try options.check(backup.id, at: file)
     return try Restoration(backup, place, options, replacing: replacing).run()

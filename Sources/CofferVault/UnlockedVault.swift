@@ -17,13 +17,14 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// - Parameters:
   ///   - path: where the vault will be.
   ///   - credentials: what opens it.
-  ///   - cost: the Argon2id cost of a passphrase.
+  ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots; nil measures this machine:
+  ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
-  ///   - options: where this machine remembers the vault.
+  ///   - options: how the vault is opened, and where this machine remembers it.
   /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
   ///   behind then.
   public static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost = .standard, label: String = "",
+    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
     options: VaultOptions = VaultOptions()
   ) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label, options: options))
@@ -90,7 +91,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Checks everything a vault holds without decrypting a record: both headers, state, lists, digests, root, the log's chain,
   /// and both tags of every row.
   ///
-  /// - Parameter progress: called now and then with the number of records checked and their total.
+  /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
   /// - Throws: ``StoreError`` `.tampered`, `.damaged`.
   public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
     try engine.run { (vault) throws(StoreError) in
@@ -108,7 +109,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
     engine.close()
-    return try LockedVault.open(engine.path, engine.options)
+    return try LockedVault.open(engine.path, options: engine.options)
   }
 }
 
@@ -157,18 +158,27 @@ public struct VaultStatus: Sendable, Equatable {
     public let summary: SlotSummary
     /// A name for people.
     public let label: String
-    package init(summary: SlotSummary, label: String) {
+    /// Whether this vault was unlocked with it.
+    public let isInUse: Bool
+    package init(summary: SlotSummary, label: String, isInUse: Bool) {
       self.summary = summary
       self.label = label
+      self.isInUse = isInUse
     }
   }
-  package init(items: Int, generation: UInt64, epoch: UInt64, created: Date, rotated: Date, slots: [Slot]) {
+  /// Whether sealed bytes of an older key are still in the file, because another program kept reading it: the next write removes
+  /// them.
+  public let oldBytesRemain: Bool
+  package init(
+    items: Int, generation: UInt64, epoch: UInt64, created: Date, rotated: Date, slots: [Slot], oldBytesRemain: Bool
+  ) {
     self.items = items
     self.generation = generation
     self.epoch = epoch
     self.created = created
     self.rotated = rotated
     self.slots = slots
+    self.oldBytesRemain = oldBytesRemain
   }
 }
 

@@ -3,6 +3,9 @@ public import FoundationEssentials
 
 /// What a listing tells of an item: everything but the value, which it never opens.
 public struct VaultItem: Sendable, Equatable {
+  /// Bytes of a value, at most: 2 MiB. Sealing holds a value twice in guarded memory, plain and padded, and a process may often
+  /// lock no more than 8 MiB.
+  public static let largestValue = RecordLimits.largestValue
   /// Service and account.
   public let name: ItemName
   /// Label, content type, attributes, expiry.

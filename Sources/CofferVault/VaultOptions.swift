@@ -1,6 +1,6 @@
 public import SystemPackage
 
-/// How a vault is opened, beside what opens it.
+/// How a vault is opened, beside where it lies and what opens it.
 public struct VaultOptions: Sendable, Equatable {
   /// The folder of rollback pins: what this machine and user remember of each vault, so that a whole older copy of its file is
   /// noticed. Nil for none; then nothing outside the vault's own file is compared.
@@ -12,12 +12,18 @@ public struct VaultOptions: Sendable, Equatable {
   /// The oldest generation that is accepted; ``StoreError/Kind/rolledBack`` below it. For machines without a pin, or to whom the
   /// number was told.
   public var leastGeneration: UInt64?
+  /// The folder of the lock that lets one passphrase of this user be hashed at a time, made with mode 0700 where it is missing;
+  /// nil takes no turns. Hashing takes 64 to 256 MiB.
+  public var lockFolder: FilePath?
 
-  /// Options with the given parts.
-  public init(pins: FilePath? = nil, expected: VaultID? = nil, leastGeneration: UInt64? = nil) {
+  /// Options with the given parts; nothing is compared and no turns are taken unless they say so.
+  public init(
+    pins: FilePath? = nil, expected: VaultID? = nil, leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil
+  ) {
     self.pins = pins
     self.expected = expected
     self.leastGeneration = leastGeneration
+    self.lockFolder = lockFolder
   }
 }
 

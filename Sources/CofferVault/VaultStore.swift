@@ -8,7 +8,7 @@ public final class VaultStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
 
-  private enum Held: ~Copyable {
+  private enum Held: ~Copyable, Sendable {
     case locked(LockedVault)
     case unlocked(UnlockedVault)
   }
@@ -55,12 +55,24 @@ public final class VaultStore: Store {
   }
 
   /// Waits for running calls, then wipes the keys. Does nothing when the vault is locked already.
+  ///
+  /// - Throws: ``StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
   public func lock() throws(StoreError) {
-    try held.withLock { (held) throws(StoreError) in
-      guard let engine = Self.engine(held) else { return }
-      engine.close()
-      held = .locked(try LockedVault.open(engine.path, engine.options))
+    try Reentrancy.check(place)
+    if let engine = held.withLock({ held in Self.engine(held) }) { drop(engine) }
+  }
+
+  /// Holds the vault locked from now on, if `engine` is what is held.
+  private func drop(_ engine: VaultEngine) {
+    // What was held is closed outside of the mutex: closing waits for running calls, and a call may be asking this store.
+    let dropped = held.withLock { held -> Held? in
+      guard Self.engine(held) === engine else { return nil }
+      let dropped = consume held
+      held = .locked(engine.locked)
+      return dropped
     }
+    _ = consume dropped
+    engine.close()
   }
 
   /// Whether calls are answered.
@@ -80,9 +92,13 @@ public final class VaultStore: Store {
     guard let engine = held.withLock({ held in Self.engine(held) }) else {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
     }
-    do throws(StoreError) { return try engine.run(body) } catch  where error.kind == .closed {
-      // Locked by another thread in between.
-      throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
+    do throws(StoreError) { return try engine.run(body) } catch {
+      // Locked by another thread in between, or of no more use: either way unlocking is what helps.
+      guard error.kind == .closed || (error.kind == .locked && !engine.isOpen) else { throw error }
+      drop(engine)
+      guard error.kind == .closed else { throw error }
+      throw StoreError(
+        .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
     }
   }
 }
@@ -155,8 +171,6 @@ extension VaultStore {
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
-    try run { (vault) throws(StoreError) in
-      try vault.database.write { () throws(StoreError) in try vault.database.forget(transaction) }
-    }
+    try run { (vault) throws(StoreError) in try vault.forget(transaction) }
   }
 }

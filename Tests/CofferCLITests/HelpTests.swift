@@ -25,7 +25,9 @@ import Testing
     "every command has help on standard output",
     arguments: [
       "tour", "init", "status", "set", "get", "delete", "list", "explain", "env", "vault", "vault init", "vault set", "vault get",
-      "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "defaults", "defaults read",
+      "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "vault slot",
+      "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",
+      "vault identity", "vault identity new", "vault identity show", "defaults", "defaults read",
       "defaults write", "defaults delete", "defaults domains",
     ])
   func everyCommand(command: String) throws {

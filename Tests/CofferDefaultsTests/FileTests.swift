@@ -133,7 +133,8 @@ struct FileTests {
     let largest = PlainForm.string(String(repeating: "&", count: Budget.value))
     #expect(kind { try store.save(.data(Data(count: Budget.value + 1)), for: "k") } == .tooLarge(limit: Budget.value))
     var batch = Batch<Plain>()
-    for number in 0..<15 { batch.writes["big.\(number)"] = .set(largest) }
+    let plain = PlainForm.string(String(repeating: "x", count: Budget.value))
+    for number in 0..<15 { batch.writes["big.\(number)"] = .set(number < 2 ? largest : plain) }
     try store.commit(batch, decision: nil)
     #expect(kind { try store.save(largest, for: "last") } == .tooLarge(limit: Budget.domain))
     batch.writes = ["big.0": .set(.integer(1)), "last": .set(largest)]

@@ -61,8 +61,8 @@ struct JournalTests {
     let bytes = Self.bytes(.write([("k", .integer(258))]), epoch: 1)
     let hex = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     #expect(
-      hex == "22000000" + hex.dropFirst(8).prefix(8) + "0100000007000000" + "01000000" + "01000000" + "6b" + "03"
-        + "0201000000000000")
+      // The checksum was computed apart, from its description.
+      hex == "22000000" + "77cca4cd" + "0100000007000000" + "01000000" + "01000000" + "6b" + "03" + "0201000000000000")
   }
 
   /// Changes bytes of the header as a power loss might leave them.
@@ -101,6 +101,29 @@ struct JournalTests {
     #expect(kind { _ = try folder.open(isShared: false) } == .newerFormat(found: 9, supported: 1))
     try damage(folder, at: 0, [9])
     #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
+  }
+
+  @Test(arguments: [SidecarLayout.Field.evenStart, .oddStart, .allocated])
+  func `a number in the header that cannot be is damage or is mended, never the end of the process`(
+    _ field: SidecarLayout.Field
+  ) throws {
+    for number in [UInt64.max, UInt64(SidecarLayout.mappedBytes)] {
+      let folder = try TemporaryFolder()
+      try folder.open(isShared: false).save(.integer(1), for: "a")
+      var bytes = try folder.bytes(of: ".d.plist.coffer")
+      withUnsafeBytes(of: number.littleEndian) { bytes.replaceSubrange(field.rawValue..<field.rawValue + 8, with: $0) }
+      try bytes.write(to: URL(filePath: folder.file(".d.plist.coffer").string))
+      // Of the two starts one is not in use.
+      let refusal = kind {
+        let store = try folder.open(isShared: false)
+        // More than the room that is really there.
+        for key in 0..<3 { try store.save(.data(Data(repeating: 7, count: 100_000)), for: "k\(key)") }
+        #expect(try store.load("a") == .integer(1))
+        try store.synchronize()
+      }
+      #expect(refusal == nil || refusal == .damaged)
+      if field == .allocated { #expect(refusal == nil) }
+    }
   }
 
   @Test func `a long journal folds by itself and stays short`() throws {

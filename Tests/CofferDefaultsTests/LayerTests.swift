@@ -30,6 +30,21 @@ struct LayerTests {
     #expect(try DefaultsDomain.list(in: folder.file("nowhere")).isEmpty)
   }
 
+  @Test func `a removed domain leaves no file, and running stores find it empty and usable`() throws {
+    let folder = try TemporaryFolder()
+    let running = try folder.open(isShared: false)
+    try running.save(.integer(1), for: "folded")
+    try running.synchronize()
+    try running.save(.integer(2), for: "journalled")
+    try DefaultsDomain("d", in: folder.path).remove()
+    #expect(try folder.names().isEmpty)
+    #expect(try running.names().isEmpty)
+    try running.save(.integer(3), for: "new")
+    #expect(try folder.open(isShared: false).names() == ["new"])
+    try DefaultsDomain("never-there", in: folder.path).remove()
+    #expect(try !folder.names().contains { $0.contains("never-there") })
+  }
+
   @Test func `launch arguments`() {
     let cases: [([String], [String: String])] = [
       (["-theme", "dark"], ["theme": "dark"]), (["-theme=dark"], ["theme": "dark"]), (["-n", "-5"], ["n": "-5"]),
@@ -59,10 +74,10 @@ struct LayerTests {
     #expect(try store.load("k") == .string("domain"))
     #expect(try open([], ["APP_K": "env"]).load("k") == .argument("env"))
 
-    let overridden = try open(["-k", "-7"], ["APP_K": "env"])
-    #expect(try overridden.load("k") == .argument("-7"))
+    let overridden = try open(["-k", "-0.125"], ["APP_K": "env"])
+    #expect(try overridden.load("k") == .argument("-0.125"))
     try overridden.save(.string("written beneath"), for: "k")
-    #expect(try overridden.load("k") == .argument("-7"))
+    #expect(try overridden.load("k") == .argument("-0.125"))
     try overridden.update("k") { (old) throws(StoreError) in
       #expect(old == .string("written beneath"))
       return .string("updated")
@@ -73,10 +88,10 @@ struct LayerTests {
 
     let told = try overridden.explain("k")
     #expect(told.sources.map(\.layer) == [.argument, .environment, .domain, .suite, .suite, .registered])
-    #expect(told.winner?.form == .argument("-7"))
+    #expect(told.winner?.form == .argument("-0.125"))
     #expect(told.sources.map(\.place).contains(overridden.place))
     #expect(told.sources[1].place == "APP_K")
-    #expect(!told.description.contains("-7") && !told.description.contains("updated"), "kinds and places, no values")
+    #expect(!told.description.contains("-0.125") && !told.description.contains("updated"), "kinds and places, no values")
     #expect(try overridden.explain("nothing").winner == nil)
   }
 

@@ -102,6 +102,33 @@ struct PreparedBatchTests {
     #expect(try folder.open(isShared: false).names() == ["a", "b"])
   }
 
+  @Test(arguments: [true, false])
+  func `a batch without writes needs no place that can be written`(_ hasJournal: Bool) throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    if !hasJournal {
+      try folder.open(isShared: false).close()
+      try FileManager.default.removeItem(atPath: folder.file(".d.plist.coffer").string)
+    }
+    var calls = SystemCalls()
+    let open = calls.open
+    calls.open = { path, flags, mode in flags & O_ACCMODE == O_RDONLY ? open(path, flags, mode) : -EROFS }
+    let store = try folder.open(isShared: false, calls: calls)
+    #expect(kind { try store.save(.integer(1), for: "a") } == .readOnly)
+
+    var batch = Batch<Plain>()
+    batch.expectations = ["a": .string("before"), "new": nil]
+    try store.commit(batch, decision: nil)
+    var decisions = 0
+    let decision = Decision(place: "x") { (_) throws(StoreError) in decisions += 1 }
+    try store.commit(batch, decision: decision)
+    #expect(decisions == 1)
+    batch.expectations["b"] = .string("something else")
+    #expect(kind { try store.commit(batch, decision: decision) } == .conflict)
+    #expect(kind { try store.commit(batch, decision: nil) } == .conflict)
+    #expect(decisions == 1)
+  }
+
   @Test func `an expectation that does not hold is a conflict, before the decision`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)

@@ -42,7 +42,7 @@ struct ProcessTests {
       }
       #expect(stored >= last, "acknowledged \(last), found \(stored)")
     }
-    if case .integer(let total)? = try folder.open().load("k") { #expect(total > 100, "the test wrote next to nothing") }
+    if case .integer(let total)? = try folder.open().load("k") { #expect(total > 0, "the test wrote nothing") }
   }
 
   @Test(arguments: ["recordCopied", "listWritten", "listReplaced", "journalEmptied"])

@@ -12,7 +12,7 @@
       var large = try SecretBytes(zeros: 100_000)
       large.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0x5A) }
 
-      // Swift hides fork; its symbol is there. The child only reads memory and leaves.
+      // Swift hides fork; its symbol is there. The child only touches memory and leaves.
       typealias Fork = @convention(c) () -> pid_t
       let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
       let child = fork()
@@ -21,11 +21,14 @@
         if small.isIntact || large.isIntact { left |= 1 }
         small.withUnsafeBytes { for byte in $0 where byte != 0 { left |= 2 } }
         large.withUnsafeBytes { for byte in $0 where byte != 0 { left |= 4 } }
+        // New secrets are a child's own: none comes from a region that the fork has emptied.
+        let own = try? SecretBytes(zeros: 6)
+        if own?.isIntact != true { left |= 8 }
         _exit(left)
       }
       var status: Int32 = 0
       #expect(child > 0 && waitpid(child, &status, 0) == child)
-      #expect(status == 0, "1: mark kept, 2: small secret kept, 4: large secret kept, times 256")
+      #expect(status == 0, "1: mark kept, 2: small secret kept, 4: large secret kept, 8: no new one, times 256")
       #expect(small.isIntact && large.isIntact)
       #expect(small.withUnsafeBytes { $0.first } == 0xC3)
     }

@@ -20,7 +20,8 @@ struct StatusCommand: Command {
     let answer = Answer(
       vault: vault.map { vault in
         Answer.Vault(
-          path: vault.path.string, id: vault.id.description, format: vault.formatVersion, slots: vault.slots.map(\.kind.name))
+          path: vault.path.string, id: vault.id.description, format: vault.formatVersion,
+          slots: vault.slots.map(\.kind.description))
       }, domains: domains)
     try Output.line(output.json ? JSONText.encode(answer) : text(answer, session))
   }
@@ -44,18 +45,5 @@ struct StatusCommand: Command {
     let vault: Vault?
     let domains: [String]
     struct Vault: Encodable { let path: String, id: String, format: Int, slots: [String] }
-  }
-}
-
-extension SlotKind {
-  /// What opens the slot, in words.
-  var name: String {
-    switch self {
-    case .passphrase: "passphrase"
-    case .passphraseAndKeyFile: "passphrase and key file"
-    case .keyFile: "key file"
-    case .recoveryCode: "recovery code"
-    case .recipient: "recipient"
-    }
   }
 }

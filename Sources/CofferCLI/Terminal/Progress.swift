@@ -13,9 +13,9 @@ final class Progress {
 
   init(isShown: Bool) { self.isShown = isShown }
 
-  /// On a terminal, where nobody asked for quiet or for JSON.
-  static func onTerminal(_ session: Session, _ output: JSONOption) -> Progress {
-    Progress(isShown: !session.quiet && !output.json && isatty(STDERR_FILENO) == 1)
+  /// Shown at a terminal where neither quiet nor an answer for a program was asked for.
+  convenience init(_ session: Session, json: Bool) {
+    self.init(isShown: !session.quiet && !json && isatty(STDERR_FILENO) == 1)
   }
 
   func show(_ done: Int, _ total: Int) {

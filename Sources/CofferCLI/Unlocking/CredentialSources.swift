@@ -34,7 +34,8 @@ struct CredentialSources {
     if let path = options.keyFile { found.keyFile = try keyFile(path) }
     if let path = options.recoveryFile {
       found.recoveryCode = try SecretReader.file(
-        path, limit: SecretReader.largestToken, what: "the recovery code", session: session)
+        path, limit: SecretReader.largestToken, what: "the recovery code", session: session
+      ).withoutTrailingNewline(.lineFeedOrCRLF)
     }
     if let path = options.identity { found.identity = try identity(path) }
     return found

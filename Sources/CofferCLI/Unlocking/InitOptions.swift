@@ -6,6 +6,7 @@ internal import SystemPackage
 struct InitOptions: ParsableArguments {
   @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text"))
   var label: String = ""
+  @Flag(help: "Make a recovery code as well, and print it.") var recoveryCode = false
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Secrets that exist") var existing: UnlockingOptions
   @OptionGroup var output: JSONOption
@@ -20,16 +21,29 @@ struct InitOptions: ParsableArguments {
     try secrets.claimInput()
     let vault: UnlockedVault
     do {
-      vault = try UnlockedVault.create(at: path, with: secrets.credentials(), label: label, options: session.places.vaultOptions)
+      vault = try UnlockedVault.create(
+        at: path, with: secrets.credentials(), label: label, options: session.places.vaultOptions)
     } catch let error as StoreError {
       // Thrown by the making of the vault, after the key file: a key that opens nothing would only confuse.
       if let keyFile = new.newKeyFile { NewKeyFile.discard(keyFile) }
       throw error
     }
-    let id = vault.id.description
-    _ = try vault.lock()
-    if output.json { return try Output.line(JSONText.encode(["vault": path.string, "id": id])) }
-    session.note("made a vault at \(path); keep what opens it, there is no other way in")
+    try answer(vault, session)
+  }
+
+  private func answer(_ vault: borrowing UnlockedVault, _ session: Session) throws {
+    let made = ["vault": vault.path.string, "id": vault.id.description]
+    guard recoveryCode else {
+      if output.json { return try Output.line(JSONText.encode(made)) }
+      return session.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
+    }
+    let code = try RecoveryCode.generate()
+    var credentials = Credentials()
+    credentials.recoveryCode = try code.duplicate()
+    try vault.addSlot(credentials, label: "recovery code")
+    if output.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
+    session.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
+    try NewRecoveryCode.show(code, session)
   }
 }
 

@@ -16,21 +16,26 @@ enum NewKeyFile {
   ///
   /// - Throws: `.alreadyExists` when something is there: the only copy of a key is never overwritten.
   static func write(to path: String) throws -> SecretBytes {
-    let content = try KeyFile.generate()
+    try write(KeyFile.generate(), to: path, what: "the key file")
+  }
+
+  /// Writes `content`, which is as secret as a key file, to a new file for its owner alone, and returns it.
+  static func write(_ content: consuming SecretBytes, to path: String, what: String) throws -> SecretBytes {
     let descriptor = coffer_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       guard errno != EEXIST else {
         throw Failure(
-          StoreError(.alreadyExists, "there is a file already", place: path, cure: "another path, or --key-file to use this one"))
+          StoreError(
+            .alreadyExists, "there is a file already", place: path, cure: "give another path, or use the file that is there"))
       }
-      throw Failure(StoreError(errno: errno, "create the key file", place: FilePath(path)))
+      throw Failure(StoreError(errno: errno, "create \(what)", place: FilePath(path)))
     }
     defer { close(descriptor) }
     do {
       try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
       // The vault must never be on disk before the key that opens it.
       guard fsync(descriptor) == 0 else {
-        throw Failure(StoreError(errno: errno, "write the key file", place: FilePath(path)))
+        throw Failure(StoreError(errno: errno, "write \(what)", place: FilePath(path)))
       }
     } catch {
       unlink(path)

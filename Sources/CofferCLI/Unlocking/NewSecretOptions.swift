@@ -17,6 +17,7 @@ struct NewSecretOptions: ParsableArguments {
     }
   }
 
+  var isEmpty: Bool { !hasPassphrase && newKeyFile == nil }
   var hasPassphrase: Bool { newPassphraseFd != nil || newPassphraseFile != nil }
   var usesStandardInput: Bool { newPassphraseFile == "-" || newPassphraseFd == 0 }
 }

@@ -8,7 +8,7 @@ internal import Coffer
   internal import Darwin
 #endif
 
-/// The secrets of a vault that is being made.
+/// The secrets of a vault or a slot that is being made.
 struct NewSecrets {
   let new: NewSecretOptions
   let session: Session
@@ -70,10 +70,54 @@ struct NewSecrets {
     return made
   }
 
+  /// Lends the credentials of a new slot: what the options for a new secret name, else a passphrase asked for twice. A key file
+  /// that was written for a slot that could not be made is removed: it would open nothing.
+  func using(_ body: (consuming Credentials) throws -> Void) throws {
+    var found = Credentials()
+    found.passphrase = try newPassphrase()
+    if new.isEmpty { found.passphrase = try askedPassphrase() }
+    try withNewKeyFile(found, body)
+  }
+
+  /// Lends the credentials of a slot whose passphrase changes. Where the slot wants a key file too, that is the one that the
+  /// unlocking sources name, or a new one.
+  func usingPassphrase(withKeyFile: Bool, _ body: (consuming Credentials) throws -> Void) throws {
+    var found = Credentials()
+    if withKeyFile, new.newKeyFile == nil {
+      guard let path = sources.options.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
+        throw Failure.usage("the slot wants a key file too", try: "--key-file for the present one, or --new-key-file")
+      }
+      found.keyFile = try sources.keyFile(path)
+    }
+    found.passphrase = try new.hasPassphrase ? newPassphrase() : askedPassphrase()
+    try withNewKeyFile(found, body)
+  }
+
+  private func withNewKeyFile(
+    _ given: consuming Credentials, _ body: (consuming Credentials) throws -> Void
+  ) throws {
+    guard let path = new.newKeyFile else { return try body(given) }
+    given.keyFile = try NewKeyFile.write(to: path)
+    do { try body(given) } catch {
+      NewKeyFile.discard(path)
+      throw error
+    }
+  }
+
+  private func askedPassphrase() throws -> SecretBytes {
+    guard let terminal = Terminal() else { throw Self.nothingForSlot }
+    return try terminal.newSecret("passphrase").asPassphrase(from: "the terminal")
+  }
+
   private func newPassphrase() throws -> SecretBytes? {
     if let descriptor = new.newPassphraseFd { return try sources.passphrase(fromDescriptor: descriptor) }
     return try new.newPassphraseFile.map { try sources.passphrase(fromFile: $0) }
   }
+
+  private static let nothingForSlot = Failure(
+    StoreError(
+      .locked, "a new secret is needed, and there is no terminal to ask at",
+      cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
 
   private static let nothing = Failure(
     StoreError(

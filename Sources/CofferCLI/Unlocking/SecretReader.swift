@@ -17,8 +17,8 @@ enum SecretReader {
   static let largestKeyFile = 1 << 20
   /// Bytes of a recovery code or an identity with its comment lines, at most.
   static let largestToken = 4096
-  /// Bytes of a value, at most. A vault holds secrets, not files, and all of it has to fit into locked memory.
-  static let largestValue = 16 << 20
+  /// Bytes of a value, at most: what a vault takes.
+  static let largestValue = VaultItem.largestValue
 
   /// Everything that `descriptor` delivers.
   ///

@@ -30,10 +30,12 @@ extension DefaultsEngine {
   }
 
   func fold(_ sidecar: Sidecar, scrubbing: Bool = false) throws(StoreError) {
+    let begin = CoarseClock.now()
     for _ in 0..<Self.attempts {
       guard let plan = try plan(sidecar, evenIfEmpty: scrubbing) else { return }
       guard try write(plan, sidecar) else { continue }  // Another program rewrote the list meanwhile.
       try empty(sidecar, plan)
+      try sidecar.memory.store(CoarseClock.now() - begin, .foldTime)
       if scrubbing { try sidecar.scrub(outside: sidecar.word()) }
       return
     }
@@ -43,6 +45,16 @@ extension DefaultsEngine {
   }
 
   private static var attempts: Int { 8 }
+
+  /// How long ago any process folded, and how long that took, in nanoseconds.
+  var lastFold: (age: UInt64, duration: UInt64) {
+    state.withLock { state in
+      let age = CoarseClock.wallTime() - Int64(bitPattern: state.list.modified)
+      let duration: UInt64
+      do { duration = try state.sidecar?.memory.load(.foldTime) ?? 0 } catch { duration = 0 }  // Only paces the next one.
+      return (UInt64(clamping: age), duration)
+    }
+  }
 
   private func plan(_ sidecar: Sidecar, evenIfEmpty: Bool) throws(StoreError) -> Plan? {
     do { return try writable(sidecar, []) { (state) throws(StoreError) in try plan(&state, sidecar, evenIfEmpty) } } catch {
@@ -73,7 +85,8 @@ extension DefaultsEngine {
     let old = try FileStatus(at: files.list)
     let mode = old?.permissions ?? 0o600
     // A copy and not a second name: Foundation rewrites the list in place.
-    try AtomicFile(files.lastGood, temporary: files.next, calls: quiet).replace(with: data.bytes, mode: mode, like: old)
+    try AtomicFile(files.lastGood, temporary: files.next, calls: quiet).replace(
+      with: data.bytes, mode: mode, like: old, followedByAnother: true)
     var isCurrent = true
     do {
       try AtomicFile(files.list, temporary: files.next, calls: calls).replace(with: data.bytes, mode: mode, like: old) {

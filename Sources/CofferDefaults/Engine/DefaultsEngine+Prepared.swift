@@ -11,6 +11,7 @@ extension DefaultsEngine {
   func commit(
     _ changes: [Record.Change], if expectations: [String: PlainForm?], decision: Decision
   ) throws(StoreError) {
+    if changes.isEmpty, !isWritable { return try compare(expectations, then: decision) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
     try holdingLock { (sidecar) throws(StoreError) in
       let id = TransactionID.random()
@@ -29,6 +30,22 @@ extension DefaultsEngine {
       if state.withLock({ wantsFold($0) }) { foldQuietly(sidecar) }
     }
     idle.wrote(self)
+  }
+
+  /// Compares and decides where nothing can be written: under the lock, if there is a journal to lock.
+  func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
+    try checkProcess()
+    try writing.withLock { (writer) throws(StoreError) in
+      let sidecar = writer.sidecar
+      try sidecar?.lock()
+      defer { sidecar?.unlock() }
+      if let sidecar { try resolve(sidecar) }
+      try state.withLock { (state) throws(StoreError) in
+        try refresh(&state)
+        _ = try effects(of: [], if: expectations, &state)
+      }
+      try decision?.make(.random())
+    }
   }
 
   private func prepare(_ batch: Record.Prepared, _ sidecar: Sidecar) throws(StoreError) {

@@ -18,7 +18,7 @@ extension DefaultsEngine {
     for _ in 0..<Self.attempts {
       let word = try sidecar.word()
       if word.epoch != state.seen.epoch || word.end < state.seen.end {
-        if try !skipFold(&state, sidecar, word), try reload(&state, ListContent.readPatiently(files.list, calls)) { return }
+        if try !followFold(&state, sidecar, word), try reload(&state, ListContent.readPatiently(files.list, calls)) { return }
       } else if try readTail(&state, sidecar, to: word) {
         return
       }
@@ -37,20 +37,36 @@ extension DefaultsEngine {
   ) throws(StoreError) -> Bool {
     try sidecar.withRecords(state.seen.end..<word.end) { (bytes) throws(StoreError) in
       guard try sidecar.word().epoch == word.epoch else { return false }
-      var offset = 0
-      while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: word.epoch) {
-        state.apply(record)
-        offset += count
-      }
-      state.seen = state.seen.advanced(by: offset)
+      apply(bytes, &state)
       return state.seen == word
     }
   }
 
-  /// A fold that wrote down exactly what `state` knows needs no reading; false when it was another one.
-  private func skipFold(_ state: inout EngineState, _ sidecar: Sidecar, _ word: JournalWord) throws(StoreError) -> Bool {
-    guard state.seen != .never, try sidecar.memory.load(.foldedFrom) == state.seen.rawValue, state.prepared.isEmpty else {
-      return false
+  /// Applies the records of the epoch of `state.seen` that stand one after the other in `bytes`.
+  private func apply(_ bytes: UnsafeRawBufferPointer, _ state: inout EngineState) {
+    let epoch = state.seen.epoch
+    var offset = 0
+    while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
+      state.apply(record)
+      offset += count
+    }
+    state.seen = state.seen.advanced(by: offset)
+  }
+
+  /// Follows a fold without reading the list, where what `state` knows and what is left of the folded records make up
+  /// exactly what was written; false when they do not.
+  private func followFold(_ state: inout EngineState, _ sidecar: Sidecar, _ word: JournalWord) throws(StoreError) -> Bool {
+    let folded = JournalWord(rawValue: try sidecar.memory.load(.foldedFrom))
+    guard folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else { return false }
+    if state.seen != folded {
+      let isComplete = try sidecar.withRecords(state.seen.end..<folded.end) { (bytes) throws(StoreError) in
+        // New records overwrite the folded ones from the front; what stands further back is still there.
+        let now = try sidecar.word()
+        guard now.epoch == word.epoch, now.end <= state.seen.end else { return false }
+        apply(bytes, &state)
+        return state.seen == folded
+      }
+      guard isComplete else { return false }
     }
     let start = try sidecar.start(of: word)
     let list = try sidecar.list

@@ -37,6 +37,7 @@ extension DefaultsEngine {
 
   /// Applies all of `changes`, or nothing, if each name in `expectations` has that value.
   func commit(_ changes: [Record.Change], if expectations: [String: PlainForm?]) throws(StoreError) {
+    if changes.isEmpty, !isWritable { return try compare(expectations, then: nil) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
     try holdingLock { (sidecar) throws(StoreError) in
       let needsFold = try writable(sidecar, changes.map(\.name)) { (state) throws(StoreError) in
@@ -89,17 +90,21 @@ extension DefaultsEngine {
     _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ sidecar: Sidecar
   ) throws(StoreError) -> Bool {
     let form = form.map { StorableForm.settled($0, in: state.encoding) }
-    if state.values[name] == form {
+    var old = state.values[name]
+    if old == form {
       // Equal to what is known is not yet equal to what another program wrote meanwhile.
-      guard try rereadIfChanged(&state, patiently: true), state.values[name] != form else { return false }
+      guard try rereadIfChanged(&state, patiently: true) else { return false }
+      old = state.values[name]
+      if old == form { return false }
     }
-    try checkWeight(state.weight(replacing: name, by: form), state, name)
+    let weight = state.weight - Budget.weight(of: old, under: name) + Budget.weight(of: form, under: name)
+    try checkWeight(weight, state, name)
     let count = Record.headerBytes + Record.bytes(of: form, under: name)
     let epoch = state.seen.epoch
     state.seen = try sidecar.append(count, after: state.seen) { buffer in
       Record.encode(form, under: name, into: buffer, epoch: epoch, writer: writer)
     }
-    state.set(name, form)
+    state.set(name, form, weight: weight)
     return wantsFold(state)
   }
 
@@ -133,5 +138,8 @@ extension DefaultsEngine {
   }
 
   @inline(__always)
-  func wantsFold(_ state: borrowing EngineState) -> Bool { state.seen.end - state.start >= state.foldAt }
+  func wantsFold(_ state: borrowing EngineState) -> Bool {
+    // A large list is rewritten less often, so that steady writes cost the same whatever the number of keys.
+    state.seen.end - state.start >= min(state.foldAt + 2 * state.weight, SidecarLayout.capacity / 2)
+  }
 }

@@ -46,8 +46,8 @@ struct EngineState {
   }
 
   @inline(__always)
-  mutating func set(_ name: String, _ form: PlainForm?) {
-    weight = weight(replacing: name, by: form)
+  mutating func set(_ name: String, _ form: PlainForm?, weight: Int) {
+    self.weight = weight
     values[name] = form
     journalled.insert(name)
   }
@@ -55,22 +55,25 @@ struct EngineState {
   /// The weight of all values once `name` has `form`.
   @inline(__always)
   func weight(replacing name: String, by form: PlainForm?) -> Int {
-    weight - (values[name].map { Budget.weight(of: $0, under: name) } ?? 0)
-      + (form.map { Budget.weight(of: $0, under: name) } ?? 0)
+    weight - Budget.weight(of: values[name], under: name) + Budget.weight(of: form, under: name)
   }
 
   /// Applies a record of the journal.
   mutating func apply(_ record: Record) {
     switch record {
     case .write(let changes):
-      for change in changes { set(change.name, change.form) }
+      for change in changes { apply(change) }
     case .prepare(let batch):
       prepared.append(batch)
       for change in batch.changes { undecided[change.name] = batch.id }
     case .commit(let id):
-      for change in settle(id) { set(change.name, change.form) }
+      for change in settle(id) { apply(change) }
     case .drop(let id): _ = settle(id)
     }
+  }
+
+  private mutating func apply(_ change: Record.Change) {
+    set(change.name, change.form, weight: weight(replacing: change.name, by: change.form))
   }
 
   private mutating func settle(_ id: TransactionID) -> [Record.Change] {

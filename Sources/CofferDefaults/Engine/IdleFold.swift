@@ -12,6 +12,8 @@ final class IdleFold: Sendable {
   private static let quiet: UInt64 = 250_000_000
   /// Under steady writes a fold comes after this time, which leaves the fold itself some of the second.
   private static let longest: UInt64 = 750_000_000
+  /// Under steady writes a large list is folded less often: at most one part of this many is spent on it.
+  private static let share: UInt64 = 10
 
   /// Notes a write.
   @inline(__always)
@@ -36,7 +38,10 @@ final class IdleFold: Sendable {
     let now = CoarseClock.now()
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
-    if quietFor < Self.quiet, dirtyFor < Self.longest { return wait(engine, Self.quiet - quietFor) }
+    let (foldAge, foldTime) = engine.lastFold
+    // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
+    let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
+    guard isDue else { return wait(engine, Self.quiet) }
     isScheduled.store(false, ordering: .relaxed)
     // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so.
     do { try engine.synchronize() } catch {}

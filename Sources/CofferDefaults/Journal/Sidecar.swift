@@ -17,14 +17,16 @@ final class Sidecar: Sendable {
   let path: FilePath
   let isWritable: Bool
   let memory: SidecarMemory
-  private let fd: Int32
-  private let calls: SystemCalls
+  let fd: Int32
+  let calls: SystemCalls
+  /// What the header names as holder.
+  private let process = UInt64(UInt32(bitPattern: getpid()))
   /// The file has at least this many bytes, so that a mapping may be read so far.
   private let knownBytes = Atomic<Int>(0)
   /// The word of a journal that cannot be repaired for want of permission to write it; zero where the file's own counts.
-  private let scanned = Atomic<UInt64>(0)
+  let scanned = Atomic<UInt64>(0)
 
-  private init(_ fd: Int32, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
+  init(_ fd: Int32, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
     self.fd = fd
     self.path = path
     self.isWritable = isWritable
@@ -57,9 +59,8 @@ final class Sidecar: Sendable {
   func unlock() { FileLock.release(fd, calls) }
 
   @inline(__always)
-  private func nameHolder() throws(StoreError) {
+  func nameHolder() throws(StoreError) {
     guard isWritable else { return }
-    let process = UInt64(UInt32(bitPattern: getpid()))
     do {
       if try memory.load(.holder) != process { try memory.store(process, .holder) }
     } catch {
@@ -68,7 +69,7 @@ final class Sidecar: Sendable {
     }
   }
 
-  private var holder: UInt32? {
+  var holder: UInt32? {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
@@ -90,7 +91,11 @@ final class Sidecar: Sendable {
     return scanned == 0 ? try memory.word() : JournalWord(rawValue: scanned)
   }
 
-  func start(of word: JournalWord) throws(StoreError) -> Int { Int(try memory.load(SidecarLayout.start(of: word.epoch))) }
+  func start(of word: JournalWord) throws(StoreError) -> Int {
+    let start = try memory.load(SidecarLayout.start(of: word.epoch))
+    guard start <= UInt64(SidecarLayout.capacity) else { throw damagedHeader }
+    return Int(start)
+  }
 
   var list: ListFingerprint {
     get throws(StoreError) {
@@ -132,7 +137,7 @@ final class Sidecar: Sendable {
   /// Makes sure of real blocks for records up to `end`.
   @inline(__always)
   func reserve(_ end: Int) throws(StoreError) {
-    if SidecarLayout.headerBytes + end > Int(try memory.load(.allocated)) { try allocate(end) }
+    if SidecarLayout.headerBytes + end > Int(clamping: try memory.load(.allocated)) { try allocate(end) }
   }
 
   private func allocate(_ end: Int) throws(StoreError) {
@@ -141,7 +146,7 @@ final class Sidecar: Sendable {
         .tooLarge(limit: SidecarLayout.capacity), "the journal is full", place: path.string,
         cure: "let synchronize() succeed, whose error says what is in the way; nothing was changed")
     }
-    let old = Int(try memory.load(.allocated))
+    let old = Int(clamping: try memory.load(.allocated))
     let step = SidecarLayout.step
     let new = min((SidecarLayout.headerBytes + end + step - 1) / step * step, SidecarLayout.mappedBytes)
     let result = calls.allocate(fd, old, new - old)
@@ -200,146 +205,12 @@ final class Sidecar: Sendable {
   /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {
     let start = try start(of: word)
-    let end = Int(try memory.load(.allocated)) - SidecarLayout.headerBytes
+    let end = min(Int(clamping: try memory.load(.allocated)), SidecarLayout.mappedBytes) - SidecarLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {
       try memory.fill(range.count, at: SidecarLayout.headerBytes + range.lowerBound) {
         _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
       }
     }
     try synchronize()
-  }
-}
-
-// MARK: - Opening
-
-extension Sidecar {
-  /// Opens the sidecar at `path`, making it where there is none.
-  ///
-  /// - Returns: nil when there is none and none can be made, because the place is read-only.
-  /// - Throws: ``StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
-  static func open(at path: FilePath, forWriting: Bool, calls: SystemCalls) throws(StoreError) -> Sidecar? {
-    while true {
-      guard let (fd, isWritable) = try openFile(path, forWriting, calls) else { return nil }
-      let status: FileStatus
-      do {
-        status = try FileStatus(of: fd, place: path)
-        try check(status, path)
-      } catch {
-        close(fd)
-        throw error
-      }
-      if !isWritable, status.size < SidecarLayout.headerBytes {
-        close(fd)
-        return nil
-      }
-      let sidecar = try Sidecar(fd, path: path, isWritable: isWritable, calls: calls)
-      if try sidecar.prepare() { return sidecar }
-      // Its name was taken away while this waited for its lock.
-    }
-  }
-
-  private static func openFile(
-    _ path: FilePath, _ forWriting: Bool, _ calls: SystemCalls
-  ) throws(StoreError) -> (fd: Int32, isWritable: Bool)? {
-    let always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-    var fd = forWriting ? calls.open(path.string, O_RDWR | O_CREAT | always, 0o600) : -EROFS
-    if fd >= 0 { return (fd, true) }
-    guard [-EACCES, -EPERM, -EROFS].contains(fd) else { throw StoreError(errno: -fd, "open the journal", place: path) }
-    fd = calls.open(path.string, O_RDONLY | always, 0)
-    if fd == -ENOENT { return nil }
-    guard fd >= 0 else { throw StoreError(errno: -fd, "open the journal", place: path) }
-    return (fd, false)
-  }
-
-  private static func check(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
-    let refusal: (what: String, cure: String)? =
-      if !status.isRegular {
-        ("the journal is not a regular file", "remove what stands in its place")
-      } else if status.owner != geteuid() {
-        ("the journal belongs to user \(status.owner)", "run as that user, or remove the file if it is not theirs to make")
-      } else if status.permissions & 0o022 != 0 {
-        ("others may write the journal", "chmod 600 it if you trust what it holds, else remove it")
-      } else {
-        nil
-      }
-    if let refusal { throw StoreError(.denied, refusal.what, place: path.string, cure: refusal.cure) }
-  }
-
-  /// Brings the header into order under the lock; false when the file is no longer the one at its path.
-  private func prepare() throws(StoreError) -> Bool {
-    guard isWritable else {
-      try checkFormat()
-      try repair()
-      return true
-    }
-    // The file may be so new that it has no header to name a holder in.
-    let hasHeader = try FileStatus(of: fd, place: path).size >= SidecarLayout.headerBytes
-    try FileLock.acquire(fd, calls, place: path) { hasHeader ? holder : nil }
-    defer { unlock() }
-    if try FileStatus(of: fd, place: path).size < SidecarLayout.headerBytes + SidecarLayout.step { try create() }
-    if try isGone() { return false }
-    if try memory.load(.magic) == 0 { try begin() }
-    try checkFormat()
-    try nameHolder()
-    try repair()
-    return true
-  }
-
-  private func create() throws(StoreError) {
-    let result = calls.allocate(fd, 0, SidecarLayout.headerBytes + SidecarLayout.step)
-    guard result == 0 else { throw StoreError(errno: -result, "take room for the journal", place: path) }
-  }
-
-  private func begin() throws(StoreError) {
-    // Written out: an allocated page that was never written may still need a block elsewhere on some file systems.
-    try memory.fill(SidecarLayout.headerBytes, at: 0) { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) }
-    try memory.store(SidecarLayout.version, .version)
-    try memory.store(UInt64(SidecarLayout.headerBytes + SidecarLayout.step), .allocated)
-    try memory.publish(JournalWord(epoch: 1, end: 0))
-    try memory.store(BootID.current.high, .bootHigh)
-    try memory.store(BootID.current.low, .bootLow)
-    // Last: a header without it is begun anew by whoever opens the file next.
-    try memory.store(SidecarLayout.magic, .magic)
-    try synchronize()
-  }
-
-  private func checkFormat() throws(StoreError) {
-    guard try memory.load(.magic) == SidecarLayout.magic else {
-      throw StoreError(
-        .damaged, "the journal's header is not one", place: path.string,
-        cure: "restore the file, or delete it to lose what was not yet in the property list")
-    }
-    let version = try memory.load(.version)
-    guard version <= SidecarLayout.version else {
-      throw StoreError(
-        .newerFormat(found: Int(clamping: version), supported: Int(SidecarLayout.version)),
-        "the journal has a newer format", place: path.string, cure: "update this program")
-    }
-  }
-
-  /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach.
-  private func repair() throws(StoreError) {
-    let boot = BootID(high: try memory.load(.bootHigh), low: try memory.load(.bootLow))
-    let size = try FileStatus(of: fd, place: path).size
-    let word = try memory.word()
-    let begin = try start(of: word)
-    if boot == .current, boot.isKnown, word.end + SidecarLayout.headerBytes <= size { return }
-    let room = min(size, SidecarLayout.mappedBytes) - SidecarLayout.headerBytes
-    let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
-    let found = JournalWord(epoch: word.epoch, end: end)
-    guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
-    try memory.store(UInt64(max(size, SidecarLayout.headerBytes)), .allocated)
-    try memory.publish(found)
-    try memory.store(BootID.current.high, .bootHigh)
-    try memory.store(BootID.current.low, .bootLow)
-    try synchronize()
-  }
-
-  private func scan(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Int {
-    try withRecords(range) { (bytes) throws(StoreError) in
-      var offset = 0
-      while let (_, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) { offset += count }
-      return range.lowerBound + offset
-    }
   }
 }

@@ -14,7 +14,7 @@ enum SidecarLayout {
   static let capacity = mappedBytes - headerBytes
   /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
   static let step = 64 << 10
-  /// A journal this long is folded: replaying it takes a new process about as long as reading a small list.
+  /// A journal longer than this and twice the list is folded: replaying it takes a new process less time than the list does.
   static let foldAt = 1 << 20
 
   /// Where each field stands.
@@ -34,11 +34,13 @@ enum SidecarLayout {
     case oddStart = 64
     /// Bytes of the file that are real blocks.
     case allocated = 72
-    /// The word whose state the last fold wrote down without any foreign change in between; a reader at that word needs not
-    /// read the list again. Zero where there is none.
+    /// The word whose state the last fold wrote down without any foreign change in between; a reader who gets to that word
+    /// needs not read the list again. Zero where there is none.
     case foldedFrom = 80
     /// Not zero once the file was given up: a writer that waited for its lock must open the new one.
     case retired = 88
+    /// How long the last fold took, in nanoseconds: idle folds by others wait the longer for it.
+    case foldTime = 104
     /// The process that holds, or last held, the lock.
     case holder = 96
     /// The word: on a cache line of its own, for readers poll it.

@@ -1,8 +1,8 @@
 internal import CofferStorage
 internal import Foundation
 
-/// The bytes of a property list and the values in them, through Foundation's own reader and writer: that they agree with
-/// `UserDefaults` is then not a matter of our care.
+/// The bytes of a property list and the values in them. They are read by Foundation's own reader, so that both agree on what
+/// a file says; ``XMLPropertyList`` tells why XML is not written by its writer.
 enum PropertyList {
   /// How a list is written down. The one found is kept.
   enum Encoding: Sendable { case xml, binary }
@@ -27,9 +27,11 @@ enum PropertyList {
 
   /// The list of `values` as bytes.
   static func encode(_ values: [String: PlainForm], as encoding: Encoding) throws -> Data {
-    let root = try values.mapValues(object)
-    return try PropertyListSerialization.data(
-      fromPropertyList: root, format: encoding == .xml ? .xml : .binary, options: 0)
+    switch encoding {
+    case .xml: XMLPropertyList.encode(values)
+    case .binary:
+      try PropertyListSerialization.data(fromPropertyList: values.mapValues(object), format: .binary, options: 0)
+    }
   }
 
   private static func form(of value: Any) throws(Failure) -> PlainForm {

@@ -43,7 +43,21 @@ enum StorableForm {
   }
 
   /// Throws when `name` holds what XML cannot express. (Control characters are no part of any name.)
+  @inline(__always)
   static func check(name: String) throws(StoreError) {
+    if !isPlainName(name) { try checkFully(name) }
+  }
+
+  /// Nearly every key's name: printable ASCII, which no rule forbids. The rules ask Unicode's tables for each character.
+  @inline(__always)
+  private static func isPlainName(_ name: String) -> Bool {
+    let bytes = name.utf8Span.span
+    guard (1...StoredName.longest).contains(bytes.count) else { return false }
+    for index in bytes.indices where bytes[index] &- 0x20 > 0x7E - 0x20 { return false }
+    return true
+  }
+
+  private static func checkFully(_ name: String) throws(StoreError) {
     try StoredName.check(name)
     guard isExpressible(name) else {
       throw StoreError(

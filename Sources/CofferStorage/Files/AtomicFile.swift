@@ -29,10 +29,14 @@ package struct AtomicFile {
 
   /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.
   ///
-  /// - Parameter beforeRename: called when the new content is durable under its temporary name; throwing leaves the old file.
+  /// - Parameters:
+  ///   - followedByAnother: true where another replacement in the same folder follows at once, which makes this rename
+  ///     durable too.
+  ///   - beforeRename: called when the new content is durable under its temporary name; throwing leaves the old file.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then.
   package func replace(
-    with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, beforeRename: () throws(StoreError) -> Void = {}
+    with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
+    beforeRename: () throws(StoreError) -> Void = {}
   ) throws(StoreError) {
     do {
       try write(bytes, mode, like)
@@ -43,7 +47,7 @@ package struct AtomicFile {
       throw error
     }
     calls.reached?(.listReplaced)
-    try Self.synchronizeFolder(of: path, calls)
+    if !followedByAnother { try Self.synchronizeFolder(of: path, calls) }
   }
 
   /// Makes a rename, a creation or a deletion beside `path` durable.

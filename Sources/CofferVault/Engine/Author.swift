@@ -13,11 +13,13 @@ struct Author: Sendable {
   let program: String
 
   /// This process. The name is the last part of its first argument, never a path.
-  static var current: Author {
+  static var current: Author { Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name) }
+
+  // Found once: a transaction of many writes has as many entries.
+  private static let name: String = {
     let path = CommandLine.arguments.first ?? ""
-    let name = path.split(separator: "/").last.map(String.init) ?? ""
-    return Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name)
-  }
+    return path.split(separator: "/").last.map(String.init) ?? ""
+  }()
 }
 
 extension LogEntry {

@@ -12,8 +12,10 @@ struct Change {
   var leastGeneration: UInt64 = 0
   /// Who the commit is by, where it is not the pin's replica.
   var replica: ReplicaID?
+  /// The file holds no more old bytes: the state says so, and the log has nothing to tell.
+  var isScrubbed = false
 
-  var isEmpty: Bool { lists.isEmpty && events.isEmpty }
+  var isEmpty: Bool { lists.isEmpty && events.isEmpty && !isScrubbed }
 }
 
 /// A change as it was committed: what an open vault knows next.

@@ -5,25 +5,27 @@ internal import SystemPackage
 extension OpenVault {
   /// Creates a vault at `path` with one slot, of the kind that `credentials` make, and opens it.
   static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
+    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost?, label: String,
     options: VaultOptions = VaultOptions(), clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     guard !credentials.isEmpty else {
       throw StoreError(
         .locked, "a vault needs a secret to be opened with", place: path.string, cure: "give a passphrase or a key file")
     }
+    try RecordLimits.check(slotLabel: label)
     let inputs = try SlotInputs(credentials)
     let kind = try inputs.kindToMake()
     let vault = VaultSalt.random()
     let place = SlotPlace(format: UInt32(VaultFormat.version), vault: vault)
     let key = try checked(path) { () throws(FormatError) in try VaultKey.random() }
-    let made = try NewSlot.make(
-      kind, for: inputs, cost: cost, memory: MemoryLimit.available(), place: place, epoch: 1, key: key)
+    let floor = cost ?? .floor
+    let made = try newSlot(kind, for: inputs, cost: cost, floor: floor, place: place, options)
     let now = Milliseconds.count(clock())
     let keys = try checked(path) { () throws(FormatError) in try Subkeys(of: key, vault: vault) }
     let header = try checked(path) { () throws(FormatError) in
-      let body = try HeaderBody(created: now, rotated: now, floor: .floor, labels: [label]) { _, out in made.writeMix(to: out) }
-      return try VaultHeader(vault: vault, epoch: 1, slots: [made.slot], body: body, keys: keys)
+      let body = try HeaderBody(created: now, rotated: now, floor: floor, labels: [label]) { _, out in made.writeMix(to: out) }
+      let slot = try made.sealed(key, epoch: 1, place: place)
+      return try VaultHeader(vault: vault, epoch: 1, slots: [slot], body: body, keys: keys)
     }
     let encoded = header.encoded()
     let digest = encoded.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
@@ -38,18 +40,14 @@ extension OpenVault {
       try append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, database, keys)
       try put(state, header, digest, database, keys)
     }
-    var slot = made.opened(epoch: 1, key: key)
+    var slot: OpenSlot?
+    do { slot = try made.opened(in: header) } catch { throw error.storeError(place: path.string) }
     let created = try database.read { () throws(StoreError) in
       guard let slot = slot.take() else { throw missing("slot", database) }
-      return try OpenVault(database: database, header: header, headerDigest: digest, slot: slot, clock: clock)
+      return try OpenVault(
+        database: database, header: header, headerDigest: digest, slot: slot, options: options, clock: clock)
     }
-    created.watchCreated(options)
+    created.watchCreated()
     return created
   }
-}
-
-extension PassphraseCost {
-  /// The least that this version's policy allows for later passphrase slots, kept in the sealed header: 3 passes over 64 MiB, 64 ms
-  /// measured.
-  static let floor = PassphraseCost(passes: 3, mebibytes: 64)
 }

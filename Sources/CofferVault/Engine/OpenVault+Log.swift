@@ -10,7 +10,20 @@ extension OpenVault {
   ///
   /// - Throws: ``StoreError/Kind/tampered`` for a row that was changed, added or taken away.
   func walkLog(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
-    let end = try walk { (sequence, _, entry) throws(StoreError) in try body(sequence, entry) }
+    let end = try walk { (sequence, before, row) throws(StoreError) in
+      let entry = try checked { () throws(FormatError) in
+        try LogBox.open(row, sequence: sequence, after: before.head, keys: keys)
+      }
+      try body(sequence, entry)
+    }
+    try check(end)
+  }
+
+  /// Follows the chain without opening its rows: the head in the sealed state speaks for each of their bytes.
+  func verifyLog() throws(StoreError) { try check(walk { _, _, _ in }) }
+
+  /// Checks that the log ends and begins where it must.
+  func check(_ end: LogEnd) throws(StoreError) {
     guard end.sequence == state.logSequence, end.head == state.logHead else {
       throw Self.tampered("the log does not end where the vault's state says", path)
     }
@@ -29,26 +42,34 @@ extension OpenVault {
   }
 
   private func walk(
-    _ body: (UInt64, LogEnd, LogEntry) throws(StoreError) -> Void
+    _ body: (_ sequence: UInt64, _ before: LogEnd, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> LogEnd {
     var end = LogEnd()
     try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
-      if end.sequence == 0, let start = LogEntry.Trim(row, before: sequence) {
-        end = LogEnd(sequence: sequence, head: start.head, start: start)
-        return
-      }
-      guard sequence == end.sequence + 1 else { throw Self.tampered("the log lacks a row", path) }
-      let entry = try checked { () throws(FormatError) in
-        try LogBox.open(row, sequence: sequence, after: end.head, keys: keys)
-      }
-      try body(sequence, end, entry)
-      if entry.event == .trimmed {
-        end.trim = try checked { () throws(FormatError) in try LogEntry.Trim(detail: entry.detail) }
-      }
-      end.head = LogBox.head(after: end.head, sequence: sequence, row: row, keys: keys)
-      end.sequence = sequence
+      let before = end
+      if try follow(row, sequence, &end) { try body(sequence, before, row) }
     }
     return end
+  }
+
+  /// Moves `end` on to the next row. Only a row that may tell of dropped rows is opened.
+  ///
+  /// - Returns: false for the beginning that stands where rows were dropped.
+  func follow(_ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout LogEnd) throws(StoreError) -> Bool {
+    if end.sequence == 0, end.start == nil, let start = LogEntry.Trim(row, before: sequence) {
+      end = LogEnd(sequence: sequence, head: start.head, start: start)
+      return false
+    }
+    guard sequence == end.sequence + 1 else { throw Self.tampered("the log lacks a row", path) }
+    if row.count >= LogBox.overhead + LogEntry.leastTrimmed {
+      try checked { () throws(FormatError) in
+        let entry = try LogBox.open(row, sequence: sequence, after: end.head, keys: keys)
+        if entry.event == .trimmed { end.trim = try LogEntry.Trim(detail: entry.detail) }
+      }
+    }
+    end.head = LogBox.head(after: end.head, sequence: sequence, row: row, keys: keys)
+    end.sequence = sequence
+    return true
   }
 
   /// Drops the older half of a log that has grown too long, within the transaction that made it so.

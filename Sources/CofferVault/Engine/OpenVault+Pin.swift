@@ -22,8 +22,7 @@ extension OpenVault {
   }
 
   /// Compares the state just read with the options and the pin, and remembers it.
-  func begin(_ pins: PinWatch?, _ options: VaultOptions, _ accepting: Bool) throws(StoreError) {
-    self.options = options
+  func begin(_ pins: PinWatch?, _ accepting: Bool) throws(StoreError) {
     try options.check(generation: state.generation, at: path)
     if accepting { try pins?.accept(state, epoch: header.epoch) } else { try pins?.check(state, epoch: header.epoch) }
     pins?.remember(state, epoch: header.epoch, isOwn: false)
@@ -32,8 +31,7 @@ extension OpenVault {
   }
 
   /// Remembers a vault that was just made here, in the place of what may have stood there before.
-  func watchCreated(_ options: VaultOptions) {
-    self.options = options
+  func watchCreated() {
     guard let folder = options.pins else { return }
     do throws(StoreError) {
       let pins = try PinWatch(folder, vault: header.vault, path: path, accepting: true)

@@ -53,7 +53,7 @@ extension OpenVault {
         let meta = try withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
           try checked { () throws(FormatError) in try row.openMeta(keys: keys) }
         }
-        if let service, !meta.service.utf8.elementsEqual(service.utf8) { continue }
+        if let service, !meta.service.hasSameBytes(as: service) { continue }
         items.append(try item(meta))
       }
     }
@@ -72,7 +72,7 @@ extension OpenVault {
   func item(_ meta: RecordMeta) throws(StoreError) -> VaultItem {
     let metadata = try checked { () throws(FormatError) in try meta.itemMetadata() }
     return VaultItem(
-      name: try ItemName(service: meta.service, account: meta.account), metadata: metadata,
+      name: ItemName(sealed: meta.service, meta.account), metadata: metadata,
       created: Milliseconds.date(meta.created), modified: Milliseconds.date(meta.modified), revision: meta.revision,
       valueBytes: meta.valueCount ?? 0)
   }
@@ -93,7 +93,7 @@ extension OpenVault {
   }
 
   private func check(_ meta: RecordMeta, is name: ItemName) throws(StoreError) {
-    guard meta.service.utf8.elementsEqual(name.service.utf8), meta.account.utf8.elementsEqual(name.account.utf8) else {
+    guard meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account) else {
       throw Self.tampered("a record stands at another name's place", path)
     }
   }

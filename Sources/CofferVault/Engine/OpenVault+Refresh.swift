@@ -9,13 +9,26 @@ extension OpenVault {
     guard version != dataVersion else { return }
     try database.recheckSchema()
     try reloadHeader()
-    state = try Self.readState(database, header, headerDigest, keys)
-    let read = try Self.readDigests(database, keys, expecting: state.root)
+    let next = try Self.readState(database, header, headerDigest, keys)
+    try checkProgress(to: next)
+    try pins?.check(next, epoch: header.epoch)
+    let read = try Self.readDigests(database, keys, expecting: next.root)
+    state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
     tree = read
-    try pins?.check(state, epoch: header.epoch)
     dataVersion = version
     pins?.remember(state, epoch: header.epoch, isOwn: false)
+  }
+
+  /// A later transaction never sees an older commit, so a state that does was put back while the vault was open. An old state is
+  /// authentic; only what this process remembers tells it from the present one.
+  private func checkProgress(to next: VaultState) throws(StoreError) {
+    guard next.generation >= state.generation else {
+      throw Self.putBack(.rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", path)
+    }
+    guard next.generation > state.generation || next.commit == state.commit else {
+      throw Self.putBack(.forked, "another commit \(next.generation) stands where one was read before", path)
+    }
   }
 
   /// Follows a rotation made elsewhere: the slot's kept secret opens the new epoch's box, without a passphrase.
@@ -27,13 +40,35 @@ extension OpenVault {
         .replaced, "vault \(next.vault) stands where \(header.vault) was unlocked", place: path.string,
         cure: "unlock it again, if this vault is the right one")
     }
-    try slot.reopen(in: next, path: path.string)
+    guard next.epoch >= header.epoch else {
+      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(header.epoch) was read before", path)
+    }
+    guard slot.kind != .recipient else { return try follow(next, digest) }
+    do { try slot.reopen(in: next, path: path.string) } catch {
+      isOver = error.kind == .locked
+      throw error
+    }
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: next.vault) }
     headerBody = try checked { () throws(FormatError) in try next.openBody(nextKeys) }
     header = next
     headerDigest = digest
     keys = nextKeys
     lists = [:]
+  }
+
+  /// Follows a header under the key that is held, the only one that a recipient's slot can follow: whoever reads the file knows the
+  /// public key and can seal a vault of his own to it, so that a new key's box opens says nothing of who made it.
+  private func follow(_ next: VaultHeader, _ digest: Digest32) throws(StoreError) {
+    do throws(FormatError) { headerBody = try next.openBody(keys) } catch .memory(let error) {
+      throw FormatError.memory(error).storeError(place: path.string)
+    } catch {
+      isOver = true
+      throw StoreError(
+        .locked, "the vault's key was changed, and nothing proves to a recipient's slot who changed it", place: path.string,
+        cure: "ask who rotated the key, then unlock the vault again")
+    }
+    header = next
+    headerDigest = digest
   }
 
   /// The header and its digest: of the two copies, the first that fits its own checksum.
@@ -102,6 +137,12 @@ extension OpenVault {
   static func missing(_ part: String, _ database: VaultDatabase) -> StoreError {
     StoreError(
       .damaged, "the vault's \(part) is missing", place: database.path.string, cure: "restore the vault from a backup")
+  }
+
+  private static func putBack(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
+    StoreError(
+      kind, "an older vault was put back while it was open: \(what)", place: path.string,
+      cure: "find out who replaced the file's content; to go on from the older state, lock the vault and unlock it again")
   }
 
   static func tampered(_ what: String, _ path: FilePath) -> StoreError {

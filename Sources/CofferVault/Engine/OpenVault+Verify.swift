@@ -15,11 +15,11 @@ extension OpenVault {
       throw Self.tampered("the vault holds \(listed) records where its state says \(state.records)", path)
     }
     try verifyRows(total: listed, progress)
-    try walkLog { _, _ in }
+    try verifyLog()
     return VerifyReport(records: listed, buckets: buckets.count)
   }
 
-  private func verifyHeaders() throws(StoreError) {
+  func verifyHeaders() throws(StoreError) {
     for copy in [VaultDatabase.HeaderCopy.first, .second] {
       guard let found = try Self.readHeader(copy, database) else { throw Self.missing("header or its copy", database) }
       guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", path) }
@@ -37,10 +37,10 @@ extension OpenVault {
           }
         }
         done += 1
-        if done % Self.progressStep == 0 { progress(done, total) }
+        if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
       }
     }
-    progress(done, total)
+    Reentrancy.inside { progress(done, total) }
   }
 
   /// What is known of the vault.
@@ -48,13 +48,20 @@ extension OpenVault {
     VaultStatus(
       items: Int(clamping: state.records), generation: state.generation, epoch: header.epoch,
       created: Milliseconds.date(headerBody.created), rotated: Milliseconds.date(headerBody.rotated),
-      slots: zip(header.slots, headerBody.labels).map { VaultStatus.Slot(summary: $0.summary, label: $1) })
+      slots: slots, oldBytesRemain: state.scrub)
+  }
+
+  /// The slots, by id.
+  var slots: [VaultStatus.Slot] {
+    zip(header.slots, headerBody.labels).map {
+      VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == slot.id)
+    }
   }
 }
 
 extension SealedSlot {
   /// What is said of the slot without a key.
   var summary: SlotSummary {
-    SlotSummary(id: id.bytes, kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
+    SlotSummary(id: SlotSummary.ID(bytes: id.bytes), kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
   }
 }

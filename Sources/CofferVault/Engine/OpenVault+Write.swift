@@ -44,6 +44,7 @@ extension OpenVault {
     return meta
   }
 
+  /// Stores a record's row.
   func put(_ record: SealedRecord) throws(StoreError) {
     try record.withRow { (row) throws(StoreError) in
       try row.index.withBytes { (index) throws(StoreError) in

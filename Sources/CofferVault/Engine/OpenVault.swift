@@ -13,6 +13,7 @@ final class OpenVault {
   let id: VaultID
   /// The slot that opened the vault, kept to follow a rotation made by another process.
   var slot: OpenSlot
+  let options: VaultOptions
   let clock: @Sendable () -> Date
 
   var header: VaultHeader
@@ -26,7 +27,6 @@ final class OpenVault {
   var lists: [Int: BucketList] = [:]
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   var dataVersion: Int64?
-  var options = VaultOptions()
   /// What this machine remembers of the vault; nil where no folder for pins was given.
   var pins: PinWatch?
   /// Said of the unlocking when this process first writes.
@@ -35,11 +35,15 @@ final class OpenVault {
   var longestLog = OpenVault.longestLog
   /// Rows up to this number were dropped at least: others may have dropped more.
   var logStart: UInt64 = 0
+  /// Whether the slot opens this vault no more: only unlocking anew helps.
+  var isOver = false
+  /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.
+  var scrubbed: Digest32?
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
   init(
     database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot,
-    clock: @escaping @Sendable () -> Date
+    options: VaultOptions = VaultOptions(), clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
     let path = database.path
     let keys = try Self.checked(path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
@@ -52,6 +56,7 @@ final class OpenVault {
     self.slot = slot
     self.header = header
     self.headerDigest = headerDigest
+    self.options = options
     self.clock = clock
     id = VaultID(bytes: header.vault.bytes)
   }
@@ -72,6 +77,7 @@ final class OpenVault {
   private func readingOnce<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try database.read { () throws(StoreError) in
       try refresh()
+      try checkPlace()
       return try body()
     }
   }
@@ -85,8 +91,8 @@ final class OpenVault {
     try pins?.read()
     do {
       result = try database.write { () throws(StoreError) in
-        try checkPlace()
         try refresh()
+        // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
         try pins?.check(state, epoch: header.epoch)
         var change = Change()
         let result = try body(&change)
@@ -94,6 +100,7 @@ final class OpenVault {
           if let unlocking { change.events.insert(unlocking, at: 0) }
           sealed = try seal(change)
         }
+        try checkPlace()
         return result
       }
     } catch {
@@ -106,15 +113,8 @@ final class OpenVault {
       unlocking = nil
       pins?.remember(state, epoch: header.epoch, isOwn: pins?.replica != nil)
     }
+    if state.scrub { scrubOnce() }
     return result
-  }
-
-  /// A write to a file that was replaced would be acknowledged, and lost with that file.
-  private func checkPlace() throws(StoreError) {
-    guard try !database.isInPlace() else { return }
-    throw StoreError(
-      .replaced, "the vault's file is not the one that was unlocked: it was moved away or another was put in its place",
-      place: path.string, cure: "unlock the vault that stands there now; nothing was written")
   }
 
   /// Keys that the kernel has wiped (a forked child) open nothing, and SQLite's handle is the parent's.
@@ -122,8 +122,23 @@ final class OpenVault {
     guard keys.isIntact else {
       throw StoreError(
         .locked, "the vault was unlocked before this process was forked", place: path.string,
-        cure: "unlock it in this process")
+        cure: "unlock it after the fork, and not before")
     }
+  }
+
+  /// A file that was moved away or replaced goes on being open: what it takes, nobody will read, and what it tells is of the past.
+  private func checkPlace() throws(StoreError) {
+    guard try database.isInPlace() else {
+      throw StoreError(
+        .closed, "the file that was opened no longer stands here", place: path.string,
+        cure: "find out what replaced or removed the vault, and open it again")
+    }
+  }
+
+  /// Drops the record of a decided transaction, which no seal covers.
+  func forget(_ transaction: TransactionID) throws(StoreError) {
+    try checkKeys()
+    try database.write { () throws(StoreError) in try database.forget(transaction) }
   }
 
   /// Makes the next operation read everything anew.

@@ -6,13 +6,15 @@ internal import SystemPackage
 final class VaultEngine: Sendable {
   let path: FilePath
   let id: VaultID
-  /// How the vault was opened, and is to be opened again.
+  /// The vault as it is once its keys are gone.
+  let locked: LockedVault
   let options: VaultOptions
   private let vault: Mutex<OpenVault?>
 
   init(_ vault: sending OpenVault) {
     path = vault.path
     id = vault.id
+    locked = LockedVault(path: vault.path, vault.header, vault.options)
     options = vault.options
     self.vault = Mutex(vault)
   }
@@ -23,12 +25,16 @@ final class VaultEngine: Sendable {
   func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(path.string)
     return try vault.withLock { (vault) throws(StoreError) in
-      guard let vault else {
+      guard let open = vault else {
         throw StoreError(.closed, "the vault was locked", place: path.string, cure: "unlock it again")
       }
-      return try body(vault)
+      defer { if open.isOver { vault = nil } }
+      return try body(open)
     }
   }
+
+  /// Whether calls are answered.
+  var isOpen: Bool { vault.withLock { $0 != nil } }
 
   /// Waits for the running call, then drops keys and file: the keys are wiped as their memory is given back.
   func close() { vault.withLock { $0 = nil } }

@@ -75,6 +75,7 @@ private final class OpenDatabaseFiles: Sendable {
   private struct Entry {
     var descriptors: [Int32]
     var holders = 1
+    let process = getpid()
   }
   private let entries = Mutex<[FileIdentity: Entry]>([:])
 
@@ -82,6 +83,13 @@ private final class OpenDatabaseFiles: Sendable {
     try entries.withLock { entries throws(StoreError) in
       guard let identity = try TrustedPath.privateFile(path)?.identity else { return nil }
       if var entry = entries[identity] {
+        // SQLite's own list of open files came along with the fork. It takes the parent's locks for this process's, which holds
+        // none, so that a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
+        guard entry.process == getpid() else {
+          throw StoreError(
+            .closed, "the vault was open in the process that this one was forked from", place: path.string,
+            cure: "open vaults after the fork, or start the child with exec")
+        }
         entry.holders += 1
         entries[identity] = entry
         return DatabaseFile(path: path, identity: identity, descriptor: entry.descriptors[0])

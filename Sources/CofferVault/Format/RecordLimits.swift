@@ -10,6 +10,11 @@ enum RecordLimits {
   /// - Throws: `.tooLarge`.
   static func checkValue(_ count: Int) throws(StoreError) { try check(count, largestValue, "a value") }
 
+  /// - Throws: `.tooLarge`.
+  static func check(slotLabel label: String) throws(StoreError) {
+    try check(label.utf8.count, HeaderBody.longestLabel, "a slot's label")
+  }
+
   /// - Throws: `.tooLarge` for a field beyond its limit, `.invalidName` for an attribute without a name.
   static func check(_ metadata: ItemMetadata) throws(StoreError) {
     try check(metadata.label.utf8.count, RecordMeta.longestLabel, "a label")

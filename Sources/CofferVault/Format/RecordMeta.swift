@@ -60,7 +60,7 @@ struct RecordMeta: Hashable, Sendable {
 
   /// Replaces the attributes, in any order.
   mutating func setAttributes(_ attributes: [Attribute]) {
-    self.attributes = attributes.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    self.attributes = attributes.sorted { $0.name.byteOrder($1.name) < 0 }
   }
 
   /// Where the record of these names stands.
@@ -136,7 +136,7 @@ extension RecordMeta {
       let attribute = Attribute(
         name: try reader.text(limit: longestAttributeName, "attribute name"),
         value: try reader.text(limit: longestAttribute, "attribute"))
-      if let last = attributes.last, !last.name.utf8.lexicographicallyPrecedes(attribute.name.utf8) {
+      if let last = attributes.last, last.name.byteOrder(attribute.name) >= 0 {
         throw reader.damaged("its attributes are not in order")
       }
       attributes.append(attribute)

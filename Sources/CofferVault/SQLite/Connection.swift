@@ -2,6 +2,14 @@ internal import CCofferSQLite
 internal import CofferStorage
 internal import SystemPackage
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// One connection to a database file, with every defence that SQLite has switched on.
 ///
 /// Not `Sendable`: SQLite is opened without its own mutexes (`SQLITE_OPEN_NOMUTEX`), so whoever holds a connection uses it from
@@ -27,6 +35,7 @@ final class Connection {
   let handle: OpaquePointer
   let options: Options
   private(set) var isOpen = true
+  private let process = getpid()
   private var verbs: [OpaquePointer] = []
   /// Whether commits go to a write-ahead log, and not through a rollback journal.
   var usesWriteAheadLog = false
@@ -54,6 +63,8 @@ final class Connection {
   func close() {
     guard isOpen else { return }
     isOpen = false
+    // In a forked child the handle is the parent's: closing it here could empty and remove a log that the parent still writes.
+    guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
     sqlite3_close(handle)
   }

@@ -3,7 +3,7 @@ enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, deleteRecord
-  case logRows, logRow, logStart, appendLog, putLog, trimLog, cutLog
+  case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
   case isDecided, decide, forget
 
   var sql: String {
@@ -25,6 +25,7 @@ enum Query: Int, CaseIterable {
     case .putRecord: "REPLACE INTO rec (idx, rid, meta, value) VALUES (?1, ?2, ?3, ?4)"
     case .deleteRecord: "DELETE FROM rec WHERE idx=?1"
     case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
+    case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT 256"
     case .appendLog: "INSERT INTO log (seq, box) VALUES (?1, ?2)"
     case .logRow: "SELECT box FROM log WHERE seq=?1"
     case .logStart: "SELECT min(seq) FROM log"

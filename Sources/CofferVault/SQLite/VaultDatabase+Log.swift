@@ -8,9 +8,10 @@ extension VaultDatabase {
 
   /// Lends the rows of the log from `first` on to `body`, ascending.
   func forEachLogRow(
-    from first: UInt64, _ body: (_ seq: UInt64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
+    _ query: Query = .logRows, from first: UInt64,
+    _ body: (_ seq: UInt64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let statement = try statement(.logRows)
+    let statement = try statement(query)
     try statement.bind(sequence(first), at: 1)
     var least = first
     try statement.forEach { row throws(StoreError) in

@@ -1,78 +1,84 @@
 internal import CofferMemory
 internal import CofferStorage
 
-/// A slot just made, with what the sealed header keeps of it.
+/// A slot in the making: all of it but the box with the vault's key.
+///
+/// Argon2id runs here, and no transaction may wait for it; the key is sealed to the slot within the transaction that adds it,
+/// when it is known which key the vault then has.
 struct NewSlot: ~Copyable, Sendable {
-  let slot: SealedSlot
+  let frame: SlotFrame
+  private let own: CommittedBox?
   /// Nil for a recipient known by the public key only.
   private let secret: SlotSecret?
 
+  var id: SlotID { frame.id }
+
   /// Makes the slot of `kind` for credentials.
   ///
+  /// - Parameter id: that of the slot it takes the place of, if any.
   /// - Parameter cost: of a passphrase; the caller's policy, never numbers from a file. Checked as a reader will.
   /// - Parameter memory: bytes that Argon2id may use.
   /// - Throws: `.refused` when the credentials lack what `kind` wants, `.kdfMemory`, `.io`.
   static func make(
-    _ kind: SlotKind, for inputs: borrowing SlotInputs, cost: PassphraseCost, memory: Int, place: SlotPlace, epoch: UInt64,
-    key: borrowing VaultKey
+    _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost, memory: Int,
+    place: SlotPlace
   ) throws(StoreError) -> NewSlot {
     if kind == .recipient {
       guard let secret = try inputs.recipientSecret() else { throw missing() }
       let publicKey = secret.publicKey
-      return try recipient(publicKey, secret: secret, place: place, epoch: epoch, key: key)
+      return recipient(publicKey, secret: secret, id: id)
     }
     let secret: SlotSecret
     do { secret = try SlotSecret.random() } catch { throw error.storeError() }
     let frame = SlotFrame(
-      id: .random(), kind: kind, cost: kind.takesPassphrase ? cost : nil, salt: .random(), publicKey: secret.publicKey)
+      id: id, kind: kind, cost: kind.takesPassphrase ? cost : nil, salt: .random(), publicKey: secret.publicKey)
     guard let input = try inputs.input(for: frame, memory: memory) else { throw missing() }
     let own = SlotSeal.own(secret, under: input, frame: frame, place: place)
-    let sealed: SealedSlot
-    do {
-      let box = try secret.withMix { (mix) throws(FormatError) in
-        try SlotSeal.box(key, epoch: epoch, frame: frame, place: place, mix: mix)
-      }
-      sealed = SealedSlot(frame: frame, own: own, ephemeral: box.ephemeral, box: box.box)
-    } catch { throw error.storeError() }
-    return NewSlot(slot: sealed, secret: secret)
+    return NewSlot(frame: frame, own: own, secret: secret)
   }
 
   /// Makes a slot that the holder of a secret key opens.
-  ///
-  /// - Throws: `.damaged` for a public key of low order.
   static func recipient(
-    _ publicKey: PublicKey32, secret: consuming SlotSecret? = nil, place: SlotPlace, epoch: UInt64, key: borrowing VaultKey
-  ) throws(StoreError) -> NewSlot {
-    let frame = SlotFrame(id: .random(), kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)
-    do throws(FormatError) {
-      let box = try Block32<PublicKeyRole>.zero.withBytes { (mix) throws(FormatError) in
-        try SlotSeal.box(key, epoch: epoch, frame: frame, place: place, mix: mix)
-      }
-      let slot = SealedSlot(frame: frame, own: nil, ephemeral: box.ephemeral, box: box.box)
-      return NewSlot(slot: slot, secret: secret)
-    } catch {
-      throw error.storeError()
-    }
+    _ publicKey: PublicKey32, secret: consuming SlotSecret? = nil, id: SlotID = .random()
+  ) -> NewSlot {
+    let frame = SlotFrame(id: id, kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)
+    return NewSlot(frame: frame, own: nil, secret: secret)
   }
 
-  private init(slot: SealedSlot, secret: consuming SlotSecret?) {
-    self.slot = slot
+  private init(frame: SlotFrame, own: CommittedBox?, secret: consuming SlotSecret?) {
+    self.frame = frame
+    self.own = own
     self.secret = secret
+  }
+
+  /// The slot with the vault's key of `epoch` sealed to it.
+  ///
+  /// - Throws: ``FormatError/damaged(_:_:)`` for a recipient's public key of low order.
+  borrowing func sealed(_ key: borrowing VaultKey, epoch: UInt64, place: SlotPlace) throws(FormatError) -> SealedSlot {
+    let mix = try SecretBytes(count: HeaderBody.mixBytes, memory: FormatError.memory) { (out) throws(FormatError) in
+      writeMix(to: out)
+    }
+    let box = try mix.withUnsafeBytes { (mix) throws(FormatError) in
+      try SlotSeal.box(key, epoch: epoch, frame: frame, place: place, mix: mix)
+    }
+    return SealedSlot(frame: frame, own: own, ephemeral: box.ephemeral, box: box.box)
   }
 
   /// Writes W, 32 bytes, for the sealed header.
   borrowing func writeMix(to out: UnsafeMutableRawBufferPointer) {
     switch secret {
-    case .some(let secret): secret.withMix { out.copyMemory(from: $0) }
-    case .none: Block32<PublicKeyRole>.zero.withBytes { out.copyMemory(from: $0) }
+    case .some(let secret) where frame.kind != .recipient: secret.withMix { out.copyMemory(from: $0) }
+    default: Block32<PublicKeyRole>.zero.withBytes { out.copyMemory(from: $0) }
     }
   }
 
-  /// The slot as a vault keeps the one that opened it; nil for a recipient who holds the secret key elsewhere.
-  consuming func opened(epoch: UInt64, key: consuming VaultKey) -> OpenSlot? {
-    let frame = slot.frame
-    guard let secret else { return nil }
-    return OpenSlot(frame: frame, epoch: epoch, secret: secret, key: key)
+  /// The slot as a vault keeps the one that opened it, with the key that `header` seals to it; nil for a recipient who holds the
+  /// secret key elsewhere.
+  consuming func opened(in header: VaultHeader) throws(FormatError) -> OpenSlot? {
+    let id = frame.id
+    guard let secret, let slot = header.slots.first(where: { $0.id == id }) else { return nil }
+    let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
+    return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key)
   }
 
   private static func missing() -> StoreError {

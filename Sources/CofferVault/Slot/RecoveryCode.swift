@@ -1,11 +1,11 @@
 internal import CCofferSodium
-internal import CofferMemory
-internal import CofferStorage
+public import CofferMemory
+public import CofferStorage
 
 /// A recovery code: 20 random bytes as 32 symbols that no one confuses, and two more that tell a slip of the pen.
 ///
 /// Symbols are Crockford's base 32, most significant bit first. The check is the first ten bits of the bytes' digest.
-enum RecoveryCode {
+public enum RecoveryCode {
   static let count = 20
   private static let symbols = 34
   private static let dataSymbols = 32
@@ -16,9 +16,13 @@ enum RecoveryCode {
   // Crockford's alphabet: ten digits, then the letters without I, L, O and U.
   private static let alphabet: StaticString = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-  /// 20 fresh bytes.
-  static func generate() throws(StoreError) -> SecretBytes {
-    do { return try SecretBytes.fresh(count) } catch { throw error.storeError() }
+  /// A new code as people copy it: 34 symbols in hyphened groups of four, 42 bytes. Shown once, it is kept nowhere.
+  ///
+  /// - Throws: ``StoreError`` `.io` when guarded memory runs out.
+  public static func generate() throws(StoreError) -> SecretBytes {
+    let bytes: SecretBytes
+    do { bytes = try SecretBytes.fresh(count) } catch { throw error.storeError() }
+    return try text(of: bytes)
   }
 
   /// The code of 20 bytes, in hyphened groups of four for people to copy.

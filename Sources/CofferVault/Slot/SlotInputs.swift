@@ -14,9 +14,9 @@ struct SlotInputs: ~Copyable {
       throw StoreError(.locked, "no credentials were given", cure: "give a passphrase, key file, recovery code or recipient key")
     }
     let passphrase = given.passphrase.take()
-    let identity = given.identity.take()
     try Self.check(passphrase, 1...PassphraseHash.longestPassphrase, "a passphrase")
-    try Self.check(identity, KeyAgreement.keyBytes...KeyAgreement.keyBytes, "a recipient's secret key")
+    let identity: SecretBytes? =
+      if let content = given.identity.take() { try Identity.secretKey(content) } else { nil }
     let keyFile: KeyFile? =
       if let content = given.keyFile.take() { try KeyFile(content: content) } else { nil }
     let recoveryCode: SecretBytes? =

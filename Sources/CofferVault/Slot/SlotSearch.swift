@@ -36,7 +36,7 @@ enum SlotSearch {
         }
       }
     }
-    throw named(changed ?? tooCostly ?? nothingFits, path)
+    throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits, path)
   }
 
   /// The slot, opened; nil when the credentials are not its own.
@@ -70,6 +70,18 @@ enum SlotSearch {
     } catch {
       return nil
     }
+  }
+
+  /// A slot that this machine cannot try leaves those that cost no memory.
+  private static func naming(the slots: [SealedSlot], beside error: StoreError) -> StoreError {
+    let others = slots.filter { !$0.frame.kind.takesPassphrase }.map {
+      "\($0.frame.kind) (slot \(Hex.text($0.id.bytes.prefix(4))))"
+    }
+    let cure =
+      others.isEmpty
+      ? "free memory or raise the limit: every slot of this vault takes a passphrase"
+      : "free memory or raise the limit, or unlock with another slot: \(others.joined(separator: ", "))"
+    return StoreError(error.kind, error.what, cure: cure)
   }
 
   private static var nothingFits: StoreError {

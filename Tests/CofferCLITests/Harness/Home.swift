@@ -64,6 +64,24 @@ final class Home {
     return Answer(status: status, bytes: try read(files[1]), err: String(decoding: try read(files[2]), as: UTF8.self))
   }
 
+  /// Runs `coffer` as the user `user`, through setpriv(1) when that is another one.
+  func run(as user: uid_t, _ arguments: [String]) throws -> (status: Int32, text: String) {
+    let process = Process()
+    let output = Pipe()
+    let isOther = user != geteuid()
+    process.executableURL = URL(fileURLWithPath: isOther ? "/usr/bin/setpriv" : Self.coffer)
+    process.arguments =
+      (isOther ? ["--reuid=\(user)", "--regid=\(user)", "--clear-groups", Self.coffer] : []) + arguments
+    process.environment = environment
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return (process.terminationStatus, text)
+  }
+
   /// One line of a transcript: the command, what it reads, and all that it answers. Messages may be given by a part of them;
   /// without one there must be none.
   func transcript(

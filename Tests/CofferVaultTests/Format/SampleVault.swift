@@ -19,14 +19,16 @@ final class SampleVault {
     keyFile = try KeyFile.generate().revealed
     let place = SlotPlace(format: 1, vault: vault)
     let inputs = try SlotInputs(Credentials(keyFile: SecretBytes(keyFile)))
-    let own = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: place, epoch: epoch, key: key)
+    let own = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: place)
     let peer = try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) }
-    let recipient = try NewSlot.recipient(peer, place: place, epoch: epoch, key: key)
-    let slots = [own.slot, recipient.slot].sorted { $0.id < $1.id }
+    let recipient = NewSlot.recipient(peer)
+    let slots = [
+      try own.sealed(key, epoch: epoch, place: place), try recipient.sealed(key, epoch: epoch, place: place),
+    ].sorted { $0.id < $1.id }
     let body = try HeaderBody(
-      created: 1, rotated: 2, floor: .standard, labels: slots.map { $0.id == own.slot.id ? "mine" : "" }
+      created: 1, rotated: 2, floor: .standard, labels: slots.map { $0.id == own.id ? "mine" : "" }
     ) { index, out in
-      if slots[index].id == own.slot.id { own.writeMix(to: out) } else { recipient.writeMix(to: out) }
+      if slots[index].id == own.id { own.writeMix(to: out) } else { recipient.writeMix(to: out) }
     }
     header = try VaultHeader(vault: vault, epoch: epoch, slots: slots, body: body, keys: keys)
   }

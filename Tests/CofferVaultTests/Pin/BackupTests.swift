@@ -143,7 +143,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in 0..<3 {
         group.addTask {
-          let vault = try LockedVault.open(path, options).unlock(with: TemporaryVault.credentials())
+          let vault = try LockedVault.open(path, options: options).unlock(with: TemporaryVault.credentials())
           for round in 0..<40 { try vault.set(form("\(worker) \(round)"), for: name) }
         }
       }

@@ -20,7 +20,7 @@ final class PinnedVault {
   }
 
   var options: VaultOptions { VaultOptions(pins: pins) }
-  var locked: LockedVault { get throws { try LockedVault.open(place.path, options) } }
+  var locked: LockedVault { get throws { try LockedVault.open(place.path, options: options) } }
   func unlock() throws -> UnlockedVault { try locked.unlock(with: TemporaryVault.credentials()) }
   func write(_ text: String) throws { try unlock().set(form(text), for: name) }
   func accept() throws -> UnlockedVault { try locked.unlockAcceptingPin(with: TemporaryVault.credentials()) }

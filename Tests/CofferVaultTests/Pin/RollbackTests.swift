@@ -35,9 +35,9 @@ import Testing
     let vault = try pinned.unlock()
     try vault.set(form("newer"), for: pinned.name)
     rename(pinned.place.path.string, pinned.place.path.string + ".moved")
-    #expect(try kind { try vault.set(form("lost"), for: pinned.name) } == .replaced)
+    #expect(try kind { try vault.set(form("lost"), for: pinned.name) } == .closed)
     try pinned.replace(with: older)
-    #expect(try kind { try vault.set(form("lost"), for: pinned.name) } == .replaced)
+    #expect(try kind { try vault.set(form("lost"), for: pinned.name) } == .closed)
     #expect(try pinned.refusal() == .rolledBack)
   }
 
@@ -51,7 +51,8 @@ import Testing
     try pinned.replace(with: common)
     let there = VaultOptions(pins: pinned.place.folder.appending("pins-there"))
     func write(_ text: String) throws {
-      try LockedVault.open(pinned.place.path, there).unlock(with: TemporaryVault.credentials()).set(form(text), for: pinned.name)
+      try LockedVault.open(pinned.place.path, options: there).unlock(with: TemporaryVault.credentials()).set(
+        form(text), for: pinned.name)
     }
     try write("there")
     #expect(try pinned.refusal() == .forked, "same generation, another commit")
@@ -67,7 +68,7 @@ import Testing
     let there = VaultOptions(pins: pinned.place.folder.appending("pins-there"))
     for round in 0..<6 {
       try pinned.write("here \(round)")
-      try LockedVault.open(pinned.place.path, there).unlock(with: TemporaryVault.credentials())
+      try LockedVault.open(pinned.place.path, options: there).unlock(with: TemporaryVault.credentials())
         .set(form("there \(round)"), for: pinned.name)
     }
     #expect(text(try pinned.unlock().get(pinned.name)) == "there 5")
@@ -91,7 +92,8 @@ import Testing
     try older.write(to: URL(fileURLWithPath: moved.string))
     chmod(moved.string, 0o600)
     #expect(
-      try kind { _ = try LockedVault.open(moved, pinned.options).unlock(with: TemporaryVault.credentials()) } == .rolledBack)
+      try kind { _ = try LockedVault.open(moved, options: pinned.options).unlock(with: TemporaryVault.credentials()) }
+        == .rolledBack)
   }
 
   @Test func `a backup that was accepted is the truth, and the history left behind a fork`() throws {
@@ -140,7 +142,7 @@ import Testing
     let pinned = try PinnedVault()
     let id = try pinned.locked.id
     func refusal(_ options: VaultOptions) throws -> StoreError.Kind? {
-      try kind { _ = try LockedVault.open(pinned.place.path, options).unlock(with: TemporaryVault.credentials()) }
+      try kind { _ = try LockedVault.open(pinned.place.path, options: options).unlock(with: TemporaryVault.credentials()) }
     }
     #expect(try refusal(VaultOptions(expected: id, leastGeneration: 4)) == nil)
     #expect(try refusal(VaultOptions(leastGeneration: 5)) == .rolledBack)
@@ -157,10 +159,10 @@ import Testing
     }
     let id = try UnlockedVault.create(at: place.path, with: identity()).id
     var options = VaultOptions(pins: place.folder.appending("pins"))
-    #expect(try kind { _ = try LockedVault.open(place.path, options).unlock(with: identity()) } == .refused)
+    #expect(try kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .refused)
     options.expected = id
-    _ = try LockedVault.open(place.path, options).unlock(with: identity()).lock()
+    _ = try LockedVault.open(place.path, options: options).unlock(with: identity()).lock()
     options.expected = nil
-    #expect(try kind { _ = try LockedVault.open(place.path, options).unlock(with: identity()) } == nil)
+    #expect(try kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == nil)
   }
 }

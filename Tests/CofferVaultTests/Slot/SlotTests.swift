@@ -18,7 +18,7 @@ final class SlotSample {
     key = try VaultKey.random()
     keys = try Subkeys(of: key, vault: vault)
     generated = try KeyFile.generate().revealed
-    code = try RecoveryCode.text(of: RecoveryCode.generate()).revealed
+    code = try RecoveryCode.generate().revealed
     identity = try SecretBytes.random(32).revealed
   }
 
@@ -43,11 +43,11 @@ final class SlotSample {
     for kind in kinds {
       let inputs = try SlotInputs(try credentials(kind))
       #expect(try inputs.kindToMake() == kind)
-      let new = try NewSlot.make(kind, for: inputs, cost: .testing, memory: Self.memory, place: place, epoch: epoch, key: key)
+      let new = try NewSlot.make(kind, for: inputs, cost: .testing, memory: Self.memory, place: place)
       var mix = [UInt8](repeating: 0xEE, count: 32)
       mix.withUnsafeMutableBytes { new.writeMix(to: $0) }
-      slots.append(new.slot)
-      mixes[new.slot.id] = mix
+      slots.append(try new.sealed(key, epoch: epoch, place: place))
+      mixes[new.id] = mix
     }
     return try header(slots, mixes, epoch: epoch, keys: keys)
   }
@@ -207,10 +207,10 @@ private enum Offset {
   }
 
   @Test func `a recipient of low order gets no slot`() throws {
-    let error = #expect(throws: StoreError.self) {
-      try NewSlot.recipient(.zero, place: sample.place, epoch: 1, key: sample.key).slot
+    let error = #expect(throws: FormatError.self) {
+      try NewSlot.recipient(.zero).sealed(sample.key, epoch: 1, place: sample.place)
     }
-    #expect(error?.kind == .damaged)
+    #expect(error == .damaged("slot's box", "its public key is a point of low order"))
   }
 
   @Test(arguments: SlotKind.allCases) func `after a rotation an open slot finds the new key without its secret`(_ kind: SlotKind)
@@ -257,8 +257,11 @@ private enum Offset {
 
   @Test func `a new slot serves as the open one`() throws {
     let inputs = try SlotInputs(try sample.credentials(.keyFile))
-    let new = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: sample.place, epoch: 1, key: sample.key)
-    let open = try #require(new.opened(epoch: 1, key: try VaultKey.random())?.kind)
+    let new = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: sample.place)
+    let id = new.id
+    let header = try sample.header([new.sealed(sample.key, epoch: 1, place: sample.place)], [:], epoch: 1, keys: sample.keys)
+    let open = try new.opened(in: header)?.kind
+    #expect(header.slots.map(\.id) == [id])
     #expect(open == .keyFile)
   }
 
@@ -270,7 +273,7 @@ private enum Offset {
     #expect(sample.failure(header, Credentials(keyFile: try SecretBytes(zeros: 31))) == .refused)
     var short = Credentials()
     short.identity = try SecretBytes(zeros: 31)
-    #expect(sample.failure(header, short) == .refused)
+    #expect(sample.failure(header, short) == .damaged)
     // A file that was not generated opens nothing alone, and makes no slot alone.
     #expect(sample.failure(header, Credentials(keyFile: try SecretBytes(zeros: 500))) == .wrongSecret)
     let photo = try SlotInputs(Credentials(keyFile: try SecretBytes(zeros: 500)))

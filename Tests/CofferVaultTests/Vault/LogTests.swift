@@ -28,7 +28,7 @@ import Testing
     let items: [ItemName?] = [nil, name, nil, nil, nil, name, name]
     #expect(log.map(\.item) == items)
     #expect(log[2].index == log[3].index && log[2].index != log[1].index && log[0].index == nil)
-    let slots = try again.status().slots.map { Hex.text($0.summary.id) }
+    let slots = try again.status().slots.map { $0.summary.id.description }
     #expect(log[4].slot == slots.first)
     let isOurs = log.allSatisfy { $0.process == UInt32(getpid()) && $0.user == getuid() && !$0.program.contains("/") }
     #expect(isOurs)
@@ -100,6 +100,51 @@ import Testing
       #expect(try kind { _ = try vault.log() } == .tampered, "\(attack)")
       #expect(try kind { _ = try vault.verify() } == .tampered, "\(attack)")
     }
+  }
+
+  @Test func `a rotation leaves a log that lost rows whole, with its beginning`() throws {
+    let (place, vault) = try trimmed(50)
+    let beginning = "SELECT seq || hex(box) FROM log ORDER BY seq LIMIT 1"
+    let rows = "SELECT hex(box) FROM log ORDER BY seq LIMIT 1 OFFSET 1"
+    let (before, oldRow) = try (place.hex(beginning), place.hex(rows))
+    let log = try vault.reading { () throws(StoreError) in try vault.log(limit: nil) }
+    for _ in 0..<2 {
+      let unlocked = try place.unlock()
+      try unlocked.rotate()
+      #expect(try unlocked.verify().records == 1)
+      #expect(try unlocked.log().prefix(log.count).map(\.sequence) == log.map(\.sequence))
+      #expect(try unlocked.log().prefix(log.count).map(\.event) == log.map(\.event))
+    }
+    #expect(try place.hex(beginning) == before)
+    #expect(try place.hex(rows) != oldRow)
+    // The vault that was open follows, and its next trim begins the new chain elsewhere.
+    for round in 0..<40 { try put("\(round)", vault) }
+    #expect(try place.hex(beginning) != before)
+    #expect(try place.unlock().verify().records == 1)
+    #expect(try place.unlock().log().contains { $0.event == .trimmed })
+  }
+
+  @Test(arguments: [
+    "DELETE FROM log WHERE seq = (SELECT min(seq) FROM log)",
+    "UPDATE log SET box = zeroblob(32) WHERE seq = (SELECT min(seq) FROM log)",
+    "INSERT INTO log VALUES (0, zeroblob(32))",
+  ])
+  func `a rotation does not seal a log that does not begin where it says`(attack: String) throws {
+    let (place, _) = try trimmed(50)
+    try place.attack(attack)
+    #expect(try kind { try place.unlock().rotate() } == .tampered)
+    #expect(try place.unlock().status().epoch == 1)
+  }
+
+  @Test func `a rotation makes the pin follow, and an older file is noticed after it`() throws {
+    let pinned = try PinnedVault()
+    let older = try pinned.bytes()
+    let vault = try pinned.unlock()
+    try vault.rotate()
+    _ = try vault.lock()
+    #expect(try pinned.refusal() == nil)
+    try pinned.replace(with: older)
+    #expect(try pinned.refusal() == .rolledBack)
   }
 
   @Test func `a broken log is not trimmed, which would hide it, and fails no write`() throws {

@@ -20,7 +20,7 @@ struct VaultRestore: Command {
   func perform(_ session: Session) throws {
     let sources = CredentialSources(options: unlocking, session: session)
     try sources.claimInput()
-    let progress = Progress.onTerminal(session, output)
+    let progress = Progress(session, json: output.json)
     defer { progress.clear() }
     let backup = try RestorableBackup(FilePath(file), toRestoreAt: session.places.vault)
     let credentials = try sources.credentials(for: backup.slots, of: FilePath(file))

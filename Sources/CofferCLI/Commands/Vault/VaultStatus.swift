@@ -26,16 +26,17 @@ struct VaultStatusCommand: Command {
         answer.memory.unlockedBytes == 0 ? "locked" : "\(answer.memory.unlockedBytes) bytes may reach swap; raise ulimit -l",
       ],
     ]
-    rows += answer.slots.map { ["slot", $0.id, $0.opens, $0.label] }
+    rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
+    if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
     try Output.line(Columns.align(rows))
   }
 
   private struct Answer: Encodable {
     let path: String, id: String, items: Int, generation: UInt64, epoch: UInt64, created: String, rotated: String
     let pin: String, log: Int, memory: Memory
-    let slots: [Slot]
+    let slots: [SlotJSON]
+    let oldBytesRemain: Bool
     struct Memory: Encodable { let lockedBytes: Int, unlockedBytes: Int }
-    struct Slot: Encodable { let id: String, opens: String, label: String, passes: UInt32, mebibytes: UInt32 }
 
     init(_ path: String, _ id: VaultID, _ status: VaultStatus, _ pin: PinStatus, _ log: Int) {
       self.path = path
@@ -49,11 +50,8 @@ struct VaultStatusCommand: Command {
       self.log = log
       let report = SecretMemory.report
       memory = Memory(lockedBytes: report.lockedBytes, unlockedBytes: report.unlockedBytes)
-      slots = status.slots.map { slot in
-        Slot(
-          id: slot.summary.id.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
-          opens: slot.summary.kind.name, label: slot.label, passes: slot.summary.passes, mebibytes: slot.summary.mebibytes)
-      }
+      slots = status.slots.map(SlotJSON.init)
+      oldBytesRemain = status.oldBytesRemain
     }
   }
 }

@@ -13,7 +13,7 @@ struct VaultVerify: Command {
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let vault = try session.unlockedVault(unlocking)
-    let progress = Progress.onTerminal(session, output)
+    let progress = Progress(session, json: output.json)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()

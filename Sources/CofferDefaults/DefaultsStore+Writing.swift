@@ -1,0 +1,61 @@
+public import CofferStorage
+
+// Writes go to the domain, whatever the layers say.
+extension DefaultsStore {
+  /// Replaces the value of `name` in the domain; nil removes it. Nothing is written where it is equal.
+  ///
+  /// - Throws: ``StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`, `.readOnly`, `.busy`,
+  ///   `.noSpace`, `.pending`, `.closed`; nothing has changed then.
+  public func save(_ form: PlainForm?, for name: String) throws(StoreError) {
+    try check()
+    let full = try checked(name)
+    try engine.save(form, for: full)
+  }
+
+  /// Replaces the domain's value of `name` by what `body` makes of it, atomically across processes. Overrides, suites and
+  /// registered values are not looked at.
+  ///
+  /// - Throws: what ``save(_:for:)`` throws, or `body`; nothing has changed then.
+  public func update(
+    _ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
+  ) throws(StoreError) {
+    try check()
+    try engine.update(checked(name), body)
+  }
+
+  /// Applies all of `batch` to the domain, or nothing. Expectations are compared with the domain's own values.
+  ///
+  /// - Throws: what ``save(_:for:)`` throws; `.conflict`; `.refused` for a batch that decides a transaction, which the plain
+  ///   store does not; `.pending` when `decision` was made and only its completion here failed.
+  public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
+    try check()
+    guard batch.decides == nil else {
+      throw StoreError(
+        .refused, "the plain store does not decide transactions", place: place, cure: "let the vault decide, and pass a decision")
+    }
+    var changes: [Record.Change] = []
+    for (name, write) in batch.writes { changes.append((try checked(name), write.form)) }
+    var expectations: [String: PlainForm?] = [:]
+    for (name, stamp) in batch.expectations { expectations[prefix + name] = .some(stamp) }
+    if let decision {
+      try engine.commit(changes, if: expectations, decision: decision)
+    } else {
+      try engine.commit(changes, if: expectations)
+    }
+  }
+
+  /// Does nothing: the plain store keeps no record of decided transactions.
+  public func forget(_ transaction: TransactionID) throws(StoreError) {}
+
+  /// Removes every value of the domain whose name in the file begins with this instance's ``prefix``, in one step.
+  public func removeAll() throws(StoreError) {
+    try check()
+    try engine.removeAll(prefix: prefix)
+  }
+
+  /// Removes every value of the domain whose name begins with ``prefix`` and then `beginning`, in one step.
+  public func removeAll(beginningWith beginning: String) throws(StoreError) {
+    try check()
+    try engine.removeAll(prefix: prefix + beginning)
+  }
+}

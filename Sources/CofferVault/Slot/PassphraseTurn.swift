@@ -1,0 +1,66 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A user's turn to run Argon2id: ten shells that unlock at once would take ten times its memory, and the kernel would end one
+/// of them (cryptsetup took such a lock for the same reason).
+///
+/// The lock is a courtesy and never why an unlock fails: without a folder, or after a wait, one goes on without it.
+enum PassphraseTurn {
+  /// Some 60 unlocks' time: a holder that takes longer is stopped, not working.
+  static let patience = Duration.seconds(30)
+  private static let pause = 20_000_000
+  private static let name: FilePath.Component = "argon2.lock"
+
+  /// Runs `body` when it is this caller's turn.
+  ///
+  /// - Parameter folder: where the lock file lies, made where it is missing; nil takes no turns.
+  static func take<Result: ~Copyable>(
+    in folder: FilePath?, patience: Duration = patience, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let descriptor = folder.flatMap { waited(in: $0, patience) }
+    // Closing ends the lock: it belongs to the open file.
+    defer { if let descriptor { close(descriptor) } }
+    return try body()
+  }
+
+  /// The locked file; nil when there can be none.
+  private static func waited(in folder: FilePath, _ patience: Duration) -> Int32? {
+    do throws(StoreError) {
+      let descriptor = try open(folder)
+      wait(for: descriptor, patience, folder)
+      return descriptor
+    } catch {
+      VaultNotices.say("several unlocks may run at once, as their lock file cannot be used: \(error)")
+      return nil
+    }
+  }
+
+  private static func open(_ folder: FilePath) throws(StoreError) -> Int32 {
+    let path = try TrustedPath.makePrivateFolder(folder).appending(name)
+    let opened = path.withPlatformString { coffer_open($0, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600) }
+    guard opened >= 0 else { throw StoreError(errno: errno, "open the lock file", place: path) }
+    return opened
+  }
+
+  private static func wait(for descriptor: Int32, _ patience: Duration, _ folder: FilePath) {
+    let deadline = ContinuousClock.now + patience
+    while coffer_ofd_lock(descriptor, true) != 0, errno == EAGAIN || errno == EACCES || errno == EINTR {
+      guard ContinuousClock.now < deadline else {
+        VaultNotices.say(
+          "another unlock has held \(folder.appending(name)) for \(patience.components.seconds) s; going on without it")
+        return
+      }
+      var time = timespec(tv_sec: 0, tv_nsec: pause)
+      nanosleep(&time, nil)
+    }
+  }
+}

@@ -1,0 +1,152 @@
+public import CofferStorage
+
+extension UnlockedVault {
+  /// What opens the vault: its slots with their labels, by id.
+  public borrowing func slots() throws(StoreError) -> [VaultStatus.Slot] {
+    try engine.run { (vault) throws(StoreError) in try vault.reading { () throws(StoreError) in vault.slots } }
+  }
+
+  /// Adds a slot for `credentials`, whatever they hold: a passphrase, a passphrase and a key file together, a generated key file, a
+  /// recovery code, or an identity. The vault's key stays as it is.
+  ///
+  /// - Parameters:
+  ///   - label: a name for people, at most 64 bytes.
+  ///   - cost: the Argon2id cost of a passphrase, at least the vault's floor; nil measures this machine.
+  /// - Returns: the new slot.
+  /// - Throws: ``StoreError`` `.tooLarge` (16 slots, a label), `.refused` (a cost below the floor, a key file that was not generated
+  ///   and comes alone), `.kdfMemory`, `.busy`, `.noSpace`; nothing has changed then.
+  @discardableResult
+  public borrowing func addSlot(
+    _ credentials: consuming Credentials, label: String = "", cost: PassphraseCost? = nil
+  ) throws(StoreError) -> SlotSummary {
+    var given = Optional(credentials)
+    return try engine.run { (vault) throws(StoreError) in
+      let inputs = try SlotInputs(given.take() ?? Credentials())
+      var plan = SlotPlan()
+      plan.added = try vault.newSlot(inputs.kindToMake(), for: inputs, cost: cost)
+      return try vault.add(plan, label: label)
+    }
+  }
+
+  /// Adds a slot for a recipient, who opens the vault with the identity that `recipient` belongs to. Nobody else learns that
+  /// identity, this process included.
+  ///
+  /// - Throws: as ``addSlot(_:label:cost:)``, and `.damaged` for a recipient that is no public key.
+  @discardableResult
+  public borrowing func addSlot(_ recipient: Recipient, label: String = "") throws(StoreError) -> SlotSummary {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in }
+      var plan = SlotPlan()
+      plan.added = NewSlot.recipient(recipient.key)
+      return try vault.add(plan, label: label)
+    }
+  }
+
+  /// Gives a slot another label, of at most 64 bytes.
+  ///
+  /// - Throws: ``StoreError`` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
+  public borrowing func relabelSlot(_ id: SlotSummary.ID, to label: String) throws(StoreError) {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in }
+      let slot = try vault.slot(id).id
+      var plan = SlotPlan()
+      plan.expected = [slot]
+      plan.labels[slot] = label
+      try vault.changeSlots(plan, log: .slotChanged, slot)
+    }
+  }
+
+  /// Removes a slot by giving the vault a new key that is not sealed to it: what opened the slot opens nothing that is in the file
+  /// from now on. A copy of the file made before still opens with it.
+  ///
+  /// Removing the slot that this vault was unlocked with locks it: later calls throw ``StoreError/Kind/closed``.
+  ///
+  /// - Parameter progress: called now and then with the number of records sealed anew and their total.
+  /// - Throws: ``StoreError`` `.notFound`, `.refused` (the last slot), and what ``rotate(only:progress:)`` throws.
+  public borrowing func removeSlot(
+    _ id: SlotSummary.ID, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) {
+    try changingKey { (vault) throws(StoreError) in
+      let slot = try vault.slot(id).id
+      var plan = SlotPlan()
+      plan.expected = [slot]
+      plan.dropped = [slot]
+      try vault.rotate(plan, progress)
+      return try vault.followSlots()
+    }
+  }
+
+  /// Gives the vault a new key, seals every record under it, and seals it to all slots or to those in `only`; what opens them is
+  /// not needed. Other processes that have the vault open go on without asking, unless their slot is left out.
+  ///
+  /// Whoever once could read the vault's memory knows nothing of what it holds from now on. Whoever could write may have added a slot:
+  /// look at ``slots()`` first, and name in `only` those you know.
+  ///
+  /// One transaction: interrupted at any point, it leaves the vault as it was or as it will be. Afterwards the file is rewritten, so
+  /// that nothing is left in it that the old key opens; where another program keeps reading it, a later write does that.
+  ///
+  /// - Parameter progress: called now and then with the number of records sealed anew and their total.
+  /// - Throws: ``StoreError`` `.notFound`, `.refused` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
+  ///   `.busy`, `.noSpace`; nothing has changed then.
+  public borrowing func rotate(
+    only: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) {
+    try changingKey { (vault) throws(StoreError) in
+      var plan = SlotPlan()
+      if let only {
+        var named: Set<SlotID> = []
+        for id in only { named.insert(try vault.slot(id).id) }
+        plan.only = named
+        plan.expected = named
+      }
+      try vault.rotate(plan, progress)
+      return try vault.followSlots()
+    }
+  }
+
+  /// Gives a passphrase slot, the one in use unless `slot` names another, a new secret: a passphrase, or a passphrase and a key file.
+  /// The old passphrase is not asked for, so that a recovery code can replace one that was forgotten.
+  ///
+  /// Other processes that were unlocked with this slot are locked; those with other slots go on.
+  ///
+  /// - Parameters:
+  ///   - credentials: the new secret.
+  ///   - cost: the Argon2id cost, at least the vault's floor; nil measures this machine.
+  ///   - key: whether the vault gets a new key too.
+  ///   - progress: called now and then with the number of records sealed anew and their total.
+  /// - Throws: ``StoreError`` `.notFound`, `.refused` (the slot, or the new secret, has no passphrase; a cost below the floor),
+  ///   `.kdfMemory`, and what ``rotate(only:progress:)`` throws; nothing has changed then.
+  public borrowing func changePassphrase(
+    to credentials: consuming Credentials, ofSlot slot: SlotSummary.ID? = nil, cost: PassphraseCost? = nil,
+    key: KeyChange = .renewed, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) {
+    var given = Optional(credentials)
+    try changingKey { (vault) throws(StoreError) in
+      let inputs = try SlotInputs(given.take() ?? Credentials())
+      var plan = try vault.replacement(of: slot, by: inputs, cost: cost)
+      switch key {
+      case .renewed: try vault.rotate(plan, progress)
+      case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slot(slot).id, scrubs: true)
+      }
+      return try vault.followSlots(plan.added.take())
+    }
+  }
+
+  /// What becomes of the vault's key when a passphrase changes.
+  public enum KeyChange: Sendable {
+    /// A new key: whoever has the old passphrase and an old copy of the file opens nothing that is written from now on.
+    case renewed
+    /// The same key. Quick in a large vault, and enough when nobody knows the old passphrase: with it, an old copy of the file gives
+    /// away the key that is still in use.
+    case kept
+  }
+
+  /// Runs `body` over the vault as it is now; locks the vault when `body` says that its slot is gone.
+  private borrowing func changingKey(_ body: (OpenVault) throws(StoreError) -> Bool) throws(StoreError) {
+    let goesOn = try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in }
+      return try body(vault)
+    }
+    if !goesOn { engine.close() }
+  }
+}

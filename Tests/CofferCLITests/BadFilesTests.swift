@@ -1,0 +1,166 @@
+import Foundation
+import Testing
+
+/// Files that are not what they should be: each has its exit status, a message with a cure, and nothing is changed.
+@Suite struct BadFilesTests {
+  private func refuses(
+    _ home: Home, _ status: Int32, _ words: String, command: String = "vault get s",
+    _ location: SourceLocation = #_sourceLocation
+  ) throws {
+    let before = try Self.contents(home)
+    let answer = try home.coffer(command, in: Data("value".utf8))
+    #expect(answer.status == status, "\(answer.err)", sourceLocation: location)
+    #expect(answer.err.contains(words), "\(answer.err)", sourceLocation: location)
+    #expect(answer.err.contains("\n  try: "), "\(answer.err)", sourceLocation: location)
+    #expect(answer.out.isEmpty, sourceLocation: location)
+    #expect(try Self.contents(home) == before, "nothing was changed", sourceLocation: location)
+  }
+
+  /// Every file of the home by path, but for the runs' own and the sidecars, which hold the plain store's lock.
+  private static func contents(_ home: Home) throws -> [String: Data] {
+    var contents: [String: Data] = [:]
+    for file in try FileManager.default.subpathsOfDirectory(atPath: home.path)
+    where !file.hasPrefix(".run") && !file.hasSuffix(".plist.coffer") {
+      if let content = FileManager.default.contents(atPath: "\(home.path)/\(file)") { contents[file] = content }
+    }
+    return contents
+  }
+
+  private func filled() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set s", in: "value")
+    return home
+  }
+
+  @Test("not a vault, an empty file, a truncated vault")
+  func otherFiles() throws {
+    let home = try filled()
+    let vault = home.path + "/data/vault.sqlite"
+    let sound = try Data(contentsOf: URL(fileURLWithPath: vault))
+    _ = try home.file("data/vault.sqlite", String(repeating: "this is a letter, and no vault. ", count: 200))
+    try refuses(home, 65, "is no SQLite database")
+    _ = try home.file("data/vault.sqlite", "")
+    try refuses(home, 65, "the file is empty")
+    for length in [50, 512, 4096, sound.count / 2, sound.count - 4096] {
+      _ = try home.file("data/vault.sqlite", sound.prefix(length))
+      let answer = try home.coffer("vault get s")
+      #expect(answer.status == 65 || answer.status == 66, "\(length) bytes: \(answer.status) \(answer.err)")
+    }
+    // SQLite reads a missing end of the last page as zeros: where it was zeros, nothing is missing.
+    _ = try home.file("data/vault.sqlite", sound.dropLast())
+    try home.transcript("vault get s", out: "value")
+  }
+
+  @Test("no vault at all: 78; a newer version: 76; a wrong key: 77; nothing to unlock with: 69")
+  func otherVaults() throws {
+    let home = try filled()
+    try Home().transcript("vault get s", err: "there is no vault", exit: 78)
+    let key = try Home.withVault()
+    home.environment["COFFER_KEY_FILE"] = key.path + "/key"
+    try refuses(home, 77, "no slot of the vault opens")
+    home.environment["COFFER_KEY_FILE"] = nil
+    try refuses(home, 69, "nothing to unlock it with")
+    let vault = home.path + "/data/vault.sqlite"
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: vault))
+    bytes[63] = 9  // SQLite's user_version, which tells the format.
+    try bytes.write(to: URL(fileURLWithPath: vault))
+    chmod(vault, 0o600)
+    try refuses(home, 76, "format 9")
+  }
+
+  @Test("a file that others can read or write, a link, a file with two names")
+  func openFiles() throws {
+    let home = try filled()
+    let vault = home.path + "/data/vault.sqlite"
+    for mode in [0o620, 0o604, 0o660] as [mode_t] {
+      chmod(vault, mode)
+      try refuses(home, 77, "chmod 600")
+    }
+    chmod(vault, 0o600)
+    chmod(home.path + "/data", 0o770)
+    try refuses(home, 77, "chmod 700")
+    chmod(home.path + "/data", 0o700)
+    try FileManager.default.moveItem(atPath: vault, toPath: home.path + "/data/elsewhere")
+    try FileManager.default.createSymbolicLink(atPath: vault, withDestinationPath: home.path + "/data/elsewhere")
+    try refuses(home, 77, "symbolic link")
+    unlink(vault)
+    link(home.path + "/data/elsewhere", vault)
+    try refuses(home, 77, "has 2 names")
+  }
+
+  @Test("another user's vault is refused")
+  func foreignOwner() throws {
+    guard geteuid() == 0 else { return print("skipped: only root can give a file to another user") }
+    let home = try filled()
+    chown(home.path + "/data/vault.sqlite", 65534, 65534)
+    try refuses(home, 77, "belongs to user 65534")
+  }
+
+  /// Permission faults do not happen to root: as root, the program runs as another user who owns the home.
+  @Test("an unreadable vault and an unreadable property list are refused to their own user")
+  func unreadable() throws {
+    let home = try filled()
+    _ = try home.file("config/d.plist", "<plist version=\"1.0\"><dict/></plist>")
+    let other: uid_t = geteuid() == 0 ? 65534 : geteuid()
+    for file in try FileManager.default.subpathsOfDirectory(atPath: home.path) { chown("\(home.path)/\(file)", other, other) }
+    chown(home.path, other, other)
+    guard try home.run(as: other, ["vault", "get", "s"]).status == 0 else {
+      return print("skipped: another user cannot run the program here")
+    }
+    chmod(home.path + "/data/vault.sqlite", 0)
+    let vault = try home.run(as: other, ["vault", "get", "s"])
+    #expect(vault.status == 77 && vault.text.contains("  try: "), "\(vault)")
+    chmod(home.path + "/config/d.plist", 0)
+    let list = try home.run(as: other, ["defaults", "read", "d", "k"])
+    #expect(list.status == 77 && list.text.contains("d.plist"), "\(list)")
+    let write = try home.run(as: other, ["defaults", "write", "d", "k", "v"])
+    #expect(write.status == 77, "\(write)")
+  }
+
+  @Test("a planted journal is refused, and the file it names survives")
+  func plantedJournal() throws {
+    let home = try filled()
+    let bystander = try home.file("bystander", "precious")
+    // A rollback journal whose tail names a super-journal: SQLite would delete the named file.
+    let magic = Data([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7])
+    var journal = magic + Data(repeating: 0, count: 504)
+    let name = Data(bystander.utf8)
+    let sum = name.reduce(UInt32(0)) { $0 &+ UInt32($1) }
+    for number in [UInt32(1)] { withUnsafeBytes(of: number.bigEndian) { journal.append(contentsOf: $0) } }
+    journal.append(name)
+    for number in [UInt32(name.count), sum] { withUnsafeBytes(of: number.bigEndian) { journal.append(contentsOf: $0) } }
+    journal.append(magic)
+    _ = try home.file("data/vault.sqlite-journal", journal)
+    try refuses(home, 66, "journal")
+    #expect(try home.content("bystander") == "precious")
+  }
+
+  @Test("a property list that does not parse is reported and kept")
+  func brokenList() throws {
+    let home = try Home()
+    _ = try home.file("config/com.example.app.plist", "<plist version=\"1.0\"><dict><key>theme</key><string>da")
+    try refuses(home, 65, "com.example.app.plist", command: "defaults read com.example.app theme")
+    try refuses(home, 65, "com.example.app.plist", command: "defaults write com.example.app theme light")
+  }
+
+  @Test("a full disk is said, and what was there stays")
+  func fullDisk() throws {
+    let home = try Home()
+    let disk = home.path + "/disk"
+    try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
+    guard geteuid() == 0, mount("tmpfs", disk, "tmpfs", 0, "size=256k,mode=0700") == 0 else {
+      return print("skipped: a small file system cannot be mounted here")
+    }
+    defer { umount2(disk, 2) }
+    home.environment["COFFER_HOME"] = disk
+    try home.transcript("vault init --quiet --new-key-file \(home.path)/key")
+    home.environment["COFFER_KEY_FILE"] = home.path + "/key"
+    try home.transcript("vault set s", in: "value")
+    let big = Data(repeating: 65, count: 400_000)
+    let answer = try home.coffer("vault set big", in: big)
+    #expect(answer.status == 74 && answer.err.contains("space"), "\(answer.err)")
+    try home.transcript("vault get s", out: "value")
+    #expect(try home.coffer("vault verify").status == 0)
+    try home.transcript("vault get big", err: "big", exit: 1)
+  }
+}

@@ -1,0 +1,51 @@
+import Foundation
+import Testing
+
+/// Claims about processes, with real ones: every write is a `coffer` of its own.
+@Suite(.serialized) struct ManyProcessesTests {
+  private static let writers = 8
+  private static let writes = 50
+
+  @Test("8 × 50 vault set at once: all 400 are readable after")
+  func vaultWrites() throws {
+    let home = try Home.withVault()
+    try run(
+      "for i in $(seq \(Self.writes)); do printf 'value %s %s' $W $i | coffer vault set \"service $W\" \"item $i\" || exit 1; done",
+      home)
+    let list = try home.coffer("vault list --json")
+    let items = try #require(JSONSerialization.jsonObject(with: list.bytes) as? [[String: Any]])
+    #expect(items.count == Self.writers * Self.writes)
+    for writer in 1...Self.writers {
+      try home.transcript("vault get 'service \(writer)' 'item \(Self.writes)'", out: "value \(writer) \(Self.writes)")
+    }
+    #expect(try home.coffer("vault verify").status == 0)
+  }
+
+  @Test("8 × 50 defaults write at once: all 400 are readable after")
+  func plainWrites() throws {
+    let home = try Home()
+    try run("for i in $(seq \(Self.writes)); do coffer defaults write com.example.app key-$W-$i -int $i || exit 1; done", home)
+    let read = try home.coffer("defaults read com.example.app --json")
+    let domain = try #require(JSONSerialization.jsonObject(with: read.bytes) as? [String: Int])
+    #expect(domain.count == Self.writers * Self.writes)
+    #expect(domain.allSatisfy { $0.key.hasSuffix("-\($0.value)") })
+  }
+
+  /// Runs `script` in as many shells at once as there are writers, each with its number in `$W`.
+  private func run(_ script: String, _ home: Home) throws {
+    let folder = URL(fileURLWithPath: Home.coffer).deletingLastPathComponent().path
+    let shells = try (1...Self.writers).map { writer in
+      let shell = Process()
+      shell.executableURL = URL(fileURLWithPath: "/bin/bash")
+      shell.arguments = ["-c", script]
+      shell.environment = home.environment.merging(["W": "\(writer)", "PATH": "\(folder):/usr/bin:/bin"]) { $1 }
+      shell.standardInput = FileHandle.nullDevice
+      try shell.run()
+      return shell
+    }
+    for shell in shells {
+      shell.waitUntilExit()
+      #expect(shell.terminationStatus == 0)
+    }
+  }
+}

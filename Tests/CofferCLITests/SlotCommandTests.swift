@@ -1,0 +1,199 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct SlotCommandTests {
+  private func slots(_ home: Home, _ unlocking: String = "") throws -> [[String: Any]] {
+    let answer = try home.coffer("vault slot list --json \(unlocking)")
+    #expect(answer.status == 0, "\(answer.err)")
+    return try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [[String: Any]])
+  }
+
+  private func epoch(_ home: Home) throws -> Int {
+    let status = try JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any]
+    return try #require(status?["epoch"] as? Int)
+  }
+
+  @Test("a key file slot is added, listed, labelled and removed; the file of a removed slot opens nothing")
+  func keyFileSlot() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "hush")
+    try home.transcript("vault slot add --label laptop --new-key-file \(home.path)/two", err: "opened by key file")
+    #expect(try home.content("two").wholeMatch(of: /PVKEY1-[0-9a-f]{72}\n/) != nil && home.mode("two") == 0o600)
+    try home.transcript("vault get a --key-file \(home.path)/two", out: "hush")
+    #expect(try slots(home).map { $0["label"] as? String ?? "" }.sorted() == ["", "laptop"])
+    let list = try home.coffer("vault slot list")
+    #expect(list.out.split(separator: "\n").count == 2 && list.out.contains("key file *"))
+    try home.transcript("vault slot label laptop desktop")
+    try home.transcript("vault slot label laptop x", err: "the vault has no such slot", exit: 1)
+    try home.transcript("vault slot remove desktop", err: "there is no terminal to ask at", exit: 64)
+    #expect(try epoch(home) == 1)
+    try home.transcript("vault slot remove desktop --yes", err: "the vault has a new key, sealed to 1 slot\n")
+    #expect(try epoch(home) == 2)
+    #expect(try home.coffer("vault get a --key-file \(home.path)/two").status == 77)
+    try home.transcript("vault get a", out: "hush")
+    #expect(try home.coffer("vault verify").status == 0)
+    let id = try #require(try slots(home).first?["id"] as? String)
+    try home.transcript("vault slot remove \(id.prefix(6)) --yes", err: "this is the last slot", exit: 77)
+  }
+
+  @Test("a recovery code is printed once and opens however it is typed")
+  func recoveryCode() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "hush")
+    let added = try home.coffer("vault slot add --recovery-code --label safe")
+    let code = added.out.trimmingCharacters(in: .newlines)
+    #expect(code.wholeMatch(of: /([0-9A-HJKMNP-TV-Z]{4}-){8}[0-9A-HJKMNP-TV-Z]{2}/) != nil)
+    #expect(added.err.contains("it is shown once"))
+    home.locked()
+    for typed in [code + "\n", code.lowercased(), code.replacing("-", with: " ").replacing("0", with: "O") + "\r\n"] {
+      try home.transcript("vault get a --recovery-file \(try home.file("code", typed))", out: "hush")
+    }
+    let wrong = code.replacing(code.prefix(1), with: code.hasPrefix("7") ? "8" : "7", maxReplacements: 1)
+    try home.transcript("vault get a --recovery-file \(try home.file("code", wrong))", err: "wrong or missing symbol", exit: 77)
+  }
+
+  @Test("init can make a recovery code as well")
+  func initialRecoveryCode() throws {
+    let home = try Home()
+    let answer = try home.coffer("init --json --recovery-code --new-key-file \(home.path)/key")
+    let made = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: String])
+    let code = try home.file("code", try #require(made["recoveryCode"]))
+    #expect(made["id"]?.count == 32)
+    try home.transcript("vault list --recovery-file \(code)")
+    #expect(try slots(home, "--recovery-file \(code)").contains { $0["opens"] as? String == "recovery code" })
+  }
+
+  @Test("an identity's public key lets its holder in, who is told which vault to expect")
+  func recipient() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "hush")
+    let made = try home.coffer("vault identity new \(home.path)/me")
+    let recipient = made.out.trimmingCharacters(in: .newlines)
+    #expect(recipient.wholeMatch(of: /PVPUB1-[0-9a-f]{72}/) != nil && home.mode("me") == 0o600)
+    #expect(try home.content("me").wholeMatch(of: /PVID1-[0-9a-f]{72}\n/) != nil)
+    try home.transcript("vault identity show \(home.path)/me", out: recipient + "\n")
+    try home.transcript("vault identity new \(home.path)/me", err: "there is a file already", exit: 73)
+    let added = try home.coffer("vault slot add --recipient \(recipient)")
+    let expected = try #require(added.err.firstMatch(of: /COFFER_EXPECT_VAULT=([0-9a-f]{32}:\d+)/)?.1)
+    home.locked()
+    try home.transcript(
+      "vault get a --identity \(home.path)/me", with: ["COFFER_EXPECT_VAULT": String(expected)], out: "hush")
+    try home.transcript("vault get a", with: ["COFFER_IDENTITY": home.path + "/me"], out: "hush")
+    #expect(try home.coffer("vault identity new \(home.path)/you").out != made.out)
+    #expect(try home.coffer("vault get a --identity \(home.path)/you").status == 77)
+    try home.transcript("vault slot add --recipient \(recipient.dropLast())", err: "this is no recipient", exit: 65)
+  }
+
+  @Test("what would make two kinds of slot at once is refused")
+  func oneKind() throws {
+    let home = try Home.withVault()
+    try home.transcript(
+      "vault slot add --recovery-code --new-key-file \(home.path)/x", err: "give one of --recovery-code, --recipient", exit: 64)
+    try home.transcript("vault slot add", err: "there is no terminal to ask at", exit: 69)
+    try home.transcript("vault slot add --new-key-file \(home.path)/key", err: "there is a file already", exit: 73)
+    let long = String(repeating: "x", count: 65)
+    try home.transcript("vault slot add --label \(long) --new-key-file \(home.path)/two", err: "label of 65 bytes", exit: 64)
+    #expect(!home.exists("two"), "a key file that opens nothing is not left behind")
+  }
+
+  @Test("rotate seals to all slots or to those named, and asks first")
+  func rotate() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "hush")
+    try home.transcript("vault slot add --quiet --label two --new-key-file \(home.path)/two")
+    try home.transcript("vault slot add --quiet --label three --new-key-file \(home.path)/three")
+    try home.transcript("vault rotate", err: "sealed to these slots", exit: 64)
+    try home.transcript("vault rotate --yes", err: "sealed to 3 slots")
+    try home.transcript("vault get a --key-file \(home.path)/two", out: "hush")
+    let id = try #require(try slots(home).first { $0["inUse"] as? Bool == true }?["id"] as? String)
+    let answer = try home.coffer("vault rotate --json --yes --only \(id.prefix(8)) two")
+    let json = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: [[String: Any]]])
+    #expect(json["slots"]?.count == 2 && json["removed"]?.first?["label"] as? String == "three")
+    #expect(try home.coffer("vault get a --key-file \(home.path)/three").status == 77)
+    try home.transcript("vault rotate --yes --only nobody", err: "the vault has no such slot", exit: 1)
+    #expect(try epoch(home) == 3)
+  }
+
+  @Test("at a terminal rotate shows the slots and takes only yes for yes")
+  func rotatePrompt() throws {
+    let home = try Home.withVault()
+    let terminal = try PseudoTerminal()
+    let refused = try terminal.coffer("vault rotate", in: home)
+    terminal.shows("key file *")
+    terminal.shows("Do you know them all? [y/N] ")
+    terminal.type("n\n")
+    #expect(try refused.wait() == 77)
+    #expect(try epoch(home) == 1)
+    let other = try PseudoTerminal()
+    let agreed = try other.coffer("vault rotate", in: home)
+    other.shows("Do you know them all? [y/N] ")
+    other.type("y\n")
+    #expect(try agreed.wait() == 0)
+    #expect(try epoch(home) == 2)
+  }
+
+  @Test("the passphrase changes with the old one or a recovery code, and the old one opens nothing")
+  func passphrase() throws {
+    let home = try Home()
+    let old = try home.file("old", "correct horse\n")
+    let new = try home.file("new", "battery staple\n")
+    let code = try home.file("code")
+    let made = try home.coffer("init --quiet --recovery-code --new-passphrase-file \(old)")
+    _ = try home.file("code", made.out)
+    try home.transcript("vault set a --passphrase-file \(old)", in: "hush")
+    try home.transcript(
+      "vault passphrase --passphrase-file \(old) --new-passphrase-file \(new)", err: "a new key, sealed to 2 slots")
+    #expect(try home.coffer("vault get a --passphrase-file \(old)").status == 77)
+    try home.transcript("vault get a --passphrase-file \(new)", out: "hush")
+    try home.transcript("vault get a --recovery-file \(code)", out: "hush")
+    home.environment["COFFER_PASSPHRASE_FILE"] = new
+    #expect(try epoch(home) == 2)
+    try home.transcript("vault passphrase --recovery-file \(code) --new-passphrase-file \(old)", err: "the slot has no", exit: 77)
+    let slot = try #require(try slots(home).first { $0["opens"] as? String == "passphrase" })
+    #expect((slot["passes"] as? Int ?? 0) >= 3 && (slot["mebibytes"] as? Int ?? 0) >= 64)
+    let id = try #require(slot["id"] as? String)
+    try home.transcript(
+      "vault passphrase --keep-key --recovery-file \(code) --slot \(id) --new-passphrase-file \(old)", err: "key is the same")
+    home.environment["COFFER_PASSPHRASE_FILE"] = old
+    try home.transcript("vault get a", out: "hush")
+    #expect(try epoch(home) == 2)
+    #expect(home.mode("run/argon2.lock") == 0o600 && home.mode("run") == 0o700)
+    try home.transcript(
+      "vault passphrase --passphrase-file - --new-passphrase-file -", in: "x", err: "would come from standard input", exit: 64)
+  }
+
+  @Test("at a terminal the new passphrase is asked for twice and never shown")
+  func passphrasePrompt() throws {
+    let home = try Home()
+    try home.transcript("init --quiet --new-passphrase-file \(try home.file("old", "correct horse"))")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault passphrase", in: home)
+    terminal.shows("Passphrase of \(home.path)/data/vault.sqlite: ")
+    terminal.type("correct horse\n")
+    terminal.shows("New passphrase: ")
+    terminal.type("battery staple\n")
+    terminal.shows("The same again: ")
+    terminal.type("battery staple\n")
+    terminal.shows("the passphrase was changed, and the vault has a new key, sealed to 1 slot")
+    #expect(try child.wait() == 0)
+    #expect(!terminal.shown.contains("battery") && !terminal.shown.contains("horse"))
+    try home.transcript("vault list --passphrase-file \(try home.file("new", "battery staple"))")
+  }
+
+  @Test("a slot of a passphrase and a key file keeps its key file when the passphrase changes")
+  func passphraseAndKeyFile() throws {
+    let home = try Home.withVault()
+    let pass = try home.file("pass", "correct horse")
+    let next = try home.file("next", "battery staple")
+    let key = home.path + "/two"
+    try home.transcript(
+      "vault slot add --new-passphrase-file \(pass) --new-key-file \(key)", err: "opened by passphrase and key file")
+    home.locked()
+    try home.transcript("vault passphrase --passphrase-file \(pass) --key-file \(key) --new-passphrase-file \(next) --quiet")
+    #expect(try home.coffer("vault list --passphrase-file \(pass) --key-file \(key)").status == 77)
+    try home.transcript("vault list --passphrase-file \(next) --key-file \(key)")
+    #expect(try home.coffer("vault list --passphrase-file \(next)").status == 77)
+  }
+}

@@ -1,0 +1,46 @@
+internal import Coffer
+internal import Foundation
+
+// The README's Swift, compiled. `ReadmeTests` holds the two against each other, line by line.
+
+enum Theme: String, PlainValue { case light, dark }
+
+struct AuthToken: Codable { var access: String, expires: Date }
+
+struct AppKeys: KeySpace {
+  let theme = StorageKey("theme", default: Theme.light)
+  let launches = StorageKey("launches", default: 0)
+  let nickname = StorageKey("nickname", of: String.self)
+  let token = StorageKey("token", secret: AuthToken.self).expires { $0.expires }.endsWithSession()
+}
+
+enum ReadmeExamples {
+  /// What the second and third blocks do, and what they then hold.
+  static func app(_ vault: consuming UnlockedVault, fresh: AuthToken) throws -> (StorageRouter, Theme, String, String?) {
+    let keys = AppKeys()
+    let app = try StorageRouter.open("com.example.app", keys: keys, vault: vault)
+
+    try app.set(.dark, for: keys.theme)
+    try app.update(keys.launches) { $0 += 1 }  // atomic across processes
+    try app.set(Sealed(fresh), for: keys.token)
+
+    let theme = try app.value(for: keys.theme)  // .light only when nothing is stored
+    let token = try app.value(for: keys.token)  // Sealed<AuthToken>?, printed as Sealed(•••)
+    let header = try token?.reveal { "Bearer \($0.access)" }
+
+    try app.transaction { tx in
+      try tx.set(Sealed(fresh), for: keys.token)
+      try tx.set("Ada", for: keys.nickname)
+    }
+    return (app, theme, "\(String(describing: token))", header)
+  }
+
+  /// What the block about the vault itself does.
+  static func server(keyFile: consuming SecretBytes, password: consuming SecretBytes) throws -> [ItemName] {
+    let vault = try LockedVault.open(Places.standard().vault).unlock(with: Credentials(keyFile: keyFile))
+    let item = try ItemName(service: "smtp.example.com", account: "mailer")
+    try vault.set(SecretForm(password, metadata: ItemMetadata(label: "Newsletter")), for: item)
+    let names = try vault.list().map(\.name)  // opens no value
+    return names
+  }
+}

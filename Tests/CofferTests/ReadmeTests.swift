@@ -1,0 +1,99 @@
+internal import Coffer
+internal import Foundation
+internal import Testing
+
+/// The README says nothing that is not run here. Its examples use the standard places, so they run under a `COFFER_HOME`.
+@Suite(.serialized) struct ReadmeTests {
+  static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  /// The lines of the README's code blocks in `language`, block by block, without indentation.
+  static func blocks(_ language: String) throws -> [[String]] {
+    let readme = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+    var blocks: [[String]] = []
+    var isInside = false
+    for line in readme.split(separator: "\n", omittingEmptySubsequences: false) {
+      if line == "```\(language)" {
+        isInside = true
+        blocks.append([])
+      } else if line == "```" {
+        isInside = false
+      } else if isInside {
+        blocks[blocks.count - 1].append(line.trimmingCharacters(in: .whitespaces))
+      }
+    }
+    return blocks
+  }
+
+  @Test func everySwiftBlockIsCompiledHere() throws {
+    let examples = try String(
+      contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "ReadmeExamples.swift"), encoding: .utf8)
+    let compiled = examples.split(separator: "\n", omittingEmptySubsequences: false).map {
+      $0.trimmingCharacters(in: .whitespaces)
+    }
+    let blocks = try Self.blocks("swift")
+    #expect(blocks.count == 4)
+    for block in blocks {
+      let isThere = compiled.indices.contains { compiled[$0...].starts(with: block) }
+      #expect(isThere, "this block is not in ReadmeExamples.swift: \(block.joined(separator: "\n"))")
+    }
+  }
+
+  @Test func theExamplesDoWhatTheReadmeSays() throws {
+    let home = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appending(path: "coffer-readme-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    setenv("COFFER_HOME", home.path, 1)
+    defer {
+      unsetenv("COFFER_HOME")
+      do { try FileManager.default.removeItem(at: home) } catch { print("left behind: \(home.path): \(error)") }
+    }
+    let key = try KeyFile.generate()
+    let vault = try UnlockedVault.create(at: Places.standard().vault, with: Credentials(keyFile: key.duplicate()))
+    let fresh = AuthToken(access: "abc", expires: Date(timeIntervalSinceNow: 3600))
+    let (app, theme, printed, header) = try ReadmeExamples.app(vault, fresh: fresh)
+    #expect(theme == .dark)
+    #expect(printed == "Optional(Sealed(•••))")
+    #expect(header == "Bearer abc")
+    #expect(try app.plain.load("launches") == .integer(1))
+    #expect(try app.plain.load("nickname") == .string("Ada"))
+    let names = try ReadmeExamples.server(keyFile: key, password: SecretBytes.random(16))
+    #expect(names.map(\.description) == ["com.example.app/token", "smtp.example.com/mailer"])
+  }
+
+  @Test func theShellBlockRunsAsItStands() throws {
+    let session = try #require(try Self.blocks("sh").last)
+    let home = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appending(path: "coffer-readme-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: home, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    defer {
+      do { try FileManager.default.removeItem(at: home) } catch { print("left behind: \(home.path): \(error)") }
+    }
+    let tools = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(filePath: "/bin/bash")
+    process.arguments = ["-euo", "pipefail", "-c", session.joined(separator: "\n")]
+    process.environment = ["HOME": home.path, "PATH": "\(tools):/usr/bin:/bin", "TOKEN": "the token"]
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(text)")
+    for expected in ["the token", "github.com", "CI token", "dark"] { #expect(text.contains(expected), "\(text)") }
+  }
+
+  @Test func theSetupCommandsAreThoseOfContinuousIntegration() throws {
+    let commands = try Self.blocks("sh").map { $0.joined(separator: "\n") }
+    #expect(commands.first == "./.ci/setup && swift run coffer tour")
+    #expect(commands.dropFirst().first == "./.ci/setup && swift test")
+    let script = try String(contentsOf: Self.root.appending(path: ".ci/run"), encoding: .utf8)
+    #expect(script.contains("./.ci/setup && swift test"))
+    let readme = try String(contentsOf: Self.root.appending(path: "README.md"), encoding: .utf8)
+    #expect(readme.split(separator: "\n", omittingEmptySubsequences: false).count < 200)
+  }
+}

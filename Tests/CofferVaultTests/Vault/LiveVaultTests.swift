@@ -1,0 +1,163 @@
+import CofferStorage
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// What happens to an open vault: its file is put back, forked or taken away under it, and threads lock it in the wrong moment.
+@Suite struct LiveVaultTests {
+  let name: ItemName
+  init() throws { name = try ItemName(service: "svc", account: "a") }
+
+  /// Every table of `old`, put into `place` in one transaction, as an attacker would who kept a copy.
+  private func putBack(_ old: TemporaryVault, into place: TemporaryVault) throws {
+    let tables = ["header", "header_copy", "state", "digest", "rec", "log"]
+    let copying = tables.map { "DELETE FROM \($0); INSERT INTO \($0) SELECT * FROM old.\($0);" }.joined()
+    try place.attack("ATTACH '\(old.path)' AS old; BEGIN; \(copying) COMMIT;")
+  }
+
+  @Test func anOlderStatePutBackUnderAnOpenVaultIsARollback() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("old"), for: name)
+    let old = try place.copy()
+    try vault.set(form("new"), for: name)
+    #expect(text(try vault.get(name)) == "new")
+    try putBack(old, into: place)
+    #expect(try kind { _ = try vault.get(name) } == .rolledBack)
+    #expect(try kind { _ = try vault.list() } == .rolledBack)
+    #expect(try kind { _ = try vault.verify() } == .rolledBack)
+    #expect(try kind { try vault.set(form("newer"), for: name) } == .rolledBack)
+    #expect(text(try place.unlock().get(name)) == "old", "what was put back is whole: only memory tells")
+  }
+
+  @Test func anotherCommitOfTheSameGenerationUnderAnOpenVaultIsAFork() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("common"), for: name)
+    let other = try place.copy()
+    try other.unlock().set(form("theirs"), for: name)
+    try vault.set(form("mine"), for: name)
+    try putBack(other, into: place)
+    #expect(try kind { _ = try vault.get(name) } == .forked)
+    #expect(try kind { try vault.set(form("more"), for: name) } == .forked)
+  }
+
+  @Test func theSameCommitPutBackIsNothing() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("value"), for: name)
+    try putBack(place.copy(), into: place)
+    #expect(text(try vault.get(name)) == "value")
+  }
+
+  @Test(arguments: [true, false]) func aWriteIntoAFileThatWasTakenAwayIsNotAcknowledged(_ isReplaced: Bool) throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("value"), for: name)
+    let copy = try place.copy()
+    try FileManager.default.moveItem(atPath: place.path.string, toPath: place.path.string + ".moved")
+    if isReplaced { try FileManager.default.moveItem(atPath: copy.path.string, toPath: place.path.string) }
+    #expect(try kind { try vault.set(form("lost"), for: name) } == .closed)
+    #expect(try kind { _ = try vault.get(name) } == .closed)
+  }
+
+  @Test func aValueThatWasTakenAwayIsTampering() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("value"), for: name)
+    try place.attack("UPDATE rec SET value = NULL")
+    #expect(try kind { _ = try vault.get(name) } == .tampered)
+    #expect(try kind { _ = try vault.verify() } == .tampered)
+  }
+
+  @Test func aSlotLabelThatIsTooLongIsTheCallersMistakeAndLeavesNothing() throws {
+    let place = try TemporaryVault()
+    let long = String(repeating: "x", count: 65)
+    let refusal = try kind { _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), label: long) }
+    #expect(refusal == .tooLarge(limit: 64))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.string).isEmpty)
+  }
+
+  // MARK: Locking
+
+  private final class Steps: Sendable {
+    let isInside = Atomic<Bool>(false), isLocking = Atomic<Bool>(false)
+  }
+
+  @Test func theProgressOfVerifyMustNotCallTheVault() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("value"), for: name)
+    var kinds: [StoreError.Kind] = []
+    _ = try vault.verify { _, _ in
+      do throws(StoreError) { _ = try vault.get(name) } catch { kinds.append(error.kind) }
+    }
+    #expect(kinds == [.reentrant])
+    #expect(text(try vault.get(name)) == "value")
+  }
+
+  @Test func anUpdateCannotLockItsOwnStore() throws {
+    let store = try VaultStore(service: "app", vault: TemporaryVault().create())
+    let refusal = try kind {
+      try store.update("a") { (_) throws(StoreError) in
+        try store.lock()
+        return nil
+      }
+    }
+    #expect(refusal == .reentrant)
+    #expect(store.isUnlocked)
+  }
+
+  @Test(.timeLimit(.minutes(1))) func lockingWaitsForAnUpdateThatAsksTheStore() async throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "app", vault: place.create())
+    let steps = Steps()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try store.update("a") { (_) throws(StoreError) in
+          steps.isInside.store(true, ordering: .releasing)
+          while !steps.isLocking.load(ordering: .acquiring) { usleep(1000) }
+          usleep(100_000)  // Time for lock() to begin to wait.
+          _ = store.isUnlocked
+          do { return try form("written") } catch { throw StoreError(.closed, "test", cure: "test") }
+        }
+      }
+      group.addTask {
+        while !steps.isInside.load(ordering: .acquiring) { usleep(1000) }
+        steps.isLocking.store(true, ordering: .releasing)
+        try store.lock()
+      }
+      try await group.waitForAll()
+    }
+    #expect(!store.isUnlocked)
+    try store.unlock(with: TemporaryVault.credentials())
+    #expect(text(try store.load("a")) == "written")
+  }
+
+  @Test func aStoreLocksEvenWhenItsFileIsGone() throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "app", vault: place.create())
+    try FileManager.default.removeItem(atPath: place.path.string)
+    #expect(try kind { _ = try store.load("a") } == .locked)
+    try store.lock()
+    #expect(!store.isUnlocked)
+    #expect(try kind { try store.unlock(with: TemporaryVault.credentials()) } == .noVault)
+  }
+
+  @Test func aStoreWhoseConnectionEndedIsLockedAndUnlocksAnew() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    let engine = vault.engine
+    let store = try VaultStore(service: "app", vault: vault)
+    try store.save(form("value"), for: "a")
+    // As after a rollback that failed.
+    try engine.run { (vault) throws(StoreError) in vault.database.close() }
+    #expect(try kind { _ = try store.load("a") } == .locked)
+    #expect(!store.isUnlocked)
+    try store.unlock(with: TemporaryVault.credentials())
+    #expect(text(try store.load("a")) == "value")
+  }
+}

@@ -1,0 +1,80 @@
+import CofferMemory
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// An open vault whose key changes under it: what it follows, and what it must not.
+@Suite struct NewKeyTests {
+  private static let memory = 64 << 20
+
+  /// An empty vault under a new key, sealed to `slot` alone, put in place of the one at `place` with all its rows.
+  private func replace(
+    _ place: TemporaryVault, of vault: VaultSalt, epoch: UInt64, generation: UInt64,
+    with slot: SealedSlot, mix: [UInt8], key: borrowing VaultKey
+  ) throws {
+    let keys = try Subkeys(of: key, vault: vault)
+    let body = try HeaderBody(created: 1, rotated: 1, floor: .floor, labels: [""]) { _, out in out.copyBytes(from: mix) }
+    let header = try VaultHeader(vault: vault, epoch: epoch, slots: [slot], body: body, keys: keys).encoded()
+    let state = VaultState(
+      generation: generation, commit: .random(), root: DigestTree(emptyUnder: keys).root, records: 0, time: 1, logSequence: 0,
+      logHead: .zero)
+    let sealed = state.sealed(epoch: epoch, header: PlainHash.digest(header), keys: keys)
+    try place.attack(
+      """
+      UPDATE header SET bytes = x'\(Hex.text(header))'; UPDATE header_copy SET bytes = x'\(Hex.text(header))';
+      UPDATE state SET bytes = x'\(Hex.text(sealed))'; DELETE FROM rec; DELETE FROM digest; DELETE FROM log;
+      """)
+  }
+
+  private func header(at place: TemporaryVault) throws -> VaultHeader {
+    let database = try VaultDatabase.open(place.path)
+    return try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }
+  }
+
+  @Test(arguments: [1, 2] as [UInt64]) func aRecipientsSlotDoesNotFollowAKeyThatAnyoneCouldHaveMade(_ epoch: UInt64) throws {
+    let place = try TemporaryVault()
+    var identity = Credentials()
+    identity.identity = try secret([UInt8](repeating: 7, count: 32))
+    let vault = try UnlockedVault.create(at: place.path, with: identity)
+    let name = try ItemName(service: "s")
+    try vault.set(form("value"), for: name)
+
+    // Nothing but the public header goes into this.
+    let old = try header(at: place)
+    let forged = try VaultKey.random()
+    let mix = [UInt8](repeating: 0, count: 32)
+    let slot = try old.slots[0].resealed(forged, epoch: epoch, place: old.place, zeroMix: mix)
+    try replace(place, of: old.vault, epoch: epoch, generation: 99, with: slot, mix: mix, key: forged)
+    #expect(try kind { _ = try vault.get(name) } == .locked)
+    #expect(try kind { try vault.set(form("v"), for: name) } == .closed)
+  }
+
+  @Test func aStoreWhoseSlotIsGoneIsLockedAndCanBeUnlockedAnew() throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "app", vault: place.create())
+    try store.save(form("value"), for: "a")
+    let old = try header(at: place)
+    let key = try VaultKey.random()
+    let inputs = try SlotInputs(TemporaryVault.credentials())
+    let made = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: Self.memory, place: old.place)
+    let slot = try made.sealed(key, epoch: 2, place: old.place)
+    var mix = [UInt8](repeating: 0, count: 32)
+    mix.withUnsafeMutableBytes { made.writeMix(to: $0) }
+    try replace(place, of: old.vault, epoch: 2, generation: 99, with: slot, mix: mix, key: key)
+    #expect(try kind { _ = try store.load("a") } == .locked)
+    #expect(!store.isUnlocked)
+    try store.unlock(with: TemporaryVault.credentials())
+    #expect(try store.load("a") == nil)
+  }
+}
+
+extension SealedSlot {
+  fileprivate func resealed(_ key: borrowing VaultKey, epoch: UInt64, place: SlotPlace, zeroMix: [UInt8]) throws -> SealedSlot {
+    try zeroMix.span.bytes.withUnsafeBytes { (mix) throws(FormatError) in
+      try resealed(key, epoch: epoch, place: place, mix: mix)
+    }
+  }
+}

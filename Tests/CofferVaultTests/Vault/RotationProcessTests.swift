@@ -1,0 +1,158 @@
+import CofferMemory
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// A rotation in another process, which is killed, or does not have the vault for itself.
+@Suite(.serialized) struct RotationProcessTests {
+  private static let items = 12
+
+  private func filled() throws -> TemporaryVault {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    for number in 0..<Self.items { try vault.set(form("value \(number)"), for: ItemName(service: "svc", account: "\(number)")) }
+    _ = try vault.lock()
+    return place
+  }
+
+  /// The vault is whole, in one of `epochs`, with every item; a later write leaves no old bytes.
+  @discardableResult
+  private func expectWhole(_ place: TemporaryVault, _ epochs: ClosedRange<UInt64>) throws -> UInt64 {
+    let vault = try place.unlock()
+    let epoch = try vault.status().epoch
+    #expect(epochs.contains(epoch))
+    #expect(try vault.verify().records == Self.items)
+    for number in 0..<Self.items {
+      #expect(text(try vault.get(ItemName(service: "svc", account: "\(number)"))) == "value \(number)")
+    }
+    try vault.set(form("later"), for: .sample)
+    #expect(try !vault.status().oldBytesRemain)
+    return epoch
+  }
+
+  @Test func killedAtAnySystemCallItLeavesTheOldVaultOrTheNew() throws {
+    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let original = try filled()
+    var outcomes: [String: Int] = [:]
+    for number in stride(from: 1, to: 2000, by: long ? 1 : 3) {
+      let place = try original.copy()
+      let status = try Tool.traced(killedAt: number, "rotate", place.path.string, place.keyFile())
+      let epoch = try expectWhole(place, status == 0 ? 2...2 : 1...2)
+      outcomes[status == 0 ? "ran to its end" : "killed, epoch \(epoch)", default: 0] += 1
+      if status == 0 { break }
+    }
+    print("kills at system calls of a rotation: \(outcomes.sorted { $0.key < $1.key })")
+    #expect((outcomes["killed, epoch 1"] ?? 0) > 0)
+    #expect((outcomes["killed, epoch 2"] ?? 0) > 0)
+    #expect(outcomes["ran to its end"] == 1)
+  }
+
+  @Test func withoutSpaceItLeavesTheOldVaultOrTheNew() throws {
+    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let original = try filled()
+    var outcomes: [String: Int] = [:]
+    for number in stride(from: 1, to: 60, by: 2) {
+      let place = try original.copy()
+      let status = try Tool.failing(at: number, "rotate", place.path.string, place.keyFile())
+      let epoch = try expectWhole(place, status == 0 ? 2...2 : 1...1)
+      outcomes["\(status == 0 ? "acknowledged" : "failed"), epoch \(epoch)", default: 0] += 1
+    }
+    print("ENOSPC at writes of a rotation: \(outcomes.sorted { $0.key < $1.key })")
+    #expect((outcomes["failed, epoch 1"] ?? 0) > 0)
+  }
+
+  @Test func processesThatWriteMeanwhileLoseNothingAndAreNotAsked() throws {
+    let place = try filled()
+    let stop = place.folder.appending("stop").string
+    let writers = try ["a", "b"].map { (prefix: $0, try Tool.start("write", place.path.string, place.keyFile(), $0, stop)) }
+    for _ in 0..<3 {
+      let rotation = try Tool.run("rotate", place.path.string, place.keyFile())
+      #expect(rotation.code == 0, "\(rotation.output)")
+    }
+    #expect(FileManager.default.createFile(atPath: stop, contents: nil))
+    let vault = try place.unlock()
+    var total = 0
+    for (prefix, writer) in writers {
+      let (code, output) = writer.end()
+      let count = try #require(Int(output.split(separator: "\n").first ?? ""))
+      #expect(code == 0)
+      for number in 0..<count {
+        #expect(text(try vault.get(ItemName(service: prefix, account: "\(number)"))) == "\(prefix) \(number)")
+      }
+      total += count
+    }
+    #expect(try vault.verify().records == Self.items + total)
+    #expect(try vault.status().epoch == 4)
+    print("acknowledged writes of two processes during three rotations, none lost: \(total)")
+    #expect(total > 0)
+  }
+}
+
+extension TemporaryVault {
+  /// The path of a file with what opens the vault.
+  func keyFile() throws -> String {
+    let path = folder.appending("key").string
+    try Self.keyFile.write(toFile: path, atomically: true, encoding: .utf8)
+    return path
+  }
+}
+
+/// The built `VaultTestTool`, beside the test bundle.
+enum Tool {
+  private static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/VaultTestTool"
+  private static let calls = "pwrite64,fsync,fdatasync,ftruncate,unlink"
+
+  static func canTrace() throws -> Bool {
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
+    return try run("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"]).code == 0
+  }
+
+  /// Kills the tool on entering its `number`th call that changes a file.
+  static func traced(killedAt number: Int, _ arguments: String...) throws -> Int32 {
+    try traced("signal=SIGKILL:when=\(number)", calls, arguments)
+  }
+
+  /// Makes the tool's `number`th write, and all after it, fail for want of space.
+  static func failing(at number: Int, _ arguments: String...) throws -> Int32 {
+    try traced("error=ENOSPC:when=\(number)+", "pwrite64", arguments)
+  }
+
+  private static func traced(_ fault: String, _ calls: String, _ arguments: [String]) throws -> Int32 {
+    try run(
+      "/usr/bin/strace",
+      ["-f", "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(calls):\(fault)", path] + arguments
+    ).code
+  }
+
+  static func run(_ arguments: String...) throws -> (code: Int32, output: String) { try run(path, arguments) }
+
+  static func start(_ arguments: String...) throws -> Running { try Running(path, arguments) }
+
+  private static func run(_ program: String, _ arguments: [String]) throws -> (code: Int32, output: String) {
+    try Running(program, arguments).end()
+  }
+
+  /// A started program, and what it prints.
+  final class Running {
+    private let process = Process()
+    private let pipe = Pipe()
+
+    init(_ program: String, _ arguments: [String]) throws {
+      process.executableURL = URL(fileURLWithPath: program)
+      process.arguments = arguments
+      process.standardOutput = pipe
+      process.standardError = pipe
+      try process.run()
+    }
+
+    func end() -> (code: Int32, output: String) {
+      let output = pipe.fileHandleForReading.readDataToEndOfFile()
+      process.waitUntilExit()
+      return (process.terminationStatus, String(decoding: output, as: UTF8.self))
+    }
+  }
+}

@@ -1,0 +1,224 @@
+import CofferMemory
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// A vault with one slot of every kind, and what opens each.
+final class FullVault {
+  let place: TemporaryVault
+  let vault: VaultEngineHolder
+  let secrets: SlotSample
+  private(set) var ids: [SlotKind: SlotSummary.ID] = [:]
+
+  /// Keeps the vault that made the slots: opened by the key file.
+  final class VaultEngineHolder {
+    let unlocked: UnlockedVault
+    init(_ unlocked: consuming UnlockedVault) { self.unlocked = unlocked }
+  }
+
+  static let name = ItemName.sample
+
+  init() throws {
+    place = try TemporaryVault()
+    secrets = try SlotSample()
+    vault = VaultEngineHolder(
+      try UnlockedVault.create(at: place.path, with: secrets.credentials(.keyFile), cost: .testing, label: "keyFile"))
+    for kind in SlotKind.allCases where kind != .keyFile {
+      ids[kind] = try vault.unlocked.addSlot(credentials(kind), label: "\(kind)", cost: .testing).id
+    }
+    ids[.keyFile] = try vault.unlocked.slots().first { $0.summary.kind == .keyFile }?.summary.id
+    try vault.unlocked.set(form("hush"), for: Self.name)
+  }
+
+  func id(_ kind: SlotKind) throws -> SlotSummary.ID { try #require(ids[kind]) }
+
+  /// The passphrase beside the key file is another than that of the passphrase slot, which it would open too.
+  func credentials(_ kind: SlotKind) throws -> Credentials {
+    try secrets.credentials(kind, passphrase: kind == .passphraseAndKeyFile ? "battery staple" : "correct horse")
+  }
+
+  func unlock(_ kind: SlotKind) throws -> UnlockedVault {
+    try LockedVault.open(place.path).unlock(with: credentials(kind))
+  }
+
+  /// The kinds whose secrets open the vault and read the item.
+  func opening(_ location: SourceLocation = #_sourceLocation) throws -> Set<SlotKind> {
+    var kinds: Set<SlotKind> = []
+    for kind in SlotKind.allCases {
+      do {
+        let vault = try unlock(kind)
+        #expect(text(try vault.get(Self.name)) == "hush", sourceLocation: location)
+        _ = try vault.verify()
+        kinds.insert(kind)
+      } catch let error as StoreError {
+        #expect(error.kind == .wrongSecret, sourceLocation: location)
+      }
+    }
+    return kinds
+  }
+}
+
+extension ItemName {
+  static let sample: ItemName = {
+    do { return try ItemName(service: "s", account: "a") } catch { preconditionFailure("\(error)") }
+  }()
+}
+
+@Suite struct SlotChangeTests {
+  @Test func everyKindOfSlotIsAddedAndOpens() throws {
+    let full = try FullVault()
+    #expect(try full.opening() == Set(SlotKind.allCases))
+    let slots = try full.vault.unlocked.slots()
+    #expect(Set(slots.map(\.summary.kind)) == Set(SlotKind.allCases))
+    #expect(slots.allSatisfy { $0.isInUse == ($0.summary.kind == .keyFile) })
+    #expect(slots.first { $0.summary.kind == .recipient }?.label == "recipient")
+    #expect(try full.vault.unlocked.status().epoch == 1, "an added slot needs no new key")
+  }
+
+  @Test func aSlotForARecipientOpensWithTheirIdentityAlone() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    let identity = try Identity.generate()
+    let recipient = try Recipient(Identity.recipient(of: identity).description)
+    let id = try vault.addSlot(recipient, label: "build machine").id
+    var theirs = Credentials()
+    theirs.identity = try identity.duplicate()
+    let opened = try LockedVault.open(place.path).unlock(with: theirs)
+    let inUse = try opened.slots().first(where: \.isInUse)
+    #expect(inUse?.summary.id == id)
+    let failure = try kind {
+      var others = Credentials()
+      others.identity = try Identity.generate()
+      _ = try LockedVault.open(place.path).unlock(with: others)
+    }
+    #expect(failure == .wrongSecret)
+  }
+
+  @Test func anIdentityAndARecipientHaveOneSpelling() throws {
+    let identity = try Identity.generate().revealed
+    #expect(identity.count == 79 && identity.starts(with: Array("PVID1-".utf8)))
+    let recipient = try Identity.recipient(of: SecretBytes(identity)).description
+    #expect(recipient.count == 79 && recipient.hasPrefix("PVPUB1-"))
+    for wrong in ["", "PVPUB1-", recipient.uppercased(), String(recipient.dropLast()), recipient + "0", " " + recipient] {
+      #expect(try kind { _ = try Recipient(wrong) } == .damaged)
+    }
+    #expect(try kind { _ = try Recipient(recipient.replacing(recipient.suffix(1), with: "x")) } == .damaged)
+    let zero = "PVPUB1-" + String(repeating: "0", count: 64) + TemporaryVault.zeroKeyCheck
+    #expect(try kind { _ = try Recipient(zero) } == .damaged, "a point of low order")
+    var flipped = identity
+    flipped[20] ^= 1
+    #expect(try kind { _ = try Identity.recipient(of: SecretBytes(flipped)) } == .damaged)
+  }
+
+  @Test(arguments: SlotKind.allCases) func aRemovedSlotOpensNothingAndTheOthersDo(_ removed: SlotKind) throws {
+    let full = try FullVault()
+    let before = try full.place.copy()
+    let other: SlotKind = removed == .keyFile ? .recoveryCode : .keyFile
+    let vault = try full.unlock(other)
+    try vault.removeSlot(full.id(removed))
+    #expect(try full.opening() == Set(SlotKind.allCases).subtracting([removed]))
+    #expect(try vault.status().epoch == 2)
+    #expect(try !vault.status().oldBytesRemain)
+    // A copy of the file made before is what it was: that is what was promised, and no more.
+    let old = try LockedVault.open(before.path).unlock(with: full.credentials(removed))
+    #expect(text(try old.get(FullVault.name)) == "hush")
+  }
+
+  @Test func whatAnOldCopyGivesAwayOpensNothingNew() throws {
+    let full = try FullVault()
+    let before = try full.place.copy()
+    try full.vault.unlocked.removeSlot(full.id(.recoveryCode))
+    // The old slot, key pair and all, put into the new file.
+    let old = try before.hex("SELECT hex(bytes) FROM header")
+    try full.place.attack("UPDATE header SET bytes=x'\(old)'; UPDATE header_copy SET bytes=x'\(old)'")
+    #expect(try kind { _ = try full.unlock(.recoveryCode) } == .tampered)
+  }
+
+  @Test func theLastSlotAndUnknownOnesAreNotRemoved() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    let id = try #require(try vault.slots().first).summary.id
+    #expect(try kind { try vault.removeSlot(id) } == .refused)
+    #expect(try kind { try vault.rotate(only: []) } == .refused)
+    #expect(try kind { try vault.removeSlot(SlotSummary.ID(bytes: [UInt8](repeating: 7, count: 16))) } == .notFound)
+    #expect(try vault.status().epoch == 1)
+    _ = try place.unlock().verify()
+  }
+
+  @Test func removingTheSlotInUseLocksTheVaultAndLeavesTheOthers() throws {
+    let full = try FullVault()
+    let vault = try full.unlock(.passphrase)
+    try vault.removeSlot(full.id(.passphrase))
+    #expect(try kind { _ = try vault.get(FullVault.name) } == .closed)
+    #expect(try full.opening() == Set(SlotKind.allCases).subtracting([.passphrase]))
+  }
+
+  @Test func aSlotIsRelabelled() throws {
+    let full = try FullVault()
+    try full.vault.unlocked.relabelSlot(full.id(.recoveryCode), to: "in the safe")
+    #expect(try full.unlock(.recoveryCode).slots().first(where: \.isInUse)?.label == "in the safe")
+    #expect(
+      try kind { try full.vault.unlocked.relabelSlot(full.id(.passphrase), to: String(repeating: "x", count: 65)) }
+        == .tooLarge(limit: 64))
+    #expect(try full.opening() == Set(SlotKind.allCases))
+  }
+
+  @Test func theSeventeenthSlotIsRefusedAndNothingChanges() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    for _ in 1..<16 { try vault.addSlot(Identity.recipient(of: Identity.generate()), label: String(repeating: "x", count: 64)) }
+    let generation = try vault.status().generation
+    #expect(try kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: 16))
+    #expect(try vault.slots().count == 16)
+    #expect(try vault.status().generation == generation)
+    _ = try place.unlock().verify()
+  }
+
+  @Test func aRecoveryCodeOpensHoweverItIsTyped() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    let code = try RecoveryCode.generate().revealed
+    var credentials = Credentials()
+    credentials.recoveryCode = try SecretBytes(code)
+    try vault.addSlot(credentials)
+    let text = String(decoding: code, as: UTF8.self)
+    for typed in [text.lowercased(), text.replacing("-", with: ""), text.replacing("0", with: "O").replacing("1", with: "l")] {
+      var credentials = Credentials()
+      credentials.recoveryCode = try secret(typed)
+      _ = try LockedVault.open(place.path).unlock(with: credentials)
+    }
+  }
+
+  @Test func theLogNamesEverySlotAndRotation() throws {
+    let full = try FullVault()
+    try full.vault.unlocked.removeSlot(full.id(.recipient))
+    let events = try logEvents(full.vault.unlocked)
+    let added = events.filter { $0.event == .slotAdded }.map(\.detail)
+    let removed = try full.id(.recipient).bytes
+    #expect(added.count == 4 && added.contains(removed))
+    #expect(events.suffix(2).map(\.event) == [.slotRemoved, .keyRotated])
+    #expect(events.suffix(2).first?.detail == removed)
+    #expect(events.last?.detail == [2, 0, 0, 0, 0, 0, 0, 0])
+  }
+}
+
+/// The log of an open vault, read by its chain.
+func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
+  try vault.engine.run { (vault) throws(StoreError) in
+    try vault.reading { () throws(StoreError) in
+      var head = Digest32.zero
+      var entries: [LogEntry] = []
+      try vault.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+        entries.append(
+          try vault.checked { () throws(FormatError) in
+            try LogBox.open(row, sequence: sequence, after: head, keys: vault.keys)
+          })
+        head = LogBox.head(after: head, sequence: sequence, row: row, keys: vault.keys)
+      }
+      return entries
+    }
+  }
+}
