@@ -21,7 +21,7 @@ extension StorageRouter {
   ) throws(StoreError) -> StorageRouter {
     let places = try places.orStandard()
     let vault: any Store<Vault>
-    do { vault = try VaultStore(service: domain, vault: LockedVault.open(places.vault, options: places.vaultOptions)) } catch {
+    do { vault = try VaultStore(service: domain, vault: places.openVault()) } catch {
       guard error.kind == .noVault else { throw error }
       vault = AbsentVault(refusal: error)
     }
@@ -33,7 +33,7 @@ extension StorageRouter {
   /// A server unlocks and opens in three lines:
   ///
   /// ```swift
-  /// let locked = try LockedVault.open(Places.standard().vault)
+  /// let locked = try Places.standard().openVault()
   /// let vault = try locked.unlock(with: Credentials(keyFile: keyFile))
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: vault)
   /// ```
@@ -80,8 +80,13 @@ extension Places? {
 }
 
 extension Places {
-  /// How vaults are opened here: one passphrase is hashed at a time for this user.
-  public var vaultOptions: VaultOptions { VaultOptions(lockFolder: run ?? state) }
+  /// How vaults are opened here: compared with the rollback pins of this user on this machine, and one passphrase hashed at a time.
+  public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run ?? state) }
+
+  /// The vault here, locked.
+  ///
+  /// - Throws: what ``LockedVault/open(_:options:)`` throws.
+  public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: vaultOptions) }
 
   /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,
   /// for which no key is needed.

@@ -8,6 +8,9 @@ enum VaultBenchmark {
     let key = try KeyFile.generate()
     let vault = try UnlockedVault.create(
       at: FilePath(folder).appending("vault.sqlite"), with: Credentials(keyFile: key.duplicate()))
+    let pinned = try UnlockedVault.create(
+      at: FilePath(folder).appending("pinned.sqlite"), with: Credentials(keyFile: key.duplicate()),
+      options: VaultOptions(pins: FilePath(folder).appending("pins")))
     let peer = try SQLitePeer(path: folder + "/peer.sqlite", valueBytes: 272)
     let names = try (0..<10_000).map { try ItemName(service: "bench", account: "item \($0)") }
     let form = try secret(bytes: 64)
@@ -15,6 +18,7 @@ enum VaultBenchmark {
     // Both files past their first growth, so that the log's steady state is measured.
     for step in 0..<1500 {
       try vault.set(form, for: names[step])
+      try pinned.set(form, for: names[step])
       try peer.set(step)
     }
     try Measure.table(
@@ -22,6 +26,9 @@ enum VaultBenchmark {
       rounds: 301,
       [
         Contender(name: "coffer", count: 1) { _ in try vault.set(form, for: names[Int.random(in: 0..<1500)]) },
+        Contender(name: "coffer with rollback pins", count: 1) { _ in
+          try pinned.set(form, for: names[Int.random(in: 0..<1500)])
+        },
         Contender(name: "raw SQLite", count: 1) { _ in try peer.set(.random(in: 0..<1500)) },
       ])
 

@@ -73,19 +73,21 @@ public struct LockedVault: Sendable {
   public let formatVersion: Int
   /// The slots, in the order of their ids.
   public let slots: [SlotSummary]
-  /// How the vault was opened.
-  public let options: VaultOptions
+  /// What unlocking compares the vault with.
+  public var options: VaultOptions
 
   /// Opens the vault at `path`, changing nothing.
   ///
   /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
-  ///   file or its folder), `.io`.
+  ///   file or its folder), `.io`, and `.replaced` for another vault than `options` expect.
   public static func open(
     _ path: FilePath, options: VaultOptions = VaultOptions()
   ) throws(StoreError) -> LockedVault {
     let database = try VaultDatabase.open(path)
     let header = try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }
-    return LockedVault(path: database.path, header, options)
+    let vault = LockedVault(path: database.path, header, options)
+    try options.check(vault.id, at: vault.path)
+    return vault
   }
 
   init(path: FilePath, _ header: VaultHeader, _ options: VaultOptions) {
@@ -98,8 +100,22 @@ public struct LockedVault: Sendable {
 
   /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) where a passphrase is tried.
   ///
-  /// - Throws: ``StoreError`` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`, and what ``open(_:)`` throws.
+  /// - Throws: ``StoreError`` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`; against the pin or
+  ///   the options `.rolledBack`, `.forked`, `.replaced`, `.refused` (a recipient sees the vault for the first time and nobody said
+  ///   which to expect); and what ``open(_:options:)`` throws.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options))
+  }
+
+  /// Unlocks the vault although this machine's pin refuses it, and expects this vault in this state from now on: for a backup put
+  /// back or a vault replaced knowingly, and where the pin itself is damaged.
+  ///
+  /// - Throws: what ``unlock(with:)`` throws, but never `.rolledBack`, `.forked`, `.replaced` or `.damaged` because of the pin; the errors
+  ///   of writing the pin, which here are the point; `.refused` when the options name no folder of pins.
+  public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
+    guard options.pins != nil else {
+      throw StoreError(.refused, "there is no folder of pins", place: path.string, cure: "name one in the options")
+    }
+    return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, accepting: true))
   }
 }

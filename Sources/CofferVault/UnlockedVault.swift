@@ -20,7 +20,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots; nil measures this machine:
   ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
-  ///   - options: how the vault is opened.
+  ///   - options: how the vault is opened, and where this machine remembers it.
   /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
   ///   behind then.
   public static func create(

@@ -2,10 +2,36 @@ public import SystemPackage
 
 /// How a vault is opened, beside where it lies and what opens it.
 public struct VaultOptions: Sendable, Equatable {
+  /// The folder of rollback pins: what this machine and user remember of each vault, so that a whole older copy of its file is
+  /// noticed. Nil for none; then nothing outside the vault's own file is compared.
+  ///
+  /// The folder is made with mode 0700 where it is missing. Keep it where whoever can write the vault's file cannot write.
+  public var pins: FilePath?
+  /// The vault that must be found; ``StoreError/Kind/replaced`` otherwise.
+  public var expected: VaultID?
+  /// The oldest generation that is accepted; ``StoreError/Kind/rolledBack`` below it. For machines without a pin, or to whom the
+  /// number was told.
+  public var leastGeneration: UInt64?
   /// The folder of the lock that lets one passphrase of this user be hashed at a time, made with mode 0700 where it is missing;
   /// nil takes no turns. Hashing takes 64 to 256 MiB.
   public var lockFolder: FilePath?
 
-  /// Options; all of them have sensible defaults.
-  public init(lockFolder: FilePath? = nil) { self.lockFolder = lockFolder }
+  /// Options with the given parts; nothing is compared and no turns are taken unless they say so.
+  public init(
+    pins: FilePath? = nil, expected: VaultID? = nil, leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil
+  ) {
+    self.pins = pins
+    self.expected = expected
+    self.leastGeneration = leastGeneration
+    self.lockFolder = lockFolder
+  }
+}
+
+extension VaultID {
+  /// The id that `text` spells: 32 hexadecimal digits; nil for anything else.
+  public init?(_ text: String) {
+    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    guard digits.count == 32, text.utf8.count == 32 else { return nil }
+    self.init(bytes: stride(from: 0, to: 32, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+  }
 }

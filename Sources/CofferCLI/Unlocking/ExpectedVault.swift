@@ -27,12 +27,8 @@ struct ExpectedVault: Equatable {
       cure: "put the expected vault back, or change COFFER_EXPECT_VAULT if this one is right")
   }
 
-  func check(generation found: UInt64, at path: FilePath) throws(StoreError) {
-    guard let generation, found < generation else { return }
-    throw StoreError(
-      .rolledBack, "the vault is at generation \(found), older than the \(generation) that COFFER_EXPECT_VAULT says",
-      place: path.string, cure: "put the newer vault back; if the old one is right, change COFFER_EXPECT_VAULT")
-  }
+  /// The id as the library has it.
+  var vault: VaultID? { VaultID(id) }
 
   private static let malformed = Failure.usage(
     "COFFER_EXPECT_VAULT is not a vault's id", try: "32 hexadecimal digits, and a colon and a generation if wanted")

@@ -58,6 +58,18 @@ struct NewSecrets {
     return found
   }
 
+  /// The credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
+  func ownCredentials() throws -> Credentials {
+    var made = Credentials()
+    made.passphrase = try newPassphrase()
+    if let path = new.newKeyFile { made.keyFile = try NewKeyFile.write(to: path) }
+    if made.isEmpty, let terminal = Terminal() {
+      made.passphrase = try terminal.newSecret("passphrase of the new vault").asPassphrase(from: "the terminal")
+    }
+    guard !made.isEmpty else { throw Self.nothing }
+    return made
+  }
+
   /// Lends the credentials of a new slot: what the options for a new secret name, else a passphrase asked for twice. A key file
   /// that was written for a slot that could not be made is removed: it would open nothing.
   func using(_ body: (consuming Credentials) throws -> Void) throws {

@@ -2,21 +2,31 @@ internal import Coffer
 
 extension Session {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
-  func lockedVault() throws -> LockedVault {
-    let vault = try LockedVault.open(places.vault, options: places.vaultOptions)
+  func lockedVault(_ unlocking: UnlockingOptions? = nil) throws -> LockedVault {
+    var vault = try places.openVault()
     try ExpectedVault.fromEnvironment()?.check(vault.id, at: places.vault)
+    vault.options = try vaultOptions(unlocking)
     return vault
+  }
+
+  /// What the vault is compared with: the pins, the environment and the options.
+  func vaultOptions(_ unlocking: UnlockingOptions?) throws -> VaultOptions {
+    var options = places.vaultOptions
+    let expected = try ExpectedVault.fromEnvironment()
+    options.expected = expected?.vault
+    options.leastGeneration = [expected?.generation, unlocking?.minGeneration].compactMap(\.self).max()
+    return options
   }
 
   /// Opens and unlocks the vault.
   func unlockedVault(_ options: UnlockingOptions) throws -> UnlockedVault {
-    let locked = try lockedVault()
-    let sources = CredentialSources(options: options, session: self)
-    let vault = try locked.unlock(with: sources.credentials(for: locked.slots, of: places.vault))
-    if let expected = try ExpectedVault.fromEnvironment(), expected.generation != nil {
-      try expected.check(generation: vault.status().generation, at: places.vault)
-    }
-    return vault
+    let locked = try lockedVault(options)
+    return try locked.unlock(with: credentials(for: locked, options))
+  }
+
+  /// What opens `vault`.
+  func credentials(for vault: LockedVault, _ options: UnlockingOptions) throws -> Credentials {
+    try CredentialSources(options: options, session: self).credentials(for: vault.slots, of: places.vault)
   }
 
   /// The unlocked vault as the store of one service; nil where there is no vault.

@@ -17,6 +17,10 @@ struct UnlockingOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Open with the recipient's identity in this file.", valueName: "path"))
   var identity: String?
 
+  @Option(
+    help: ArgumentHelp("Refuse a vault older than this (its generation, as 'coffer vault status' prints it).", valueName: "n"))
+  var minGeneration: UInt64?
+
   func validate() throws {
     guard passphraseFd == nil || passphraseFile == nil else {
       throw ValidationError("give the passphrase by --passphrase-fd or by --passphrase-file, not by both")

@@ -8,6 +8,10 @@ struct Change {
   var added = 0
   /// What the log will say.
   var events: [LogEntry] = []
+  /// The generation that the commit gets at least: one above another history that it comes after.
+  var leastGeneration: UInt64 = 0
+  /// Who the commit is by, where it is not the pin's replica.
+  var replica: ReplicaID?
   /// The file holds no more old bytes: the state says so, and the log has nothing to tell.
   var isScrubbed = false
 

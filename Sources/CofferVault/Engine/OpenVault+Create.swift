@@ -42,10 +42,12 @@ extension OpenVault {
     }
     var slot: OpenSlot?
     do { slot = try made.opened(in: header) } catch { throw error.storeError(place: path.string) }
-    return try database.read { () throws(StoreError) in
+    let created = try database.read { () throws(StoreError) in
       guard let slot = slot.take() else { throw missing("slot", database) }
       return try OpenVault(
         database: database, header: header, headerDigest: digest, slot: slot, options: options, clock: clock)
     }
+    created.watchCreated()
+    return created
   }
 }

@@ -34,7 +34,7 @@ extension OpenVault {
     return (RecordVersion(id.bytes), form)
   }
 
-  private func secretForm(_ record: consuming OpenRecord) throws(StoreError) -> SecretForm? {
+  func secretForm(_ record: consuming OpenRecord) throws(StoreError) -> SecretForm? {
     do { return try record.form() } catch { throw error.storeError(place: path.string) }
   }
 

@@ -11,11 +11,13 @@ extension OpenVault {
     try reloadHeader()
     let next = try Self.readState(database, header, headerDigest, keys)
     try checkProgress(to: next)
+    try pins?.check(next, epoch: header.epoch)
     let read = try Self.readDigests(database, keys, expecting: next.root)
     state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
     tree = read
     dataVersion = version
+    pins?.remember(state, epoch: header.epoch, isOwn: false)
   }
 
   /// A later transaction never sees an older commit, so a state that does was put back while the vault was open. An old state is
@@ -33,7 +35,11 @@ extension OpenVault {
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
-    guard next.vault == header.vault else { throw Self.tampered("the header belongs to another vault", path) }
+    guard next.vault == header.vault else {
+      throw StoreError(
+        .replaced, "vault \(next.vault) stands where \(header.vault) was unlocked", place: path.string,
+        cure: "unlock it again, if this vault is the right one")
+    }
     guard next.epoch >= header.epoch else {
       throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(header.epoch) was read before", path)
     }

@@ -102,36 +102,40 @@ extension OpenVault {
 
 extension OpenVault {
   /// Seals every row of the log anew, in its place, and follows both chains: the old one must end where the state says. What a row
-  /// tells of a record that still exists is told of its new place; a place that is empty now has no new one, and stays.
+  /// tells of a record that still exists is told of its new place; a place that is empty now has no new one, and stays. So does the
+  /// beginning of a log that lost its older rows, which the row about that repeats.
   ///
   /// - Returns: the head of the new chain.
   private func resealLog(
     under nextKeys: borrowing Subkeys, _ places: [RecordIndex: RecordIndex]
   ) throws(StoreError) -> Digest32 {
-    var last: UInt64 = 0
-    var head = Digest32.zero
+    var end = LogEnd()
     var nextHead = Digest32.zero
-    while true {
-      let rows = try database.logRows(after: last)
-      guard !rows.isEmpty else { break }
+    var from: UInt64 = 0
+    while case let rows = try database.logRows(from: from), !rows.isEmpty {
       for (sequence, row) in rows {
-        guard sequence == last + 1 else { throw Self.tampered("the log lacks a row", path) }
-        let old = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in
-          let entry = try checked { () throws(FormatError) in
-            try LogBox.open(row, sequence: sequence, after: head, keys: keys)
-          }
-          return (entry, LogBox.head(after: head, sequence: sequence, row: row, keys: keys))
+        let read = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in try self.read(row, sequence, &end) }
+        switch read {
+        // What the chain begins with where rows were dropped: in the clear before, and as good a beginning under the new key.
+        case .none: nextHead = end.head
+        case .some(let entry):
+          let moved = places[entry.index].map { entry.moved(to: $0) } ?? entry
+          nextHead = try replaceLog(moved, sequence, after: nextHead, nextKeys)
         }
-        let entry = places[old.0.index].map { old.0.moved(to: $0) } ?? old.0
-        nextHead = try replaceLog(entry, sequence, after: nextHead, nextKeys)
-        head = old.1
-        last = sequence
+        from = sequence + 1
       }
     }
-    guard last == state.logSequence, head == state.logHead else {
-      throw Self.tampered("the log does not end where the vault's state says", path)
-    }
+    try check(end)
     return nextHead
+  }
+
+  /// Reads the row after `end` and moves on to it; nil for the beginning that stands where rows were dropped.
+  private func read(
+    _ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout LogEnd
+  ) throws(StoreError) -> LogEntry? {
+    let before = end
+    guard try follow(row, sequence, &end) else { return nil }
+    return try checked { () throws(FormatError) in try LogBox.open(row, sequence: sequence, after: before.head, keys: keys) }
   }
 
   private func replaceLog(
@@ -139,7 +143,7 @@ extension OpenVault {
   ) throws(StoreError) -> Digest32 {
     let box = LogBox.seal(entry, sequence: sequence, after: head, keys: nextKeys)
     return try box.span.bytes.withUnsafeBytes { (box) throws(StoreError) in
-      try database.replaceLog(box, seq: sequence)
+      try database.putLog(box, seq: sequence)
       return LogBox.head(after: head, sequence: sequence, row: box, keys: nextKeys)
     }
   }

@@ -43,23 +43,6 @@ extension OpenVault {
     Reentrancy.inside { progress(done, total) }
   }
 
-  /// Follows the chain from the oldest row that is left to the head in the state.
-  private func verifyLog() throws(StoreError) {
-    var head = Digest32.zero
-    var last: UInt64 = 0
-    try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
-      guard sequence == last + 1 else { throw Self.tampered("the log lacks a row", path) }
-      try checked { () throws(FormatError) in
-        _ = try LogBox.open(row, sequence: sequence, after: head, keys: keys)
-      }
-      head = LogBox.head(after: head, sequence: sequence, row: row, keys: keys)
-      last = sequence
-    }
-    guard last == state.logSequence, head == state.logHead else {
-      throw Self.tampered("the log does not end where the vault's state says", path)
-    }
-  }
-
   /// What is known of the vault.
   var status: VaultStatus {
     VaultStatus(

@@ -102,11 +102,13 @@ extension OpenVault {
     tree.replace(changed, keys: keys)
     var next = state
     for event in change.events { try Self.append(event, to: &next, database, keys) }
-    next.generation += 1
+    try trimLog(&next)
+    next.generation = max(state.generation + 1, change.leastGeneration)
     next.commit = .random()
     next.root = tree.root
     next.records = UInt64(clamping: Int64(clamping: state.records) + Int64(change.added))
     next.time = now
+    if let replica = change.replica ?? pins?.replica { next.note(replica) }
     try Self.put(next, header, headerDigest, database, keys)
     return SealedChange(state: next, tree: tree, lists: change.lists)
   }
@@ -138,7 +140,7 @@ extension OpenVault {
   }
 
   /// The list of a bucket that is about to change: the change's own, or the rows as they are, verified.
-  private func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
+  func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
     if let list = change.lists[bucket] { return list }
     return try list(of: bucket, fresh: true)
   }

@@ -27,6 +27,14 @@ final class OpenVault {
   var lists: [Int: BucketList] = [:]
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   var dataVersion: Int64?
+  /// What this machine remembers of the vault; nil where no folder for pins was given.
+  var pins: PinWatch?
+  /// Said of the unlocking when this process first writes.
+  var unlocking: LogEntry?
+  /// Rows of the log that are kept, at most; see ``trimLog(_:)``.
+  var longestLog = OpenVault.longestLog
+  /// Rows up to this number were dropped at least: others may have dropped more.
+  var logStart: UInt64 = 0
   /// Whether the slot opens this vault no more: only unlocking anew helps.
   var isOver = false
   /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.
@@ -59,9 +67,9 @@ final class OpenVault {
   /// was tampered with.
   func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
-    do { return try readingOnce(body) } catch {
-      guard error.kind == .tampered else { throw error }
+    do { return try readingOnce(body) } catch  where error.kind.mayBeOfAnOlderMemory {
       forget()
+      try pins?.read()
       return try readingOnce(body)
     }
   }
@@ -79,12 +87,19 @@ final class OpenVault {
     try checkKeys()
     var sealed: SealedChange?
     let result: Result
+    // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
+    try pins?.read()
     do {
       result = try database.write { () throws(StoreError) in
         try refresh()
+        // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
+        try pins?.check(state, epoch: header.epoch)
         var change = Change()
         let result = try body(&change)
-        if !change.isEmpty { sealed = try seal(change) }
+        if !change.isEmpty {
+          if let unlocking { change.events.insert(unlocking, at: 0) }
+          sealed = try seal(change)
+        }
         try checkPlace()
         return result
       }
@@ -93,7 +108,11 @@ final class OpenVault {
       forget()
       throw error
     }
-    if let sealed { adopt(sealed) }
+    if let sealed {
+      adopt(sealed)
+      unlocking = nil
+      pins?.remember(state, epoch: header.epoch, isOwn: pins?.replica != nil)
+    }
     if state.scrub { scrubOnce() }
     return result
   }
@@ -146,5 +165,15 @@ final class OpenVault {
     state = sealed.state
     tree = sealed.tree
     for (bucket, list) in sealed.lists { lists[bucket] = list }
+  }
+}
+
+extension StoreError.Kind {
+  /// Whether reading everything anew may show that nothing is wrong: another process may have committed since.
+  fileprivate var mayBeOfAnOlderMemory: Bool {
+    switch self {
+    case .tampered, .rolledBack, .forked: true
+    default: false
+    }
   }
 }

@@ -27,7 +27,7 @@ enum LogBox {
   ) throws(FormatError) -> LogEntry {
     let part = LogEntry.part
     guard row.count >= overhead, row.count <= LogEntry.largestRow, let nonce = Nonce24(row.part(0..<24)) else {
-      throw .damaged(part, "a row has \(row.count) bytes")
+      throw .unauthentic(part)  // No row was ever so short or so long.
     }
     let box = row.part(24..<row.count)
     return try withKey(sequence, head, keys) { (key) throws(FormatError) in

@@ -26,6 +26,8 @@ struct LogEntry: Hashable, Sendable {
   static let longestDetail = 256
   static let part = "log"
   private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 4 + 16 + 4
+  /// Bytes of an entry about dropped rows, at least: a shorter one need not be opened to know that it is none.
+  static let leastTrimmed = fixedBytes + Trim.bytes
   /// Bytes of a log row, at most.
   static let largestRow = LogBox.overhead + fixedBytes + longestProgram + longestDetail
 
@@ -93,11 +95,12 @@ struct LogEntry: Hashable, Sendable {
 
   /// The detail of ``Event/trimmed``: the first row that is left, and the head of the chain before it.
   struct Trim: Hashable, Sendable {
+    static let bytes = 8 + 32
     let first: UInt64
     let head: Digest32
 
     var detail: [UInt8] {
-      ByteWriter.bytes(8 + 32) { out in
+      ByteWriter.bytes(Self.bytes) { out in
         out.write(first)
         out.write(head)
       }

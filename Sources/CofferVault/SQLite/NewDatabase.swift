@@ -1,4 +1,3 @@
-internal import CCofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -23,8 +22,7 @@ struct NewDatabase {
     target = try VaultPlace(path).made()
     guard try Stat.ofLink(target) == nil else { throw Self.taken(target) }
     try SideFiles.checkAbsent(beside: target)
-    let tag = String(UInt64.random(in: .min ... .max), radix: 36)
-    draft = target.removingLastComponent().appending(".\(target.lastComponent?.string ?? "").\(tag).new")
+    draft = NewName.draft(beside: target, "new")
   }
 
   /// Lets `fill` write the draft, then gives it its name. Its last state is in the file alone, ready for a write-ahead log
@@ -51,26 +49,9 @@ struct NewDatabase {
   }
 
   private func name() throws(StoreError) {
-    var code = renameDraft()
-    // Some file systems know no renaming without replacing: a second name does the same, and the first one goes.
-    if code == EINVAL || code == ENOSYS { code = linkDraft() }
+    let code = NewName.give(draft, target)
     guard code != EEXIST else { throw Self.taken(target) }
     guard code == 0 else { throw StoreError(errno: code, "name the new file", place: target) }
-  }
-
-  private func renameDraft() -> Int32 {
-    draft.withPlatformString { from in
-      target.withPlatformString { coffer_rename_noreplace(from, $0) == 0 ? 0 : errno }
-    }
-  }
-
-  private func linkDraft() -> Int32 {
-    draft.withPlatformString { from in
-      target.withPlatformString { to in
-        guard link(from, to) == 0 else { return errno }
-        return unlink(from) == 0 ? 0 : errno
-      }
-    }
   }
 
   /// Removes what a failed attempt left. Only names that this value made up are touched.

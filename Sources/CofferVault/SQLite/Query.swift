@@ -3,7 +3,7 @@ enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, deleteRecord
-  case logRows, logBatch, appendLog, replaceLog, trimLog
+  case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
   case isDecided, decide, forget
 
   var sql: String {
@@ -26,9 +26,12 @@ enum Query: Int, CaseIterable {
     case .deleteRecord: "DELETE FROM rec WHERE idx=?1"
     case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
     case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT 256"
-    case .replaceLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .appendLog: "INSERT INTO log (seq, box) VALUES (?1, ?2)"
+    case .logRow: "SELECT box FROM log WHERE seq=?1"
+    case .logStart: "SELECT min(seq) FROM log"
+    case .putLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .trimLog: "DELETE FROM log WHERE seq<?1"
+    case .cutLog: "DELETE FROM log WHERE seq>=?1"
     case .isDecided: "SELECT 1 FROM decided WHERE txid=?1"
     case .decide: "INSERT OR IGNORE INTO decided (txid) VALUES (?1)"
     case .forget: "DELETE FROM decided WHERE txid=?1"

@@ -23,6 +23,13 @@ extension VaultDatabase {
     }
   }
 
+  /// Lends row `seq` of the log to `body`, if there is one.
+  func withLogRow(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    let statement = try statement(.logRow)
+    try statement.bind(sequence(seq), at: 1)
+    _ = try statement.first { row throws(StoreError) in try body(row.blob(0, Self.boxBytes)) }
+  }
+
   /// Adds row `seq` to the log.
   ///
   /// - Throws: ``StoreError/Kind/damaged`` when there is one already.
@@ -30,6 +37,31 @@ extension VaultDatabase {
     let statement = try statement(.appendLog)
     try statement.bind(sequence(seq), at: 1)
     try statement.bind(lending: box, at: 2)
+    try statement.execute()
+  }
+
+  /// The number of the first row that is left; nil when there is none.
+  func firstLogRow() throws(StoreError) -> UInt64? {
+    let first = try statement(.logStart).first { row throws(StoreError) -> UInt64? in
+      guard !row.isNull(0) else { return nil }
+      guard let first = UInt64(exactly: try row.int64(0)) else { throw row.damaged("the log is not in order") }
+      return first
+    }
+    return first ?? nil
+  }
+
+  /// Stores row `seq` in place of what is there.
+  func putLog(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
+    let statement = try statement(.putLog)
+    try statement.bind(sequence(seq), at: 1)
+    try statement.bind(lending: box, at: 2)
+    try statement.execute()
+  }
+
+  /// Removes the rows of the log from `seq` on.
+  func cutLog(from seq: UInt64) throws(StoreError) {
+    let statement = try statement(.cutLog)
+    try statement.bind(sequence(seq), at: 1)
     try statement.execute()
   }
 

@@ -22,19 +22,11 @@ extension VaultDatabase {
     }
   }
 
-  /// The first rows of the log after `sequence`, some at a time, so that each can be replaced when none is being read.
-  func logRows(after sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
+  /// The first rows of the log from `sequence` on, some at a time, so that each can be replaced when none is being read.
+  func logRows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
     var rows: [(UInt64, [UInt8])] = []
-    try forEachLogRow(.logBatch, from: sequence + 1) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }
+    try forEachLogRow(.logBatch, from: sequence) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }
     return rows
-  }
-
-  /// Puts `box` in the place of row `seq` of the log.
-  func replaceLog(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
-    let statement = try statement(.replaceLog)
-    try statement.bind(Int64(clamping: seq), at: 1)
-    try statement.bind(lending: box, at: 2)
-    try statement.execute()
   }
 
   /// Rewrites the file and empties its log, outside any transaction, so that no byte of a deleted row is left in either.

@@ -59,7 +59,9 @@ final class Tour {
   private func makeVault() throws -> SecretBytes {
     try step("Make a vault, opened by a key file")
     let key = try NewKeyFile.write(to: keyFile.string)
-    let vault = try UnlockedVault.create(at: places.vault, with: Credentials(keyFile: key.duplicate()), label: "tour")
+    let vault = try UnlockedVault.create(
+      at: places.vault, with: Credentials(keyFile: key.duplicate()), label: "tour",
+      options: places.vaultOptions)
     _ = try vault.lock()
     try story.say("\(inside(places.vault)): the vault, one SQLite file in which every record is sealed")
     try story.say("\(inside(keyFile)): what opens it here; a passphrase is the other way")
@@ -120,7 +122,7 @@ final class Tour {
 
   /// What a program does: unlock, open, work, lock. The vault's file is closed when this returns, so that it may be read.
   func withApp(_ key: borrowing SecretBytes, _ work: (StorageRouter) throws -> Void) throws {
-    let vault = try VaultStore(service: Self.domain, vault: LockedVault.open(places.vault))
+    let vault = try VaultStore(service: Self.domain, vault: places.openVault())
     try vault.unlock(with: Credentials(keyFile: key.duplicate()))
     let app = try StorageRouter.open(Self.domain, keys: keys, vault: vault, places: places)
     try work(app)

@@ -1,0 +1,69 @@
+internal import ArgumentParser
+internal import Coffer
+internal import SystemPackage
+
+struct VaultExport: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Write items to a new vault with its own secret, or with --reveal as JSON in the clear.",
+    discussion: """
+      The new vault holds the items and nothing else: no key, slot or history of this one. Its secret comes from \
+      --new-passphrase-file, --new-passphrase-fd, --new-key-file or a prompt. --reveal prints every value to standard output; \
+      to a terminal only with --yes.
+      """)
+
+  @Argument(help: ArgumentHelp("The new vault's file; none with --reveal.", valueName: "file")) var file: String?
+  @Option(help: ArgumentHelp("Only items of this service; may be repeated.", valueName: "service")) var service: [String] = []
+  @Flag(help: "Print JSON with all values in the clear.") var reveal = false
+  @Option(help: ArgumentHelp("A name for the way of opening the new vault.", valueName: "text")) var label = ""
+  @OptionGroup(title: "The new secret") var new: NewSecretOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
+
+  func validate() throws {
+    guard reveal == (file == nil) else {
+      throw ValidationError("give the new vault's file, or --reveal for JSON on standard output, and not both")
+    }
+    guard !reveal || !(new.hasPassphrase || new.newKeyFile != nil) else {
+      throw ValidationError("--reveal seals nothing: a new passphrase or key file has no use")
+    }
+  }
+
+  func perform(_ session: Session) throws {
+    guard !reveal || !Output.isTerminal || session.yes else {
+      throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes if that is meant")
+    }
+    if new.usesStandardInput { try session.input.claim(for: "the new passphrase") }
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let vault = try session.unlockedVault(unlocking)
+    guard let file else { return try print(vault) }
+    let secrets = NewSecrets(new: new, existing: unlocking, session: session)
+    let count: Int
+    do {
+      count = try vault.export(
+        to: FilePath(file), services: service.isEmpty ? nil : service, with: secrets.ownCredentials(), label: label)
+    } catch let error as StoreError {
+      if let keyFile = new.newKeyFile { NewKeyFile.discard(keyFile) }
+      throw error
+    }
+    if output.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
+    session.note("exported \(count) items to \(file), a vault of its own")
+  }
+
+  private func print(_ vault: borrowing UnlockedVault) throws {
+    var isFirst = true
+    try Output.write("{\"coffer\":1,\"items\":[")
+    try vault.forEachItem { item, form in
+      guard service.isEmpty || service.contains(item.name.service) else { return }
+      try Output.write(isFirst ? "\n" : ",\n")
+      isFirst = false
+      try Output.write(JSONText.encode(ItemJSON(item)).dropLast() + ",\"value\":")
+      try Output.write(SecretJSON.literal(form.bytes))
+      try Output.write("}")
+    }
+    try Output.write("\n]}\n")
+  }
+
+  private struct Answer: Encodable { let file: String, items: Int }
+}

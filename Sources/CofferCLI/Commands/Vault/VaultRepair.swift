@@ -1,0 +1,54 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VaultRepairCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "repair", abstract: "Mend a damaged header from its copy, or rebuild a lost state from the records that open.",
+    discussion: """
+      A backup is better: a rebuilt vault cannot prove that nothing is missing. Wherever something may be lost, the vault as it was \
+      is kept in a file beside it. Nothing is done in silence; without damage nothing is done at all.
+      """)
+
+  @Flag(help: "Also where records do not fit a readable state: drop what does not open, and believe what does.") var rebuild =
+    false
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
+
+  func perform(_ session: Session) throws {
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let locked = try session.lockedVault(unlocking)
+    let report = try locked.repair(with: session.credentials(for: locked, unlocking), rebuilding: rebuild)
+    if output.json { return try Output.line(JSONText.encode(Answer(report))) }
+    for line in Self.lines(report) { try Output.line(line) }
+  }
+
+  private static func lines(_ report: RepairReport) -> [String] {
+    guard !report.foundNothing else { return ["nothing to repair: \(report.items) records are where and what they were"] }
+    var lines: [String] = []
+    if report.mendedHeader { lines.append("mended: a copy of the header, from the other one") }
+    guard report.rebuiltState else { return lines }
+    lines.append(
+      "rebuilt: the state, from \(report.items) records that open; the vault is now at generation \(report.generation)")
+    lines.append("dropped: \(report.droppedRecords) records and \(report.droppedLogRows) log entries that do not open")
+    if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.string))") }
+    return lines + report.unproven.map { "not proven: \($0)" }
+  }
+
+  private struct Answer: Encodable {
+    let mendedHeader: Bool, rebuiltState: Bool, droppedRecords: Int, droppedLogRows: Int, items: Int, generation: UInt64
+    let kept: String?, unproven: [String]
+
+    init(_ report: RepairReport) {
+      mendedHeader = report.mendedHeader
+      rebuiltState = report.rebuiltState
+      droppedRecords = report.droppedRecords
+      droppedLogRows = report.droppedLogRows
+      items = report.items
+      generation = report.generation
+      kept = report.kept?.string
+      unproven = report.unproven
+    }
+  }
+}

@@ -1,0 +1,164 @@
+internal import Coffer
+
+/// Reads JSON where it lies: a string that is a secret goes straight to guarded memory, and never becomes a `String`.
+///
+/// Source: RFC 8259. What the caller does not ask for is not accepted, so no depth has to be bounded.
+struct JSONScanner {
+  private let bytes: UnsafeRawBufferPointer
+  private let place: String
+  private var offset = 0
+
+  init(_ bytes: UnsafeRawBufferPointer, place: String) {
+    self.bytes = bytes
+    self.place = place
+  }
+
+  /// Says where, and never what.
+  func damaged(_ what: String) -> StoreError {
+    let line = bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1
+    return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct the file; nothing was imported")
+  }
+
+  /// The next byte that is no white space; nil at the end.
+  mutating func peek() -> UInt8? {
+    while offset < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[offset]) { offset += 1 }
+    return offset < bytes.count ? bytes[offset] : nil
+  }
+
+  mutating func expect(_ byte: Unicode.Scalar) throws(StoreError) {
+    guard peek() == UInt8(ascii: byte) else { throw damaged("'\(byte)' is missing") }
+    offset += 1
+  }
+
+  private mutating func takes(_ byte: Unicode.Scalar) -> Bool {
+    guard peek() == UInt8(ascii: byte) else { return false }
+    offset += 1
+    return true
+  }
+
+  /// Calls `body` with the name of each field, to read its value.
+  mutating func object(_ body: (inout JSONScanner, String) throws -> Void) throws {
+    try expect("{")
+    guard !takes("}") else { return }
+    repeat {
+      let name = try text()
+      try expect(":")
+      try body(&self, name)
+    } while takes(",")
+    try expect("}")
+  }
+
+  /// Calls `body` for each element, to read it.
+  mutating func array(_ body: (inout JSONScanner) throws -> Void) throws {
+    try expect("[")
+    guard !takes("]") else { return }
+    repeat { try body(&self) } while takes(",")
+    try expect("]")
+  }
+
+  /// Nothing may follow.
+  mutating func end() throws(StoreError) {
+    guard peek() == nil else { throw damaged("something follows the end") }
+  }
+
+  /// A whole number that is not negative.
+  mutating func number() throws(StoreError) -> Int {
+    _ = peek()
+    let start = offset
+    while offset < bytes.count, (0x30...0x39).contains(bytes[offset]) { offset += 1 }
+    guard let number = Int(String(decoding: bytes[start..<offset], as: UTF8.self)) else { throw damaged("a number is missing") }
+    return number
+  }
+
+  /// Whether `null` stands here, which is then read.
+  mutating func isNull() -> Bool {
+    guard peek() == UInt8(ascii: "n"), bytes[offset...].starts(with: "null".utf8) else { return false }
+    offset += 4
+    return true
+  }
+
+  /// A string that is no secret.
+  mutating func text() throws(StoreError) -> String {
+    var text: [UInt8] = []
+    try string { text.append($0) }
+    guard let valid = String(validating: text, as: UTF8.self) else { throw damaged("a text is not UTF-8") }
+    return valid
+  }
+
+  /// A string in guarded memory.
+  mutating func secretText() throws -> SecretBytes {
+    let start = offset
+    var count = 0
+    try string { _ in count += 1 }
+    var secret = try SecretBytes(zeros: count)
+    offset = start
+    var at = 0
+    try secret.withUnsafeMutableBytes { (out) throws(StoreError) in
+      try string { byte in
+        out[at] = byte
+        at += 1
+      }
+    }
+    let isText = secret.withUnsafeBytes { UTF8Validity.isValid($0) }
+    guard isText else { throw damaged("a value is not UTF-8") }
+    return secret
+  }
+
+  /// Hands the bytes of a string to `put`, escapes resolved.
+  private mutating func string(_ put: (UInt8) -> Void) throws(StoreError) {
+    try expect("\"")
+    while offset < bytes.count {
+      let byte = bytes[offset]
+      offset += 1
+      switch byte {
+      case UInt8(ascii: "\""): return
+      case UInt8(ascii: "\\"): try escape(put)
+      case 0..<0x20: throw damaged("a string holds a control character that is not escaped")
+      default: put(byte)
+      }
+    }
+    throw damaged("a string has no end")
+  }
+
+  private mutating func escape(_ put: (UInt8) -> Void) throws(StoreError) {
+    guard offset < bytes.count else { throw damaged("a string has no end") }
+    let byte = bytes[offset]
+    offset += 1
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): put(byte)
+    case UInt8(ascii: "b"): put(0x08)
+    case UInt8(ascii: "f"): put(0x0C)
+    case UInt8(ascii: "n"): put(0x0A)
+    case UInt8(ascii: "r"): put(0x0D)
+    case UInt8(ascii: "t"): put(0x09)
+    case UInt8(ascii: "u"): for byte in UTF8.encode(try scalar()) ?? UTF8.encodedReplacementCharacter { put(byte) }
+    default: throw damaged("a string holds an unknown escape")
+    }
+  }
+
+  /// The scalar of `\uXXXX`, or of two that are a surrogate pair.
+  private mutating func scalar() throws(StoreError) -> Unicode.Scalar {
+    let first = try unit()
+    if let scalar = Unicode.Scalar(first) { return scalar }
+    guard (0xD800..<0xDC00).contains(first), bytes[offset...].starts(with: "\\u".utf8) else {
+      throw damaged("a string holds half a character")
+    }
+    offset += 2
+    let second = try unit()
+    guard (0xDC00..<0xE000).contains(second), let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { throw damaged("a string holds half a character") }
+    return scalar
+  }
+
+  private mutating func unit() throws(StoreError) -> UInt32 {
+    var unit: UInt32 = 0
+    for _ in 0..<4 {
+      guard offset < bytes.count, let digit = Character(Unicode.Scalar(bytes[offset])).hexDigitValue else {
+        throw damaged("an escape has fewer than four digits")
+      }
+      unit = unit << 4 | UInt32(digit)
+      offset += 1
+    }
+    return unit
+  }
+}

@@ -1,0 +1,85 @@
+internal import CofferStorage
+
+// What is rebuilt from the rows that open, within the repair's transaction.
+extension VaultRepair {
+  /// Drops the records that do not open, and writes the digests of the others.
+  func rebuildSet() throws(StoreError) -> DigestTree {
+    var lists = [BucketList](repeating: BucketList(), count: DigestTree.buckets)
+    var unreadable: [[UInt8]] = []
+    var count = 0
+    try database.forEachRecord { (index, columns) throws(StoreError) in
+      guard let entry = try opened(index, columns) else { return unreadable.append([UInt8](index)) }
+      lists[entry.index.bucket].append(entry)
+      count += 1
+    }
+    for index in unreadable {
+      try index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in try database.deleteRecord(index) }
+    }
+    report.droppedRecords = unreadable.count
+    report.items = count
+    return try putDigests(lists)
+  }
+
+  private func putDigests(_ lists: [BucketList]) throws(StoreError) -> DigestTree {
+    var digests: [Digest32] = []
+    for (bucket, list) in lists.enumerated() {
+      let digest = DigestTree.digest(bucket, list.entries, keys: keys)
+      digests.append(digest)
+      try database.deleteDigest(bucket: bucket)
+      guard digest != .zero else { continue }
+      try digest.withBytes { (digest) throws(StoreError) in try database.putDigest(digest, bucket: bucket) }
+    }
+    return DigestTree(digests, keys: keys)
+  }
+
+  /// The record's entry; nil unless its description and its value open, and belong where they stand.
+  private func opened(
+    _ index: UnsafeRawBufferPointer, _ columns: borrowing RecordColumns
+  ) throws(StoreError) -> BucketEntry? {
+    guard let index = RecordIndex(index), let id = RecordID(columns.rid) else { return nil }
+    do throws(FormatError) {
+      _ = try RecordRow(index: index, id: id, meta: columns.meta, value: columns.value).open(keys: keys)
+      return BucketEntry(index: index, id: id)
+    } catch .memory(let error) {
+      throw FormatError.memory(error).storeError()
+    } catch {
+      return nil
+    }
+  }
+
+  /// Drops the rows of the log from the first one on that does not belong to the chain.
+  func rebuildLog() throws(StoreError) -> OpenVault.LogEnd {
+    var end = OpenVault.LogEnd()
+    var isWhole = true
+    var dropped = 0
+    try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+      if end.sequence == 0, let start = LogEntry.Trim(row, before: sequence) {
+        end = OpenVault.LogEnd(sequence: sequence, head: start.head, start: start)
+      } else if isWhole, sequence == end.sequence + 1, try extend(&end, sequence, row) {
+        return
+      } else {
+        isWhole = false
+        dropped += 1
+      }
+    }
+    if dropped > 0 { try database.cutLog(from: end.sequence == 0 ? 0 : end.sequence + 1) }
+    report.droppedLogRows = dropped
+    return end
+  }
+
+  private func extend(
+    _ end: inout OpenVault.LogEnd, _ sequence: UInt64, _ row: UnsafeRawBufferPointer
+  ) throws(StoreError) -> Bool {
+    do throws(FormatError) {
+      let entry = try LogBox.open(row, sequence: sequence, after: end.head, keys: keys)
+      if entry.event == .trimmed { end.trim = try LogEntry.Trim(detail: entry.detail) }
+      end.head = LogBox.head(after: end.head, sequence: sequence, row: row, keys: keys)
+      end.sequence = sequence
+      return true
+    } catch .memory(let error) {
+      throw FormatError.memory(error).storeError()
+    } catch {
+      return false
+    }
+  }
+}

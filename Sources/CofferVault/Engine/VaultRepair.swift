@@ -1,0 +1,169 @@
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// One repair of a vault whose slot is open. What is written comes from parts that the key has opened.
+final class VaultRepair {
+  let database: VaultDatabase
+  let header: VaultHeader
+  let headerDigest: Digest32
+  let keys: Subkeys
+  private let options: VaultOptions
+  private let state: VaultState?
+  private var slot: OpenSlot?
+  var report = RepairReport()
+
+  /// Chooses the header that the state belongs to, or, where no state opens, the first that the slot opens.
+  init(_ database: VaultDatabase, slot: consuming OpenSlot, options: VaultOptions) throws(StoreError) {
+    var slot = slot
+    let copies = try database.read { () throws(StoreError) in try Self.soundHeaders(database) }
+    var chosen: (header: VaultHeader, digest: Digest32, state: VaultState?)?
+    for copy in copies {
+      do throws(StoreError) {
+        try slot.reopen(in: copy.header, path: database.path.string)
+        let state = try Self.state(database, copy.header, copy.digest, slot)
+        if chosen == nil || state != nil { chosen = (copy.header, copy.digest, state) }
+        if state != nil { break }
+      } catch {
+        guard error.kind == .tampered || error.kind == .damaged || error.kind == .locked else { throw error }
+      }
+    }
+    guard let chosen else { throw OpenVault.missing("header", database) }
+    try slot.reopen(in: chosen.header, path: database.path.string)
+    self.database = database
+    self.options = options
+    (header, headerDigest, state) = chosen
+    keys = try OpenVault.checked(database.path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: chosen.header.vault)
+    }
+    self.slot = consume slot
+  }
+
+  func run(rebuilding: Bool) throws(StoreError) -> RepairReport {
+    let pins = try options.pins.map { (folder) throws(StoreError) in
+      try PinWatch(folder, vault: header.vault, path: database.path, accepting: true)
+    }
+    try pins?.read()
+    let sound = try mend(pins, rebuilding)
+    if !sound { try rebuild(pins) }
+    return report
+  }
+
+  /// Mends the header and checks everything else; false when the state has to be rebuilt.
+  private func mend(_ pins: PinWatch?, _ rebuilding: Bool) throws(StoreError) -> Bool {
+    guard !rebuilding, let state else { return false }
+    try pins?.check(state, epoch: header.epoch)
+    try database.write { () throws(StoreError) in try putHeaders() }
+    do throws(StoreError) {
+      let vault = try opened()
+      vault.pins = pins
+      try vault.reading { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      if report.mendedHeader {
+        try vault.writing { (change) throws(StoreError) in
+          change.events.append(LogEntry(.repaired, by: .current, time: vault.now))
+        }
+      }
+      report.generation = vault.state.generation
+      report.items = Int(clamping: vault.state.records)
+      return true
+    } catch {
+      guard error.kind == .tampered || error.kind == .damaged else { throw error }
+      throw StoreError(
+        error.kind, error.what, place: error.place,
+        cure: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open")
+    }
+  }
+
+  private func opened() throws(StoreError) -> OpenVault {
+    try database.read { () throws(StoreError) in
+      guard let slot = slot.take() else { throw OpenVault.missing("slot", database) }
+      return try OpenVault(database: database, header: header, headerDigest: headerDigest, slot: slot, clock: { Date() })
+    }
+  }
+
+  private func rebuild(_ pins: PinWatch?) throws(StoreError) {
+    let kept = try KeptName.beside(database.path)
+    try database.backUp(to: kept)
+    report.kept = kept
+    report.rebuiltState = true
+    let replica = ReplicaID.random()
+    let known = try pins?.knownGeneration() ?? 0
+    let rebuilt = try database.write { () throws(StoreError) in
+      try putHeaders()
+      let generation = try max(known, statedGeneration(), state?.generation ?? 0) + 1
+      return try rebuiltState(generation, replica)
+    }
+    report.generation = rebuilt.generation
+    report.items = Int(clamping: rebuilt.records)
+    try pins?.accept(rebuilt, epoch: header.epoch, replica: replica, isOwn: true)
+  }
+
+  private func rebuiltState(_ generation: UInt64, _ replica: ReplicaID) throws(StoreError) -> VaultState {
+    let tree = try rebuildSet()
+    let log = try rebuildLog()
+    let now = Milliseconds.count(Date())
+    var state = VaultState(
+      generation: generation, commit: .random(), root: tree.root, records: UInt64(report.items), time: now,
+      logSequence: log.sequence, logHead: log.head)
+    if let start = log.start, log.trim != start {
+      try OpenVault.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
+    }
+    try OpenVault.append(LogEntry(.repaired, by: .current, time: now), to: &state, database, keys)
+    state.note(replica)
+    try OpenVault.put(state, header, headerDigest, database, keys)
+    return state
+  }
+
+  /// The generation of an unreadable state, as its row says in the clear. Not proven; beyond what a vault can come to in its life
+  /// it is a flipped bit, or someone's attempt to use the numbers up.
+  private func statedGeneration() throws(StoreError) -> UInt64 {
+    let most: UInt64 = 1 << 48
+    guard let stated = try OpenVault.statedGeneration(database), stated < most else { return 0 }
+    return stated
+  }
+
+  /// Writes the chosen header wherever another, or none, stands.
+  private func putHeaders() throws(StoreError) {
+    let encoded = header.encoded()
+    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+      guard try Self.soundHeader(copy, database)?.digest != headerDigest else { continue }
+      report.mendedHeader = true
+      try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try database.putHeader(copy, bytes) }
+    }
+  }
+
+  private static func soundHeaders(
+    _ database: VaultDatabase
+  ) throws(StoreError) -> [(header: VaultHeader, digest: Digest32)] {
+    var found: [(header: VaultHeader, digest: Digest32)] = []
+    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+      if let header = try soundHeader(copy, database) { found.append(header) }
+    }
+    return found
+  }
+
+  /// The header in one of its places; nil where there is none that fits its checksum.
+  private static func soundHeader(
+    _ copy: VaultDatabase.HeaderCopy, _ database: VaultDatabase
+  ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
+    do throws(StoreError) { return try OpenVault.readHeader(copy, database) } catch {
+      guard error.kind == .damaged else { throw error }
+      return nil
+    }
+  }
+
+  /// The state where it opens under `header`; nil otherwise.
+  ///
+  /// - Throws: ``StoreError/Kind/tampered`` when the header is not one that the key sealed.
+  private static func state(
+    _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot
+  ) throws(StoreError) -> VaultState? {
+    let keys = try OpenVault.checked(database.path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
+    _ = try OpenVault.checked(database.path) { () throws(FormatError) in try header.openBody(keys) }
+    do throws(StoreError) {
+      return try database.read { () throws(StoreError) in try OpenVault.readState(database, header, digest, keys) }
+    } catch {
+      guard error.kind == .damaged || error.kind == .tampered else { throw error }
+      return nil
+    }
+  }
+}

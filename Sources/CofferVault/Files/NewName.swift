@@ -1,0 +1,41 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Gives a complete file its name without replacing what may have that name by now.
+enum NewName {
+  /// - Returns: 0, or the `errno`: `EEXIST` when the name is taken.
+  static func give(_ draft: FilePath, _ target: FilePath) -> Int32 {
+    let code = draft.withPlatformString { from in
+      target.withPlatformString { coffer_rename_noreplace(from, $0) == 0 ? 0 : errno }
+    }
+    // Some file systems know no renaming without replacing: a second name does the same, and the first one goes.
+    return code == EINVAL || code == ENOSYS ? link(draft, target) : code
+  }
+
+  private static func link(_ draft: FilePath, _ target: FilePath) -> Int32 {
+    draft.withPlatformString { from in
+      target.withPlatformString { to in
+        guard linkFile(from, to) == 0 else { return errno }
+        return unlink(from) == 0 ? 0 : errno
+      }
+    }
+  }
+
+  /// A hidden name beside `target` that nothing else uses.
+  static func draft(beside target: FilePath, _ suffix: String) -> FilePath {
+    let tag = String(UInt64.random(in: .min ... .max), radix: 36)
+    return target.removingLastComponent().appending(".\(target.lastComponent?.string ?? "").\(tag).\(suffix)")
+  }
+}
+
+// Inside the type the method would be meant.
+private func linkFile(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 { link(from, to) }

@@ -1,0 +1,99 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Copies a closed database file, byte by byte. SQLite opens files in a vault's own private folder only: beside a file anywhere
+/// else, others could put a journal that it would believe.
+enum PrivateCopy {
+  /// Bytes moved at a time.
+  private static let chunk = 1 << 20
+
+  /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone, durable,
+  /// and there whole or not at all.
+  ///
+  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then.
+  static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
+    let draft = NewName.draft(beside: target, "new")
+    defer { _ = draft.withPlatformString { unlink($0) } }
+    try copy(source, to: draft)
+    let code = NewName.give(draft, target)
+    guard code != EEXIST else {
+      throw StoreError(
+        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+    }
+    guard code == 0 else { throw StoreError(errno: code, "name the copy", place: target) }
+    try AtomicFile.synchronizeFolder(of: target, SystemCalls())
+  }
+
+  /// Copies `source`, wherever it is, to `target`, a new name in a private folder.
+  ///
+  /// - Throws: ``StoreError/Kind/refused`` when a write-ahead log stands beside it: the file alone is not all of that vault.
+  static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
+    guard try SideFiles.logBytes(beside: source) == 0 else {
+      throw StoreError(
+        .refused, "a write-ahead log stands beside the file: it is a vault in use, and not all of it is in the file",
+        place: source.string, cure: "make a backup of that vault with coffer vault backup, and give that")
+    }
+    try copy(source, to: target)
+  }
+
+  private static func copy(_ source: FilePath, to target: FilePath) throws(StoreError) {
+    let from = source.withPlatformString { coffer_open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
+    guard from >= 0 else {
+      guard errno != ENOENT else {
+        throw StoreError(.noVault, "there is no such file", place: source.string, cure: "check the path")
+      }
+      throw StoreError(errno: errno, "open the file", place: source)
+    }
+    defer { close(from) }
+    guard try FileStatus(of: from, place: source).isRegular else {
+      throw StoreError(.notAVault, "it is no regular file", place: source.string, cure: "give the path of a vault's backup")
+    }
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+    let to = target.withPlatformString { coffer_open($0, flags, 0o600) }
+    guard to >= 0 else { throw StoreError(errno: errno, "create the file", place: target) }
+    defer { close(to) }
+    try move(from, to, source, target)
+    guard fsync(to) == 0 else { throw StoreError(errno: errno, "make the copy durable", place: target) }
+  }
+
+  private static func move(_ from: Int32, _ to: Int32, _ source: FilePath, _ target: FilePath) throws(StoreError) {
+    let calls = SystemCalls()
+    var offset = 0
+    var bytes = [UInt8](repeating: 0, count: chunk)
+    while true {
+      let got = bytes.withUnsafeMutableBytes { calls.read(from, $0, offset) }
+      guard got >= 0 else { throw StoreError(errno: Int32(-got), "read the file", place: source) }
+      guard got > 0 else { return }
+      var done = 0
+      while done < got {
+        let put = bytes.span.bytes.withUnsafeBytes { calls.write(to, $0.part(done..<got), offset + done) }
+        guard put > 0 else { throw StoreError(errno: put == 0 ? EIO : Int32(-put), "write the copy", place: target) }
+        done += put
+      }
+      offset += got
+    }
+  }
+}
+
+/// A file of ours under a name that nothing else uses, gone with its side files when this value's life ends.
+struct ScratchFile: ~Copyable {
+  let path: FilePath
+
+  /// A name beside `target`, in its private folder.
+  init(beside target: FilePath, _ suffix: String) { path = NewName.draft(beside: target, suffix) }
+
+  deinit {
+    for name in [path] + SideFiles.suffixes.map({ path.appending(suffix: $0) }) {
+      _ = name.withPlatformString { unlink($0) }
+    }
+  }
+}

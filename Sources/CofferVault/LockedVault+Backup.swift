@@ -1,0 +1,54 @@
+public import CofferStorage
+public import SystemPackage
+
+/// A backup just made.
+public struct BackupReport: Sendable, Equatable {
+  /// The vault it is of.
+  public let id: VaultID
+  /// The commit it holds, as its file says; authenticated once the backup is unlocked.
+  public let generation: UInt64
+}
+
+extension LockedVault {
+  /// Writes a copy of the vault as it is at this moment to a new file at `target`, while others go on writing. Every record
+  /// stays sealed, the same slots open the copy, and no secret is needed.
+  ///
+  /// The copy is one file for its owner alone. It appears under its name once it is complete, durable, and was opened and found
+  /// to be this vault; its folder may be any that this user can write.
+  ///
+  /// - Throws: ``StoreError`` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`; nothing is
+  ///   left behind then.
+  public func backup(to target: FilePath) throws(StoreError) -> BackupReport {
+    guard try Stat.ofLink(target) == nil else {
+      throw StoreError(
+        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+    }
+    let draft = ScratchFile(beside: path, "backup")
+    try VaultDatabase.open(path).backUp(to: draft.path)
+    let report = try check(draft.path)
+    try PrivateCopy.publish(draft.path, as: target)
+    return report
+  }
+
+  private func check(_ copy: FilePath) throws(StoreError) -> BackupReport {
+    let database = try VaultDatabase.open(copy)
+    defer { database.close() }
+    return try database.read { () throws(StoreError) in
+      let header = try OpenVault.readHeader(database).header
+      guard let generation = try OpenVault.statedGeneration(database) else {
+        throw OpenVault.missing("state", database)
+      }
+      return BackupReport(id: VaultID(bytes: header.vault.bytes), generation: generation)
+    }
+  }
+}
+
+extension OpenVault {
+  /// The generation that the state's row states in the clear; nil where there is no state to speak of.
+  static func statedGeneration(_ database: VaultDatabase) throws(StoreError) -> UInt64? {
+    let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in
+      bytes.count < 8 ? nil : UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+    }
+    return stated ?? nil
+  }
+}

@@ -1,0 +1,53 @@
+public import CofferStorage
+public import SystemPackage
+
+/// What a repair found and did.
+public struct RepairReport: Sendable, Equatable {
+  /// Whether one copy of the header was written anew from the other.
+  public internal(set) var mendedHeader = false
+  /// Whether the state was rebuilt from the records that open.
+  public internal(set) var rebuiltState = false
+  /// Records that were dropped because they do not open.
+  public internal(set) var droppedRecords = 0
+  /// Rows of the log that were dropped because they do not belong to its chain.
+  public internal(set) var droppedLogRows = 0
+  /// The vault's generation now.
+  public internal(set) var generation: UInt64 = 0
+  /// Items in the vault now.
+  public internal(set) var items = 0
+  /// The file that holds the vault as it was; nil when nothing could be lost.
+  public internal(set) var kept: FilePath?
+
+  /// Whether there was nothing to repair.
+  public var foundNothing: Bool { !mendedHeader && !rebuiltState }
+
+  /// What nobody can know any more after the state was rebuilt, in sentences.
+  public var unproven: [String] {
+    guard rebuiltState else { return [] }
+    return [
+      "Items that are missing may never have been there, or may have been removed by someone who can write the file.",
+      "An item may be older than the last one stored: an older record of it opens too.",
+      "Entries may be missing at the end of the log.",
+      "Other machines that wrote to this vault will call it forked until they accept it.",
+    ]
+  }
+}
+
+extension LockedVault {
+  /// Mends what can be mended: a copy of the header from the other one, and a state that is gone or unreadable from the records that
+  /// open. The vault as it was is kept in a file beside it where anything may be lost.
+  ///
+  /// - Parameters:
+  ///   - credentials: what opens the vault.
+  ///   - rebuilding: whether the state is rebuilt although it is readable, because the records do not fit it: what does not open
+  ///     is dropped, and what does is believed.
+  /// - Throws: ``StoreError`` `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
+  ///   what ``unlock(with:)`` throws; `.damaged` when too little is left.
+  public func repair(with credentials: consuming Credentials, rebuilding: Bool = false) throws(StoreError) -> RepairReport {
+    let database = try VaultDatabase.open(path)
+    let tried = try database.read { () throws(StoreError) in try OpenVault.readHeader(database) }
+    let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
+    let repair = try VaultRepair(database, slot: slot, options: options)
+    return try repair.run(rebuilding: rebuilding)
+  }
+}

@@ -1,0 +1,12 @@
+internal import Logging
+
+/// What the vault has to say besides errors. Never a name of an item, never a value.
+enum Notices {
+  private static let log = Logger(label: "coffer")
+
+  /// Something that is as it should be, and worth knowing.
+  static func note(_ text: String) { log.notice("\(text)") }
+
+  /// Something that is not as it should be, and no reason to fail.
+  static func warn(_ text: String) { log.warning("\(text)") }
+}

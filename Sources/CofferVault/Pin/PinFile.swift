@@ -1,0 +1,127 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// An open `id-` file: two records, of which the valid one with the higher generation counts, and the other is written next.
+///
+/// The descriptor stays open, so that a commit costs a lock, two reads and one write. Its lock belongs to this descriptor, and
+/// excludes other processes as well as other open vaults of this one.
+final class PinFile {
+  /// Bytes of a whole file.
+  static let count = PinRecord.offsets[1] + PinRecord.count
+  /// A commit is done when its pin is written; nobody shall wait long for a process that was stopped with the lock.
+  private static let patience = Duration.seconds(1)
+
+  let path: FilePath
+  private let descriptor: Int32
+  private let calls: SystemCalls
+  /// Whether something was written that a power loss could take.
+  private(set) var isDirty = false
+
+  /// The file at `path`, in a folder checked before; nil when there is none.
+  ///
+  /// - Throws: ``StoreError/Kind/denied`` unless it is this user's private file.
+  init?(_ path: FilePath, calls: SystemCalls) throws(StoreError) {
+    guard try TrustedPath.privateFile(path) != nil else { return nil }
+    let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+    var opened = calls.open(path.string, O_RDWR | flags, 0)
+    // A pin that cannot be written can still be compared with; writing says why it failed.
+    if opened == -EROFS || opened == -EACCES { opened = calls.open(path.string, O_RDONLY | flags, 0) }
+    guard opened >= 0 else { throw StoreError(errno: -opened, "open the pin", place: path) }
+    self.path = path
+    self.calls = calls
+    descriptor = opened
+  }
+
+  deinit { close(descriptor) }
+
+  /// The record that counts.
+  ///
+  /// - Throws: ``StoreError/Kind/damaged`` when neither record is one.
+  func read(of vault: VaultSalt) throws(StoreError) -> PinRecord {
+    // Read without the lock, both records may be caught half written by two writers in turn.
+    if let (record, _) = try readOnce(vault) { return record }
+    return try locked { () throws(StoreError) in try newest(vault).record }
+  }
+
+  /// Lets `change` bring the record up to date, and writes it over the other one if it did. Not durable until ``synchronise()``.
+  func update(of vault: VaultSalt, _ change: (inout PinRecord) -> Bool) throws(StoreError) -> PinRecord {
+    try locked { () throws(StoreError) in
+      var (record, place) = try newest(vault)
+      if change(&record) { try write(record, to: 1 - place) }
+      return record
+    }
+  }
+
+  /// Makes `record` the only one, also where it is older than what was there.
+  func reset(to record: PinRecord) throws(StoreError) {
+    try locked { () throws(StoreError) in
+      for place in PinRecord.offsets.indices { try write(record, to: place) }
+    }
+    try synchronise()
+  }
+
+  /// Makes what was written survive a power loss.
+  func synchronise() throws(StoreError) {
+    guard isDirty else { return }
+    let code = calls.synchronize(descriptor)
+    guard code >= 0 else { throw StoreError(errno: -code, "make the pin durable", place: path) }
+    isDirty = false
+  }
+
+  private func locked<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try FileLock.acquire(descriptor, calls, place: path, patience: Self.patience) { nil }
+    defer { FileLock.release(descriptor, calls) }
+    return try body()
+  }
+
+  private func newest(_ vault: VaultSalt) throws(StoreError) -> (record: PinRecord, place: Int) {
+    guard let found = try readOnce(vault) else {
+      throw StoreError(
+        .damaged, "the rollback pin is unreadable, so nothing tells whether the vault is an older copy", place: path.string,
+        cure: "check that the vault is the newest one, then accept it with coffer vault pin accept")
+    }
+    return found
+  }
+
+  private func readOnce(_ vault: VaultSalt) throws(StoreError) -> (record: PinRecord, place: Int)? {
+    var found: (record: PinRecord, place: Int)?
+    for place in PinRecord.offsets.indices {
+      guard let record = try record(at: place), record.vault == vault else { continue }
+      if let best = found?.record, !record.knowsMore(than: best) { continue }
+      found = (record, place)
+    }
+    return found
+  }
+
+  /// The record at one of the two places; nil where the bytes are none.
+  private func record(at place: Int) throws(StoreError) -> PinRecord? {
+    try withUnsafeTemporaryAllocation(byteCount: PinRecord.count, alignment: 8) { (bytes) throws(StoreError) in
+      let count = calls.read(descriptor, bytes, PinRecord.offsets[place])
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: path) }
+      do { return try PinRecord(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<count])) } catch { return nil }
+    }
+  }
+
+  private func write(_ record: PinRecord, to place: Int) throws(StoreError) {
+    let count = record.encoded().span.bytes.withUnsafeBytes { calls.write(descriptor, $0, PinRecord.offsets[place]) }
+    guard count == PinRecord.count else {
+      throw StoreError(errno: count < 0 ? Int32(-count) : EIO, "write the pin", place: path)
+    }
+    isDirty = true
+  }
+}
+
+extension PinRecord {
+  fileprivate func knowsMore(than other: PinRecord) -> Bool {
+    (seen.generation, own.generation) > (other.seen.generation, other.own.generation)
+  }
+}

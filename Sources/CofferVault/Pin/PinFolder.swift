@@ -1,0 +1,93 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The folder of pins: `id-…` for each vault, with what was seen of it, and `at-…` for each path, with the vault expected there.
+struct PinFolder {
+  /// Resolved, or as it was given where it does not exist yet.
+  private(set) var path: FilePath
+  let calls: SystemCalls
+  private var isThere: Bool
+
+  /// - Throws: ``StoreError/Kind/denied`` for a folder that others can write or replace: who could change pins would decide what
+  ///   counts as a rollback.
+  init(_ folder: FilePath, calls: SystemCalls) throws(StoreError) {
+    let found = try TrustedPath.privateFolder(folder)
+    path = found ?? folder
+    isThere = found != nil
+    self.calls = calls
+  }
+
+  /// The file of `vault`; nil when this machine has none.
+  func pin(of vault: VaultSalt) throws(StoreError) -> PinFile? {
+    isThere ? try PinFile(name(of: vault), calls: calls) : nil
+  }
+
+  /// Makes the file of `vault`, durably. Another process may do so at the same time: the first one counts.
+  mutating func make(_ record: PinRecord) throws(StoreError) -> PinFile {
+    try makeFolder()
+    let name = name(of: record.vault)
+    let draft = NewName.draft(beside: name, "new")
+    let encoded = record.encoded()
+    let content = encoded + [UInt8](repeating: 0, count: PinRecord.offsets[1] - PinRecord.count) + encoded
+    defer { _ = calls.unlink(draft.string) }
+    try AtomicFile(draft, calls: calls).replace(with: content.span.bytes, mode: 0o600)
+    let code = NewName.give(draft, name)
+    guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "name the pin", place: name) }
+    try AtomicFile.synchronizeFolder(of: name, calls)
+    guard let file = try PinFile(name, calls: calls) else {
+      throw StoreError(.busy, "the pin was removed as it was made", place: name.string, cure: "try again")
+    }
+    return file
+  }
+
+  /// The vault expected at `vaultPath`; nil when none is.
+  ///
+  /// - Throws: ``StoreError/Kind/damaged``.
+  func expected(at vaultPath: FilePath) throws(StoreError) -> VaultSalt? {
+    let name = name(at: vaultPath)
+    guard isThere, try TrustedPath.privateFile(name) != nil else { return nil }
+    let descriptor = calls.open(name.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: -descriptor, "open the pin", place: name) }
+    defer { close(descriptor) }
+    // One byte more than there may be.
+    return try withUnsafeTemporaryAllocation(byteCount: 17, alignment: 8) { (bytes) throws(StoreError) in
+      let count = calls.read(descriptor, bytes, 0)
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: name) }
+      guard let vault = VaultSalt(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else {
+        throw StoreError(
+          .damaged, "the pin that says which vault stands at \(vaultPath) is unreadable", place: name.string,
+          cure: "check that the right vault stands there, then accept it with coffer vault pin accept")
+      }
+      return vault
+    }
+  }
+
+  /// Remembers that `vault` is the one at `vaultPath`, durably.
+  mutating func expect(_ vault: VaultSalt, at vaultPath: FilePath) throws(StoreError) {
+    try makeFolder()
+    try AtomicFile(name(at: vaultPath), calls: calls).replace(with: vault.bytes.span.bytes, mode: 0o600)
+  }
+
+  private mutating func makeFolder() throws(StoreError) {
+    guard !isThere else { return }
+    path = try TrustedPath.makePrivateFolder(path)
+    isThere = true
+  }
+
+  private func name(of vault: VaultSalt) -> FilePath { path.appending("id-\(vault)") }
+
+  /// By a digest, as a path may be longer than a name can be.
+  private func name(at vaultPath: FilePath) -> FilePath {
+    let digest = vaultPath.string.utf8Span.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
+    return path.appending("at-\(Hex.text(digest.bytes.prefix(16)))")
+  }
+}

@@ -1,0 +1,75 @@
+internal import CofferStorage
+internal import SystemPackage
+
+extension VaultState {
+  /// The commit that this state is.
+  var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
+}
+
+extension PinRecord.Mark {
+  /// Before the first commit.
+  static let never = PinRecord.Mark(generation: 0, commit: .zero)
+}
+
+extension PinRecord {
+  /// What a comparison has shown where it did not refuse.
+  enum Finding {
+    case fits
+    /// The vault names as many writers as it can, and this machine is none of them: its last write may be missing.
+    case ownEntryEvicted
+  }
+
+  /// Compares a state with what this machine remembers, read before the transaction that read the state.
+  ///
+  /// Every commit was pinned after it was made, so a state read later cannot be older than the pin, unless the file was put
+  /// back. A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
+  ///
+  /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
+  func check(_ state: VaultState, epoch found: UInt64, vault path: FilePath) throws(StoreError) -> Finding {
+    guard state.generation >= seen.generation else {
+      throw Self.rolledBack("the vault is at generation \(state.generation), and was at \(seen.generation) here before", path)
+    }
+    guard state.generation > seen.generation || state.commit == seen.commit else {
+      throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", path)
+    }
+    guard found >= epoch else {
+      throw Self.rolledBack("the vault's key is of epoch \(found), and of epoch \(epoch) was seen here before", path)
+    }
+    return try checkOwn(state, path)
+  }
+
+  private func checkOwn(_ state: VaultState, _ path: FilePath) throws(StoreError) -> Finding {
+    guard own != .never else { return .fits }
+    guard let entry = state.replica(replica) else {
+      guard state.replicas.count < VaultState.mostReplicas else { return .ownEntryEvicted }
+      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", path)
+    }
+    guard entry.generation > own.generation || (entry.generation == own.generation && entry.commit == own.commit) else {
+      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", path)
+    }
+    return .fits
+  }
+
+  /// Brings the record up to a commit that was seen, and made here or not; false when it knew as much.
+  mutating func take(_ mark: Mark, epoch: UInt64, isOwn: Bool) -> Bool {
+    let before = self
+    if mark.generation > seen.generation {
+      seen = mark
+      self.epoch = epoch
+    }
+    if isOwn, mark.generation > own.generation { own = mark }
+    return self != before
+  }
+
+  private static func rolledBack(_ what: String, _ path: FilePath) -> StoreError {
+    StoreError(
+      .rolledBack, what, place: path.string,
+      cure: "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept")
+  }
+
+  private static func forked(_ what: String, _ path: FilePath) -> StoreError {
+    StoreError(
+      .forked, what, place: path.string,
+      cure: "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept")
+  }
+}

@@ -1,0 +1,153 @@
+internal import CofferStorage
+internal import SystemPackage
+
+/// Compares one open vault with what this machine remembers of it, and remembers more.
+///
+/// What cannot be read, or cannot be trusted, is an error: a pin that is ignored protects nobody. What cannot be written is a
+/// warning: the vault's own commit has happened by then.
+final class PinWatch {
+  /// How much of what was seen a power loss may take: an older copy put back right after it, and nothing else, is missed then.
+  private static let longestDirty = Duration.seconds(60)
+
+  private let vault: VaultSalt
+  /// Of the vault.
+  private let path: FilePath
+  private var folder: PinFolder
+  private var file: PinFile?
+  private var record: PinRecord?
+  private var expectsHere: Bool
+  private var lastSync = ContinuousClock.now
+  private(set) var status = PinStatus.upToDate
+  private var hasWarned = false
+
+  /// The watch over `vault` at its resolved `path`.
+  ///
+  /// - Parameter accepting: whether whatever is found is to be believed, as someone said so.
+  /// - Throws: ``StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`.
+  init(
+    _ pins: FilePath, vault: VaultSalt, path: FilePath, accepting: Bool = false, calls: SystemCalls = SystemCalls()
+  ) throws(StoreError) {
+    self.vault = vault
+    self.path = path
+    folder = try PinFolder(pins, calls: calls)
+    expectsHere = false
+    if accepting {
+      file = try folder.pin(of: vault)
+      return
+    }
+    let expected = try folder.expected(at: path)
+    if let expected, expected != vault {
+      throw StoreError(
+        .replaced, "vault \(vault) stands where \(expected) stood before", place: path.string,
+        cure: "put the right vault back; if this one is right, accept it with coffer vault pin accept")
+    }
+    expectsHere = expected != nil
+    file = try folder.pin(of: vault)
+    try read()
+    if file == nil { status = .firstUse }
+  }
+
+  deinit { synchronise() }
+
+  /// This machine's name in the vault's state, once it has a pin to compare its own writes with.
+  var replica: ReplicaID? { file == nil ? nil : record?.replica }
+
+  /// Neither the vault nor its place was known.
+  var isFirstUse: Bool { status == .firstUse && !expectsHere }
+
+  /// The highest generation that this machine has seen or made; 0 where it has no readable pin.
+  func knownGeneration() throws(StoreError) -> UInt64 {
+    do throws(StoreError) {
+      guard let found = try file?.read(of: vault) else { return 0 }
+      return max(found.seen.generation, found.own.generation)
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      return 0
+    }
+  }
+
+  /// Reads the pin. To be called before the transaction whose state is then checked.
+  func read() throws(StoreError) {
+    if let file { record = try file.read(of: vault) }
+  }
+
+  /// Checks a state read after ``read()``.
+  ///
+  /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
+  func check(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+    guard let record, file != nil else { return }
+    guard try record.check(state, epoch: epoch, vault: path) == .ownEntryEvicted, !hasWarned else { return }
+    hasWarned = true
+    Notices.note("\(path): 64 machines have written since this one did; whether its last write is in it cannot be told")
+  }
+
+  /// Remembers a state that was checked, or that this process committed.
+  func remember(_ state: VaultState, epoch: UInt64, isOwn: Bool) {
+    let isRotated = record.map { $0.epoch != epoch } ?? false
+    attempt { () throws(StoreError) in
+      if let file {
+        record = try file.update(of: vault) { $0.take(state.mark, epoch: epoch, isOwn: isOwn) }
+      } else {
+        try begin(state, epoch: epoch)
+      }
+      if !expectsHere { try expectHere() }
+    }
+    // Where writing failed, this process remembers at least.
+    _ = record?.take(state.mark, epoch: epoch, isOwn: isOwn)
+    if isRotated || ContinuousClock.now - lastSync > Self.longestDirty { synchronise() }
+  }
+
+  /// Believes `state` from now on, whatever the pin said.
+  ///
+  /// With a new replica: the history that was left behind has writes of the old one, and would pass for newer.
+  ///
+  /// - Parameter isOwn: whether this process committed the state, under `replica`.
+  func accept(_ state: VaultState, epoch: UInt64, replica: ReplicaID = .random(), isOwn: Bool = false) throws(StoreError) {
+    let accepted = PinRecord(
+      vault: vault, replica: replica, epoch: epoch, seen: state.mark, own: isOwn ? state.mark : .never)
+    if let file { try file.reset(to: accepted) } else { try begin(accepted) }
+    record = accepted
+    try expectHere()
+    status = .upToDate
+  }
+
+  /// Makes the pin survive a power loss: after a rotation, and when the vault is locked.
+  func synchronise() {
+    lastSync = .now
+    attempt { () throws(StoreError) in try file?.synchronise() }
+  }
+
+  private func begin(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+    let isKnownPlace = expectsHere
+    try begin(PinRecord(vault: vault, replica: .random(), epoch: epoch, seen: state.mark, own: .never))
+    if isKnownPlace {
+      Notices.warn(
+        "\(path): this machine knew the vault, and its pin is gone: an older copy would not have been noticed just now")
+    } else {
+      Notices.note("\(path): this machine sees vault \(vault) for the first time; from now on it notices an older copy")
+    }
+  }
+
+  private func begin(_ first: PinRecord) throws(StoreError) {
+    let made = try folder.make(first)
+    record = try made.read(of: vault)
+    file = made
+  }
+
+  private func expectHere() throws(StoreError) {
+    try folder.expect(vault, at: path)
+    expectsHere = true
+  }
+
+  private func attempt(_ body: () throws(StoreError) -> Void) {
+    do throws(StoreError) {
+      try body()
+      if status == .notWritten { status = .upToDate }
+    } catch {
+      status = .notWritten
+      guard !hasWarned else { return }
+      hasWarned = true
+      Notices.warn("the vault is fine, but its rollback pin could not be written: \(error)")
+    }
+  }
+}

@@ -1,0 +1,175 @@
+public import CofferStorage
+public import SystemPackage
+
+/// What putting a backup back did.
+public struct RestoreReport: Sendable, Equatable {
+  /// The vault that stands there now.
+  public let id: VaultID
+  /// The commit that the backup held.
+  public let restored: UInt64
+  /// The commit that put it back: above all that this machine had seen.
+  public let generation: UInt64
+  /// Items in it.
+  public let items: Int
+  /// The file that holds what stood there before; nil when nothing did.
+  public let kept: FilePath?
+}
+
+/// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy goes
+/// with this value.
+public struct RestorableBackup: ~Copyable {
+  /// The vault it is of.
+  public let id: VaultID
+  /// What opens it: the slots of its time.
+  public let slots: [SlotSummary]
+  private let file: FilePath
+  private let place: FilePath
+  private let copy: ScratchFile
+
+  /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
+  ///
+  /// - Throws: ``StoreError`` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
+  public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
+    let place = try VaultPlace(path).made()
+    let copy = ScratchFile(beside: place, "restore")
+    try PrivateCopy.take(file, as: copy.path)
+    let locked = try LockedVault.open(copy.path)
+    self.init(locked, file, place, copy)
+  }
+
+  private init(_ locked: LockedVault, _ file: FilePath, _ place: FilePath, _ copy: consuming ScratchFile) {
+    id = locked.id
+    slots = locked.slots
+    self.file = file
+    self.place = place
+    self.copy = copy
+  }
+
+  /// Puts the backup in the place of the vault, whose content is kept in a file beside it.
+  ///
+  /// The backup is unlocked and verified throughout before anything changes. It then becomes the vault's next commit, with a
+  /// generation above all that this machine has seen: programs that have the vault open see it as a commit like any other,
+  /// unless the vault's key was changed since the backup: they must unlock it again then. A file that stood there and is no readable
+  /// vault is moved aside.
+  ///
+  /// - Parameters:
+  ///   - credentials: what opens the backup.
+  ///   - options: where this machine remembers the vault, and takes turns with passphrases.
+  ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
+  ///   - progress: called with the number of records verified and their total.
+  /// - Throws: ``StoreError`` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
+  ///   the vault is as it was then.
+  public consuming func restore(
+    with credentials: consuming Credentials, options: VaultOptions = VaultOptions(), replacing: Bool = false,
+    progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) -> RestoreReport {
+    let backup = try OpenVault.unlock(
+      copy.path, with: credentials, options: VaultOptions(lockFolder: options.lockFolder))
+    try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
+    try options.check(backup.id, at: file)
+    return try Restoration(backup, place, options, replacing: replacing).run()
+  }
+}
+
+/// One restore, once the backup has been verified.
+private struct Restoration {
+  let backup: OpenVault
+  let place: FilePath
+  let options: VaultOptions
+  let replacing: Bool
+  let replica = ReplicaID.random()
+
+  init(_ backup: OpenVault, _ place: FilePath, _ options: VaultOptions, replacing: Bool) {
+    self.backup = backup
+    self.place = place
+    self.options = options
+    self.replacing = replacing
+  }
+
+  func run() throws(StoreError) -> RestoreReport {
+    let restored = backup.state.generation
+    let kept: FilePath?
+    if let current = try readableVault() {
+      kept = try replace(current)
+    } else {
+      kept = try moveIn()
+    }
+    try believe()
+    return RestoreReport(
+      id: backup.id, restored: restored, generation: backup.state.generation, items: Int(clamping: backup.state.records),
+      kept: kept)
+  }
+
+  /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.
+  private func readableVault() throws(StoreError) -> VaultDatabase? {
+    do throws(StoreError) { return try VaultDatabase.open(place) } catch {
+      switch error.kind {
+      case .noVault, .damaged, .notAVault, .tampered: return nil
+      default: throw error
+      }
+    }
+  }
+
+  private func replace(_ current: VaultDatabase) throws(StoreError) -> FilePath {
+    try requireSameVault(current)
+    let replacement = try VaultReplacement(of: current, by: backup.database)
+    // From here on nobody else writes: what is kept, and the generation, are of the last commit.
+    let before = try VaultDatabase.open(place)
+    let kept = try KeptName.beside(place)
+    try before.backUp(to: kept)
+    try commit(above: backup.generation(of: before))
+    before.close()
+    try replacement.commit()
+    return kept
+  }
+
+  private func requireSameVault(_ current: VaultDatabase) throws(StoreError) {
+    let found: VaultSalt?
+    do throws(StoreError) {
+      found = try current.read { () throws(StoreError) in try OpenVault.readHeader(current).header.vault }
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      found = nil
+    }
+    guard !replacing, let found, found != backup.header.vault else { return }
+    throw StoreError(
+      .refused, "vault \(found) stands there, and the backup is of vault \(backup.header.vault)", place: place.string,
+      cure: "restore to another path, or say --force to replace it; it is kept beside it")
+  }
+
+  /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
+  private func moveIn() throws(StoreError) -> FilePath? {
+    try commit(above: nil)
+    try backup.database.emptyLog()
+    backup.database.close()
+    let aside = try KeptName.beside(place)
+    let kept = try Stat.ofLink(place) == nil ? nil : aside
+    for suffix in [""] + SideFiles.suffixes {
+      let side = place.appending(suffix: suffix)
+      guard try Stat.ofLink(side) != nil else { continue }
+      try name(side, aside.appending(suffix: suffix))
+    }
+    try name(backup.path, place)
+    try TrustedPath.synchronise(place.removingLastComponent())
+    return kept
+  }
+
+  private func name(_ from: FilePath, _ to: FilePath) throws(StoreError) {
+    let code = NewName.give(from, to)
+    guard code == 0 else { throw StoreError(errno: code, "rename \(from)", place: to) }
+  }
+
+  private func commit(above current: UInt64?) throws(StoreError) {
+    let pinned = try pin()?.knownGeneration() ?? 0
+    try backup.commitRestored(above: max(pinned, current ?? 0, backup.state.generation), as: replica)
+  }
+
+  private func pin() throws(StoreError) -> PinWatch? {
+    guard let folder = options.pins else { return nil }
+    return try PinWatch(folder, vault: backup.header.vault, path: place, accepting: true)
+  }
+
+  private func believe() throws(StoreError) {
+    try pin()?.accept(backup.state, epoch: backup.header.epoch, replica: replica, isOwn: true)
+  }
+}

@@ -1,0 +1,31 @@
+internal import CCofferSQLite
+internal import CofferStorage
+
+/// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open see
+/// it as a commit. A file renamed over theirs would leave them writing to one that no longer has a name, and the last of them to
+/// close would remove the new file's write-ahead log.
+final class VaultReplacement {
+  private let backup: OpaquePointer
+  private let target: VaultDatabase
+
+  /// Begins: from here on, nobody else writes to `target`. `source` may still be changed by its own connection.
+  init(of target: VaultDatabase, by source: VaultDatabase) throws(StoreError) {
+    let connection = target.connection
+    guard let backup = sqlite3_backup_init(connection.handle, "main", source.connection.handle, "main") else {
+      throw connection.failure(sqlite3_extended_errcode(connection.handle), "begin to replace the vault")
+    }
+    self.backup = backup
+    self.target = target
+    // A step of no pages takes the target's lock, and copies nothing.
+    let code = sqlite3_backup_step(backup, 0)
+    guard code == SQLITE_OK else { throw connection.failure(code, "replace the vault") }
+  }
+
+  /// Copies all of the source; SQLite commits with the last page.
+  func commit() throws(StoreError) {
+    let code = sqlite3_backup_step(backup, -1)
+    guard code == SQLITE_DONE else { throw target.connection.failure(code, "replace the vault") }
+  }
+
+  deinit { sqlite3_backup_finish(backup) }
+}

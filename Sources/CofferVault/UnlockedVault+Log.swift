@@ -1,0 +1,32 @@
+public import CofferStorage
+
+extension UnlockedVault {
+  /// What happened to the vault, oldest first, after the whole chain was checked. Reading writes nothing, and is not logged.
+  ///
+  /// - Parameter limit: how many of the newest entries to return; nil for all that are kept.
+  /// - Throws: ``StoreError/Kind/tampered`` when a row was changed, added or taken away.
+  public borrowing func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.log(limit: limit) }
+    }
+  }
+
+  /// How many entries the log keeps at the moment.
+  public borrowing func logLength() throws(StoreError) -> Int {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.logLength() }
+    }
+  }
+}
+
+extension OpenVault {
+  func log(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
+    var names: [RecordIndex: ItemName] = [:]
+    for item in try list(service: nil) { names[index(of: item.name)] = item.name }
+    var entries: [VaultLogEntry] = []
+    try walkLog { (sequence, entry) throws(StoreError) in
+      entries.append(VaultLogEntry(sequence, entry, name: names[entry.index]))
+    }
+    return limit.map { Array(entries.suffix(max(0, $0))) } ?? entries
+  }
+}

@@ -1,0 +1,74 @@
+public import CofferStorage
+public import SystemPackage
+
+extension UnlockedVault {
+  /// Adds all of `items` in one transaction, or none.
+  ///
+  /// - Parameters:
+  ///   - items: what to add; a name given twice is refused.
+  ///   - duplicates: what becomes of an item whose name is taken.
+  ///   - isTrial: only look what would happen.
+  /// - Throws: ``StoreError`` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
+  ///   `.invalidName`, and what writing throws; nothing has changed then.
+  public borrowing func add(
+    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false
+  ) throws(StoreError) -> ImportReport {
+    try engine.run { (vault) throws(StoreError) in
+      guard !isTrial else {
+        return try vault.reading { () throws(StoreError) in try vault.plan(items, duplicates) }
+      }
+      return try vault.writing { (change) throws(StoreError) in
+        let report = try vault.plan(items, duplicates)
+        let kept = Set(report.kept)
+        for item in items where !kept.contains(item.name) { try vault.adopt(item, &change) }
+        return report
+      }
+    }
+  }
+
+  /// Lends each item with its value to `body`, expired ones too, by name: for an export.
+  public borrowing func forEachItem(_ body: (VaultItem, SecretForm) throws -> Void) throws {
+    for item in try list() {
+      let form = try engine.run { (vault) throws(StoreError) in
+        try vault.reading { () throws(StoreError) in try vault.form(item.name) }
+      }
+      guard let form else {
+        throw StoreError(
+          .conflict, "the item was deleted during the export", key: item.name.description, place: path.string, cure: "try again")
+      }
+      try body(item, form)
+    }
+  }
+
+  /// Writes a new vault to `target` that holds the items of this one, or those of some services, as they are at this moment, and
+  /// opens with `credentials`: with no key, slot, id or history of this vault.
+  ///
+  /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write.
+  ///
+  /// - Parameters:
+  ///   - services: whose items; nil for all.
+  ///   - credentials: what will open the new vault.
+  ///   - cost: the Argon2id cost of a passphrase.
+  ///   - label: a name for its slot.
+  /// - Returns: how many items it holds.
+  /// - Throws: ``StoreError`` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is left
+  ///   behind then.
+  public borrowing func export(
+    to target: FilePath, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
+    label: String = ""
+  ) throws(StoreError) -> Int {
+    guard try Stat.ofLink(target) == nil else {
+      throw StoreError(
+        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+    }
+    let draft = ScratchFile(beside: path, "export")
+    let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
+    let count = try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.copyItems(of: services, to: made) }
+    }
+    try made.database.emptyLog()
+    made.database.close()
+    try PrivateCopy.publish(draft.path, as: target)
+    return count
+  }
+}

@@ -1,0 +1,70 @@
+public import FoundationEssentials
+
+/// Something that happened to a vault, as its log holds it: who, when and what, never a value.
+public struct VaultLogEntry: Sendable, Equatable {
+  /// What happened.
+  public enum Event: String, Sendable, CaseIterable {
+    case vaultCreated, itemSet, itemDeleted, slotAdded, slotRemoved, slotChanged, keyRotated, unlocked, restored, trimmed,
+      repaired
+    case policyChanged, migrated
+  }
+
+  /// Its number, from 1.
+  public let sequence: UInt64
+  /// When, by the clock of the machine it happened on.
+  public let date: Date
+  /// What happened.
+  public let event: Event
+  /// The user's number on that machine.
+  public let user: UInt32
+  /// The process's number on that machine.
+  public let process: UInt32
+  /// The program's name, without its folder.
+  public let program: String
+  /// The item concerned, where it still exists.
+  public let item: ItemName?
+  /// The item's place in the vault, 32 hexadecimal digits, which stays the same for one name; nil where no item is concerned.
+  public let index: String?
+  /// The slot concerned, 32 hexadecimal digits; nil where none is.
+  public let slot: String?
+
+  init(_ sequence: UInt64, _ entry: LogEntry, name: ItemName?) {
+    self.sequence = sequence
+    date = Milliseconds.date(entry.time)
+    event = Event(entry.event)
+    user = entry.user
+    process = entry.process
+    program = entry.program
+    item = name
+    index = entry.index == .zero ? nil : entry.index.description
+    slot = Self.hasSlot(entry.event) && entry.detail.count == 16 ? Hex.text(entry.detail) : nil
+  }
+
+  private static func hasSlot(_ event: LogEntry.Event) -> Bool {
+    switch event {
+    case .vaultCreated, .slotAdded, .slotRemoved, .slotChanged, .unlocked: true
+    default: false
+    }
+  }
+}
+
+extension VaultLogEntry.Event {
+  init(_ event: LogEntry.Event) {
+    self =
+      switch event {
+      case .vaultCreated: .vaultCreated
+      case .itemSet: .itemSet
+      case .itemDeleted: .itemDeleted
+      case .slotAdded: .slotAdded
+      case .slotRemoved: .slotRemoved
+      case .slotChanged: .slotChanged
+      case .keyRotated: .keyRotated
+      case .unlocked: .unlocked
+      case .restored: .restored
+      case .trimmed: .trimmed
+      case .repaired: .repaired
+      case .policyChanged: .policyChanged
+      case .migrated: .migrated
+      }
+  }
+}

@@ -1,0 +1,235 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct BackupCommandTests {
+  @Test("a backup needs no secret and replaces nothing; restoring keeps what was there")
+  func backup() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    let key = try #require(home.environment["COFFER_KEY_FILE"])
+    home.locked()
+    let id = try home.vaultID()
+    try home.transcript(
+      "vault backup \(home.path)/backup", err: "coffer: note: backed up vault \(id) at generation 2 to \(home.path)/backup")
+    #expect(home.mode("backup") == 0o600)
+    try home.transcript("vault backup \(home.path)/backup", err: "something stands there already", exit: 73)
+    try home.transcript(
+      "vault backup \(home.path)/b2 --json", out: "{\"file\":\"\(home.path)/b2\",\"generation\":2,\"id\":\"\(id)\"}\n")
+    home.environment["COFFER_KEY_FILE"] = key
+    for _ in 0..<3 { try home.transcript("vault set a", in: "new") }
+
+    let restored = try home.coffer("vault restore \(home.path)/backup")
+    #expect(restored.status == 0, "\(restored.err)")
+    #expect(
+      restored.out.hasPrefix(
+        "restored 1 items of vault \(id), from its generation 2; it is now at 6\nwhat was there before is in "))
+    try home.transcript("vault get a", out: "old")
+    let kept = try #require(restored.out.split(separator: " ").last).trimmingCharacters(in: .whitespacesAndNewlines)
+    let again = try home.coffer("vault restore \(kept) --json")
+    #expect(again.status == 0 && again.out.contains("\"generation\":7") && again.out.contains("\"restored\":5"))
+    try home.transcript("vault get a", out: "new")
+    try home.transcript("vault verify", out: "1 records are where and what they were when they were sealed\n")
+  }
+
+  @Test("another vault, a broken file or a wrong secret restores nothing")
+  func refused() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "mine")
+    let other = try Home.withVault()
+    try other.transcript("vault set a", in: "theirs")
+    try other.transcript("vault backup --quiet \(home.path)/theirs")
+    try home.transcript("vault restore \(home.path)/theirs", err: "no slot of the vault opens", exit: 77)
+    try home.transcript("vault restore \(home.path)/theirs --key-file \(other.path)/key", err: "--force to replace it", exit: 77)
+    try home.transcript("vault restore \(home.path)/nowhere", err: "there is no such file", exit: 78)
+    try home.transcript("vault restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
+    try home.transcript("vault get a", out: "mine")
+    let forced = try home.coffer("vault restore \(home.path)/theirs --key-file \(other.path)/key --force")
+    #expect(forced.status == 0, "\(forced.err)")
+    try home.transcript("vault get a --key-file \(other.path)/key", out: "theirs")
+  }
+
+  @Test("a vault that is lost comes back from its backup")
+  func lost() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "kept")
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    unlink(home.vault)
+    try home.transcript(
+      "vault restore \(home.path)/backup",
+      out: "restored 1 items of vault \(try home.idOf("backup")), from its generation 2; it is now at 3\n")
+    try home.transcript("vault get a", out: "kept")
+  }
+
+  @Test("log tells what happened, in order, and a broken chain is 66")
+  func log() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set github ada", in: "secret-value")
+    try home.transcript("vault set gone", in: "1")
+    try home.transcript("vault delete gone")
+    let log = try home.coffer("vault log")
+    let events = log.out.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true)[2] }
+    #expect(events == ["vaultCreated", "unlocked", "itemSet", "unlocked", "itemSet", "unlocked", "itemDeleted"])
+    #expect(log.out.contains("  github/ada  ") && !log.out.contains("gone") && !log.out.contains("secret-value"))
+    #expect(log.out.contains("  coffer  user \(getuid())  process "))
+    let json = try #require(
+      JSONSerialization.jsonObject(with: home.coffer("vault log --json --limit 5").bytes) as? [[String: Any]])
+    #expect(json.count == 5 && json[0]["service"] as? String == "github" && json[4]["event"] as? String == "itemDeleted")
+    #expect(json[4]["index"] as? String == json[2]["index"] as? String && json[4]["service"] == nil)
+    try home.transcript("vault log --limit 0", err: "--limit is a number of entries", exit: 64)
+
+    for attack in ["DELETE FROM log WHERE seq=3", "UPDATE log SET box=zeroblob(80) WHERE seq=7"] {
+      let broken = try Home.withVault()
+      for value in 1...3 { try broken.transcript("vault set a", in: "\(value)") }
+      try broken.attack(attack)
+      try broken.transcript("vault log --json", err: "\"kind\":\"tampered\"", exit: 66)
+      try broken.transcript("vault verify", err: "log", exit: 66)
+      try broken.transcript("vault get a", out: "3")
+    }
+  }
+
+  @Test("repair mends a header, rebuilds a state, and says what it cannot prove")
+  func repair() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault repair", out: "nothing to repair: 1 records are where and what they were\n")
+    try home.attack("UPDATE header SET bytes=x'00'")
+    try home.transcript("vault repair", out: "mended: a copy of the header, from the other one\n")
+    try home.attack("DELETE FROM state")
+    try home.transcript("vault get a", err: "the vault's state is missing", exit: 65)
+    let rebuilt = try home.coffer("vault repair")
+    #expect(rebuilt.status == 0)
+    let lines = rebuilt.out.split(separator: "\n")
+    #expect(lines.count == 7 && lines[0] == "rebuilt: the state, from 1 records that open; the vault is now at generation 4")
+    #expect(lines[1] == "dropped: 0 records and 0 log entries that do not open")
+    #expect(lines[2].hasPrefix("kept: the vault as it was, in \(home.vault).before-"))
+    #expect(lines[3...].allSatisfy { $0.hasPrefix("not proven: ") })
+    try home.transcript("vault get a", out: "1")
+    try home.attack("DELETE FROM rec")
+    try home.transcript("vault repair", err: "coffer vault repair --rebuild", exit: 66)
+    let json = try home.coffer("vault repair --rebuild --json")
+    #expect(json.status == 0 && json.out.contains("\"rebuiltState\":true") && json.out.contains("\"items\":0"))
+    try home.transcript("vault list")
+  }
+
+  @Test("export and import bring items, attributes and bytes from one vault to another")
+  func transfer() throws {
+    let home = try Home.withVault()
+    let binary = Data((0...255).map(UInt8.init))
+    let text = "line\nquote\" back\\slash \u{1F511} \u{7}tab\t"
+    try home.transcript(
+      "vault set one a --label 'My label' --attribute k=v --expires 30d --file \(try home.file("t", text)) --exact")
+    #expect(try home.coffer("vault set two --exact", in: binary).status == 0)
+    try home.transcript("vault set three --exact")
+    let json = try home.coffer("vault export --reveal")
+    #expect(json.status == 0 && json.out.contains("\"value\":{\"base64\":\"\(binary.base64EncodedString())\"}"))
+    let object = try #require(JSONSerialization.jsonObject(with: json.bytes) as? [String: Any])
+    #expect((object["items"] as? [Any])?.count == 3 && object["coffer"] as? Int == 1)
+    let file = try home.file("items.json", json.bytes)
+
+    let other = try Home.withVault()
+    try other.transcript("vault set two", in: "theirs")
+    try other.transcript(
+      "vault import --from json \(file)", err: "--replace or --keep says what becomes of such items", exit: 73)
+    try other.transcript("vault list one")
+    try other.transcript(
+      "vault import --from json \(file) --keep --dry-run", out: "added  one    a\nadded  three\nkept   two\n",
+      err: "nothing was changed")
+    try other.transcript("vault list one")
+    try other.transcript(
+      "vault import --from json - --replace", in: json.out, out: "added     one    a\nadded     three\nreplaced  two\n")
+    try other.transcript("vault get one", out: text)
+    #expect(try other.coffer("vault get two").bytes == binary)
+    try other.transcript("vault get three")
+    // The same but for the count of writes of what was replaced.
+    let again = try other.coffer("vault export --reveal").out
+    #expect(again.replacing("\"revision\":2", with: "\"revision\":1") == json.out)
+    try other.transcript(
+      "vault import --from json \(file) --keep --json",
+      out: """
+        {"added":[],"kept":[{"account":"a","service":"one"},{"account":"","service":"three"},{"account":"","service":"two"}],"replaced":[]}\n
+        """)
+    try home.transcript("vault export", err: "give the new vault's file", exit: 64)
+    #expect(try home.coffer("vault export --reveal --service two").out.split(separator: "\n").count == 3)
+  }
+
+  @Test("an export to a vault has a secret of its own")
+  func exportVault() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set one a", in: "1")
+    try home.transcript("vault set two b", in: "2")
+    try home.transcript(
+      "vault export \(home.path)/out.sqlite --new-key-file \(home.path)/key2 --service one",
+      err: "exported 1 items to \(home.path)/out.sqlite, a vault of its own")
+    try home.transcript("vault export \(home.path)/none.sqlite", err: "a new vault needs a secret", exit: 69)
+    try home.transcript(
+      "vault export \(home.path)/out.sqlite --new-key-file \(home.path)/key3", err: "something stands there already", exit: 73)
+    #expect(!home.exists("key3"))
+    let other = try Home()
+    other.environment["COFFER_KEY_FILE"] = home.path + "/key2"
+    #expect(try other.coffer("vault restore \(home.path)/out.sqlite").status == 0)
+    try other.transcript("vault list", out: "one  a\n")
+    try other.transcript("vault get one", out: "1")
+    try other.transcript("vault get one --key-file \(home.path)/key", err: "no slot of the vault opens", exit: 77)
+  }
+
+  @Test("what shows every value asks at a terminal")
+  func revealAtTerminal() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "hunter2")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault export --reveal", in: home)
+    terminal.shows("every value would be shown on the terminal")
+    #expect(try child.wait() == 64 && !terminal.shown.contains("hunter2"))
+    let sure = try PseudoTerminal()
+    let second = try sure.coffer("vault export --reveal --yes", in: home)
+    sure.shows("hunter2")
+    #expect(try second.wait() == 0)
+  }
+
+  @Test(
+    "a file that is not what it should be imports nothing, and no part of it is quoted",
+    arguments: [
+      "", "{", "[]x", "{\"coffer\":1,\"items\":[{\"service\":\"hunter2\"}]}", "[{\"value\":\"hunter2\"}]",
+      "[{\"service\":\"a\",\"value\":\"hunter2\",\"acount\":\"b\"}]", "[{\"service\":\"a\",\"value\":\"hunter2\\x\"}]",
+      "[{\"service\":\"a\",\"value\":\"hunter2\\ud800\"}]", "[{\"service\":\"a\",\"value\":{\"base64\":\"hunter2\"}}]",
+      "[{\"service\":\"a\",\"value\":{\"base64\":\"aGk=aGk=\"}}]", "[{\"service\":\"a\",\"value\":{\"base64\":\"aGl=\"}}]",
+      "[{\"service\":\"a\",\"value\":\"hunter2\"},{\"service\":\"b\",\"value\":null}]", "[{\"service\":\"a\",\"value\":\"hunter2",
+      "[{\"service\":\"a\",\"value\":\"1\",\"expires\":\"hunter2\"}]", "[\n\n{\"service\":3}]",
+    ]) func badImport(_ content: String) throws
+  {
+    let home = try Home.withVault()
+    let answer = try home.coffer("vault import --from json -", in: Data(content.utf8))
+    #expect(answer.status == 65, "\(answer.err)")
+    #expect(!answer.err.contains("hunter2") && answer.err.contains("line "))
+    try home.transcript("vault list")
+  }
+
+  @Test("a newer file, a repeated name and an unknown format are told apart")
+  func badImportKinds() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault import --from json -", in: "{\"coffer\":2,\"items\":[]}", err: "has version 2", exit: 76)
+    try home.transcript(
+      "vault import --from json -", in: "[{\"service\":\"a\",\"value\":\"\"},{\"service\":\"a\",\"value\":\"\"}]", err: "twice",
+      exit: 2)
+    #expect(try home.coffer("vault import --from xml -").status == 64)
+  }
+}
+
+extension Home {
+  func idOf(_ backup: String) throws -> String {
+    let probe = try Home()
+    probe.environment["COFFER_KEY_FILE"] = path + "/key"
+    let restored = try probe.coffer("vault restore \(path)/\(backup) --json").bytes
+    return try #require((JSONSerialization.jsonObject(with: restored) as? [String: Any])?["id"] as? String)
+  }
+
+  /// Runs SQL on the vault's file as someone does who can write it.
+  func attack(_ sql: String) throws {
+    let output = try shell(
+      "python3 -c 'import sqlite3,sys; c=sqlite3.connect(sys.argv[1]); c.executescript(sys.argv[2]); c.commit()' '\(vault)' \"\(sql)\""
+    )
+    try #require(output.isEmpty, "\(output)")
+  }
+}

@@ -1,0 +1,182 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct PinCommandTests {
+  /// A vault whose present value is "new", and its file from when it was "old".
+  func prepared() throws -> (home: Home, old: Data) {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    let old = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault set a", in: "new")
+    return (home, old)
+  }
+
+  @Test("an older copy of the file is refused with 66 and its own word, until it is accepted")
+  func rolledBack() throws {
+    let (home, old) = try prepared()
+    let new = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    try old.write(to: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault get a", err: "an older copy was put back", exit: 66)
+    try home.transcript("vault get a --json", err: "\"kind\":\"rolledBack\"", exit: 66)
+    try home.transcript("get a --domain a", err: "the vault is at generation 2, and was at 3 here before", exit: 66)
+    #expect(try home.coffer("vault pin show").out.contains("seen               generation 3\n"))
+    let id = try home.vaultID()
+    try home.transcript(
+      "vault pin accept", out: "vault \(id) at generation 2 is expected at \(home.vault) from now on\n")
+    try home.transcript("vault get a", out: "old")
+    try home.transcript("vault set a", in: "after")
+    try new.write(to: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault get a --json", err: "\"kind\":\"forked\"", exit: 66)
+    home.locked()
+    try home.transcript("vault pin accept", err: "nothing to unlock it with", exit: 69)
+  }
+
+  @Test("a vault that went on elsewhere is forked, and another one in its place is replaced")
+  func forkedAndReplaced() throws {
+    let (home, old) = try prepared()
+    let elsewhere = try Home()
+    _ = try elsewhere.file("data/vault.sqlite", old)
+    chmod(elsewhere.path + "/data", 0o700)
+    elsewhere.environment["COFFER_KEY_FILE"] = home.path + "/key"
+    try elsewhere.transcript("vault set a", in: "there", err: "for the first time; from now on it notices an older copy")
+    try Data(contentsOf: URL(fileURLWithPath: elsewhere.vault)).write(to: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault get a --json", err: "\"kind\":\"forked\"", exit: 66)
+
+    let other = try Home.withVault()
+    let foreign = try Data(contentsOf: URL(fileURLWithPath: other.vault))
+    try foreign.write(to: URL(fileURLWithPath: home.vault))
+    home.environment["COFFER_KEY_FILE"] = other.path + "/key"
+    try home.transcript("vault list --json", err: "\"kind\":\"replaced\"", exit: 66)
+    try home.transcript("vault pin accept --json", out: "{\"generation\":1,\"id\":\"\(try other.vaultID())\"}\n")
+    try home.transcript("vault list")
+  }
+
+  @Test("status tells what the pin says, how long the log is, and whether memory is locked")
+  func status() throws {
+    let (home, _) = try prepared()
+    #expect(try home.coffer("vault status").out.contains("pin         up to date\n"))
+    #expect(try home.coffer("vault status").out.contains("log         5 entries\n"))
+    let status = try #require(JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any])
+    #expect(status["pin"] as? String == "upToDate" && status["log"] as? Int == 5 && status["generation"] as? Int == 3)
+    #expect(((status["memory"] as? [String: Any])?["lockedBytes"] as? Int ?? 0) > 0)
+    try FileManager.default.removeItem(atPath: home.path + "/state/pins")
+    let first = try home.coffer("vault status")
+    #expect(first.out.contains("pin         first seen just now\n") && first.err.contains("for the first time"))
+    try FileManager.default.removeItem(atPath: home.path + "/state/pins")
+    try home.transcript("vault get a --quiet", out: "new")
+    try home.transcript("vault pin show --json", out: try home.pinJSON(generation: 3, own: nil))
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault pin show --json", out: try home.pinJSON(generation: 4, own: 4))
+  }
+
+  @Test("a damaged pin is said, with its cure")
+  func damaged() throws {
+    let (home, _) = try prepared()
+    let id = try home.vaultID()
+    let pin = try home.file("state/pins/id-\(id)", "garbage")
+    try home.transcript("vault get a", err: "the rollback pin is unreadable", exit: 65)
+    #expect(try home.coffer("vault get a").err.contains("(\(pin))\n  try: "))
+    #expect(try home.coffer("vault get a").err.contains("coffer vault pin accept"))
+    #expect(try home.coffer("vault pin accept").status == 0)
+    try home.transcript("vault get a", out: "new")
+  }
+
+  @Test("--min-generation and COFFER_EXPECT_VAULT refuse an older vault where no pin is left")
+  func leastGeneration() throws {
+    let (home, _) = try prepared()
+    try home.transcript("vault get a --min-generation 3", out: "new")
+    try home.transcript("vault get a --min-generation 4", err: "older than the 4 that is expected", exit: 66)
+    try home.transcript("vault get a", with: ["COFFER_EXPECT_VAULT": try home.vaultID() + ":3"], out: "new")
+    try home.transcript(
+      "vault get a --min-generation 2", with: ["COFFER_EXPECT_VAULT": try home.vaultID() + ":4"], err: "older than the 4",
+      exit: 66)
+  }
+
+  @Test("eight processes write at once, and nobody is ever told of a rollback")
+  func processes() throws {
+    let home = try Home.withVault()
+    let writers = try (1...8).map { writer in
+      try home.started(
+        "for i in $(seq 1 25); do echo '\(writer) '$i | '\(Home.coffer)' vault set item\(writer) || echo failed; done",
+        "out\(writer)")
+    }
+    for writer in writers { writer.waitUntilExit() }
+    for writer in 1...8 { #expect(try home.content("out\(writer)").isEmpty) }
+    for process in 1...8 { try home.transcript("vault get item\(process)", out: "\(process) 25") }
+    let status = try #require(JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any])
+    #expect(status["generation"] as? Int == 201 && status["log"] as? Int == 401)
+    try home.transcript("vault verify", out: "8 records are where and what they were when they were sealed\n")
+  }
+
+  @Test("killed between the commit and its pin, a process leaves nothing to complain of")
+  func killed() throws {
+    let (home, _) = try prepared()
+    guard try home.shell("strace -o /dev/null /bin/true && echo traced") == "traced\n" else {
+      return print("skipped: strace cannot trace a process here")
+    }
+    let pin = home.path + "/state/pins/id-\(try home.vaultID())"
+    let before = try Data(contentsOf: URL(fileURLWithPath: pin))
+    let output = try home.shell(
+      """
+      echo killed | strace -f -o /dev/null -P '\(pin)' -e trace=pwrite64 -e inject=pwrite64:error=EIO:signal=SIGKILL:when=1 \
+        '\(Home.coffer)' vault set a
+      echo "exit $?"
+      """)
+    #expect(output.contains("exit 137"), "\(output)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: pin)) == before, "the pin was not written")
+    try home.transcript("vault get a", out: "killed")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: pin)) != before)
+    try home.transcript("vault set a", in: "on")
+  }
+
+  @Test("where pins cannot be written, every command works and says so once")
+  func readOnly() throws {
+    let (home, _) = try prepared()
+    guard
+      try home.shell("mount -t tmpfs tmpfs /mnt 2>/dev/null && umount /mnt && echo mounts") == "mounts\n"
+    else { return print("skipped: nothing can be mounted read only here") }
+    let pins = home.path + "/state/pins"
+    let id = try home.vaultID()
+    // A mount of their own, in a name space that ends with the command.
+    let output = try home.shell(
+      """
+      unshare -m sh -c 'mount --bind "\(pins)" "\(pins)" && mount -o remount,ro,bind "\(pins)" \
+        && echo set | "\(Home.coffer)" vault set a && "\(Home.coffer)" vault get a'; echo " $?"
+      """)
+    #expect(output.hasSuffix("set 0\n"), "\(output)")
+    #expect(output.contains("the vault is fine, but its rollback pin could not be written"))
+    #expect(try home.coffer("vault get a").out == "set" && home.exists("state/pins/id-\(id)"))
+  }
+}
+
+extension Home {
+  /// A shell at work in this home, whose output and messages go to a file.
+  func started(_ script: String, _ output: String) throws -> Process {
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: file(output)))
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", script]
+    process.environment = environment
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = file
+    process.standardError = file
+    try process.run()
+    return process
+  }
+
+  var vault: String { path + "/data/vault.sqlite" }
+
+  func vaultID() throws -> String {
+    let status = try JSONSerialization.jsonObject(with: coffer("status --json").bytes) as? [String: Any]
+    return try #require((status?["vault"] as? [String: Any])?["id"] as? String)
+  }
+
+  func pinJSON(generation: Int, own: Int?) throws -> String {
+    let id = try vaultID()
+    let written = own.map { ",\"own\":\($0)" } ?? ""
+    return
+      "{\"expected\":\"\(id)\",\"generation\":\(generation),\"id\":\"\(id)\"\(written),\"pins\":\"\(path)/state/pins\",\"vault\":\"\(vault)\"}\n"
+  }
+}

@@ -1,0 +1,160 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+@Suite struct BackupTests {
+  @Test func `a backup needs no key, opens with the same one, and is one file for its owner in any folder`() throws {
+    let pinned = try PinnedVault()
+    let folder = FilePath("/tmp").appending("coffer-backup-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: false)
+    chmod(folder.string, 0o755)
+    defer { try? FileManager.default.removeItem(atPath: folder.string) }
+    let target = folder.appending("backup.sqlite")
+    let report = try pinned.locked.backup(to: target)
+    #expect(report == BackupReport(id: try pinned.locked.id, generation: 4))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.string) == ["backup.sqlite"])
+    #expect(try Stat(target).permissions == FilePermissions(rawValue: 0o600))
+    #expect(try kind { _ = try pinned.locked.backup(to: target) } == .alreadyExists)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: pinned.place.folder.string).allSatisfy { !$0.hasPrefix(".") })
+
+    let copy = try TemporaryVault()
+    try FileManager.default.copyItem(atPath: target.string, toPath: copy.path.string)
+    let vault = try copy.unlock()
+    #expect(text(try vault.get(pinned.name)) == "value 2")
+    #expect(try vault.verify().records == 1)
+  }
+
+  @Test func `backups made while others write are each of one moment`() async throws {
+    let pinned = try PinnedVault()
+    let locked = try pinned.locked
+    let store = try VaultStore(service: "app", vault: pinned.unlock())
+    let folder = pinned.place.folder
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        for round in 0..<150 {
+          var batch = Batch<Vault>()
+          for name in ["left", "right"] { batch.writes[name] = .set(try form("\(round)")) }
+          try store.commit(batch, decision: nil)
+        }
+      }
+      group.addTask { for round in 0..<10 { _ = try locked.backup(to: folder.appending("backup-\(round)")) } }
+      try await group.waitForAll()
+    }
+    for round in 0..<10 {
+      let vault = try LockedVault.open(folder.appending("backup-\(round)")).unlock(with: TemporaryVault.credentials())
+      let left = text(try vault.get(ItemName(service: "app", account: "left")))
+      #expect(left == text(try vault.get(ItemName(service: "app", account: "right"))))
+      _ = try vault.verify()
+    }
+  }
+
+  /// A vault whose present is "newer", with a backup from when it said "value 2".
+  func prepared() throws -> (vault: PinnedVault, backup: FilePath) {
+    let pinned = try PinnedVault()
+    let backup = pinned.place.folder.appending("backup")
+    _ = try pinned.locked.backup(to: backup)
+    for _ in 0..<4 { try pinned.write("newer") }
+    return (pinned, backup)
+  }
+
+  func restore(_ backup: FilePath, _ pinned: PinnedVault, replacing: Bool = false) throws -> RestoreReport {
+    try RestorableBackup(backup, toRestoreAt: pinned.place.path)
+      .restore(with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing)
+  }
+
+  @Test func `a restored backup is the newest commit, for this machine and for others, and what was there is kept`() throws {
+    let (pinned, backup) = try prepared()
+    let left = try pinned.bytes()
+    let open = try pinned.unlock()
+    #expect(text(try open.get(pinned.name)) == "newer")
+    let report = try restore(backup, pinned)
+    #expect(report.restored == 4 && report.generation == 9 && report.items == 1)
+    // The vault that was open goes on with what was restored.
+    #expect(text(try open.get(pinned.name)) == "value 2")
+    try open.set(form("after"), for: pinned.name)
+    #expect(text(try pinned.unlock().get(pinned.name)) == "after")
+    #expect(try pinned.unlock().log().map(\.event).contains(.restored))
+    _ = try pinned.unlock().verify()
+    _ = try open.lock()
+
+    let kept = try #require(report.kept)
+    let before = try LockedVault.open(kept).unlock(with: TemporaryVault.credentials())
+    #expect(text(try before.get(pinned.name)) == "newer")
+    try pinned.replace(with: left)
+    #expect(try pinned.refusal() != nil, "the history that was left is an older copy now")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: pinned.place.folder.string).allSatisfy { !$0.hasPrefix(".") })
+  }
+
+  @Test func `a backup restores where nothing, or nothing readable, stands`() throws {
+    let (pinned, backup) = try prepared()
+    unlink(pinned.place.path.string)
+    #expect(try restore(backup, pinned).kept == nil)
+    #expect(text(try pinned.unlock().get(pinned.name)) == "value 2")
+    try pinned.write("again")
+
+    try pinned.replace(with: Data("no vault".utf8))
+    let report = try restore(backup, pinned)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: #require(report.kept).string)) == Data("no vault".utf8))
+    #expect(text(try pinned.unlock().get(pinned.name)) == "value 2")
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `another vault is not replaced without saying so`() throws {
+    let (pinned, _) = try prepared()
+    let (theirs, other) = try prepared()
+    defer { withExtendedLifetime(theirs) {} }
+    #expect(try kind { _ = try restore(other, pinned) } == .refused)
+    #expect(text(try pinned.unlock().get(pinned.name)) == "newer")
+    let report = try restore(other, pinned, replacing: true)
+    #expect(try pinned.locked.id == report.id && pinned.refusal() == nil)
+    #expect(text(try pinned.unlock().get(pinned.name)) == "value 2")
+  }
+
+  @Test func `a backup that is not sound, or not closed, changes nothing`() throws {
+    let (pinned, backup) = try prepared()
+    let before = try pinned.bytes()
+    let broken = try TemporaryVault()
+    try FileManager.default.copyItem(atPath: backup.string, toPath: broken.path.string)
+    try broken.attack("DELETE FROM rec")
+    #expect(try kind { _ = try restore(broken.path, pinned) } == .tampered)
+    #expect(try kind { _ = try restore("/nowhere/backup", pinned) } == .noVault)
+    #expect(try kind { _ = try restore("/dev/null", pinned) } == .notAVault)
+    let inUse = try PinnedVault()
+    let open = try inUse.unlock()
+    try open.set(form("x"), for: inUse.name)
+    #expect(try kind { _ = try restore(inUse.place.path, pinned) } == .refused)
+    _ = try open.lock()
+    #expect(
+      try kind {
+        _ = try RestorableBackup(backup, toRestoreAt: pinned.place.path).restore(with: Credentials(keyFile: KeyFile.generate()))
+      } == .wrongSecret)
+    #expect(try pinned.bytes() == before)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: pinned.place.folder.string).allSatisfy { !$0.hasPrefix(".") })
+  }
+
+  @Test func `restored while others write, every later write is kept and nobody complains`() async throws {
+    let (pinned, backup) = try prepared()
+    let path = pinned.place.path
+    let options = pinned.options
+    let name = pinned.name
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for worker in 0..<3 {
+        group.addTask {
+          let vault = try LockedVault.open(path, options: options).unlock(with: TemporaryVault.credentials())
+          for round in 0..<40 { try vault.set(form("\(worker) \(round)"), for: name) }
+        }
+      }
+      group.addTask {
+        for _ in 0..<4 {
+          _ = try RestorableBackup(backup, toRestoreAt: path).restore(with: TemporaryVault.credentials(), options: options)
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(try pinned.refusal() == nil)
+    _ = try pinned.unlock().verify()
+  }
+}

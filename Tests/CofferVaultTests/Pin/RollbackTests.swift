@@ -1,0 +1,168 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Whole files put in the vault's place: each of them sound, sealed with the right key, and wrong.
+@Suite struct RollbackTests {
+  @Test func `a vault that moves on is never complained of`() throws {
+    let pinned = try PinnedVault()
+    for round in 0..<5 { try pinned.write("round \(round)") }
+    #expect(text(try pinned.unlock().get(pinned.name)) == "round 4")
+    #expect(try pinned.unlock().pinStatus() == .upToDate)
+  }
+
+  @Test func `an older copy of the whole file is rolled back, by one write or by all`() throws {
+    let pinned = try PinnedVault(writes: 0)
+    var copies = [try pinned.bytes()]
+    for round in 0..<3 {
+      try pinned.write("round \(round)")
+      copies.append(try pinned.bytes())
+    }
+    for copy in copies.dropLast() {
+      try pinned.replace(with: copy)
+      #expect(try pinned.refusal() == .rolledBack)
+    }
+    try pinned.replace(with: copies[3])
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `an open vault notices an older copy put under it, or refuses to write there`() throws {
+    let pinned = try PinnedVault()
+    let older = try pinned.bytes()
+    let vault = try pinned.unlock()
+    try vault.set(form("newer"), for: pinned.name)
+    rename(pinned.place.path.string, pinned.place.path.string + ".moved")
+    #expect(try kind { try vault.set(form("lost"), for: pinned.name) } == .closed)
+    try pinned.replace(with: older)
+    #expect(try kind { try vault.set(form("lost"), for: pinned.name) } == .closed)
+    #expect(try pinned.refusal() == .rolledBack)
+  }
+
+  @Test func `of two copies that were both written, each is a fork to the other's machine`() throws {
+    let pinned = try PinnedVault()
+    let common = try pinned.bytes()
+    try pinned.write("here")
+    let here = try pinned.bytes()
+
+    // Another machine, with its own memory, goes on from the same file.
+    try pinned.replace(with: common)
+    let there = VaultOptions(pins: pinned.place.folder.appending("pins-there"))
+    func write(_ text: String) throws {
+      try LockedVault.open(pinned.place.path, options: there).unlock(with: TemporaryVault.credentials()).set(
+        form(text), for: pinned.name)
+    }
+    try write("there")
+    #expect(try pinned.refusal() == .forked, "same generation, another commit")
+    for round in 0..<3 { try write("there \(round)") }
+    #expect(try pinned.refusal() == .forked, "a higher generation without this machine's last write")
+    try pinned.replace(with: here)
+    #expect(try kind { try write("again") } == .rolledBack)
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `two machines that take turns are never complained of`() throws {
+    let pinned = try PinnedVault()
+    let there = VaultOptions(pins: pinned.place.folder.appending("pins-there"))
+    for round in 0..<6 {
+      try pinned.write("here \(round)")
+      try LockedVault.open(pinned.place.path, options: there).unlock(with: TemporaryVault.credentials())
+        .set(form("there \(round)"), for: pinned.name)
+    }
+    #expect(text(try pinned.unlock().get(pinned.name)) == "there 5")
+  }
+
+  @Test func `another vault at a known place is replaced, until it is accepted`() throws {
+    let pinned = try PinnedVault()
+    let other = try TemporaryVault()
+    _ = try other.create().lock()
+    try pinned.replace(with: Data(contentsOf: URL(fileURLWithPath: other.path.string)))
+    #expect(try pinned.refusal() == .replaced)
+    _ = try pinned.accept().lock()
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `a vault moved elsewhere is known by its id`() throws {
+    let pinned = try PinnedVault()
+    let older = try pinned.bytes()
+    try pinned.write("newer")
+    let moved = pinned.place.folder.appending("moved.sqlite")
+    try older.write(to: URL(fileURLWithPath: moved.string))
+    chmod(moved.string, 0o600)
+    #expect(
+      try kind { _ = try LockedVault.open(moved, options: pinned.options).unlock(with: TemporaryVault.credentials()) }
+        == .rolledBack)
+  }
+
+  @Test func `a backup that was accepted is the truth, and the history left behind a fork`() throws {
+    let pinned = try PinnedVault()
+    let older = try pinned.bytes()
+    for round in 0..<5 { try pinned.write("left behind \(round)") }
+    let left = try pinned.bytes()
+    try pinned.replace(with: older)
+    #expect(try pinned.refusal() == .rolledBack)
+    #expect(text(try pinned.accept().get(pinned.name)) == "value 2")
+    #expect(try pinned.refusal() == nil)
+    try pinned.write("after accepting")
+    #expect(try pinned.refusal() == nil)
+    try pinned.replace(with: left)
+    #expect(try pinned.refusal() == .forked, "it has more commits, and lacks this machine's write under its new name")
+  }
+
+  @Test func `a commit whose pin was never written is accepted`() throws {
+    let pinned = try PinnedVault()
+    let pin = try pinned.pin("id-")
+    let before = try pinned.content(pin)
+    try pinned.write("the process died before the pin")
+    let vault = try pinned.bytes()
+    try pinned.put(before, pin)
+    #expect(try pinned.refusal() == nil)
+    #expect(try pinned.content(pin) != before, "the pin was brought up")
+    try pinned.replace(with: vault)
+    try pinned.write("and on")
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `an older key under a higher generation is a rollback`() throws {
+    let record = PinRecord(
+      vault: .random(), replica: .random(), epoch: 2, seen: .init(generation: 5, commit: .random()), own: .never)
+    var state = VaultState(
+      generation: 6, commit: .random(), root: .zero, records: 0, time: 0, logSequence: 0, logHead: .zero)
+    #expect(try kind { _ = try record.check(state, epoch: 1, vault: "/v") } == .rolledBack)
+    #expect(try record.check(state, epoch: 2, vault: "/v") == .fits)
+    let wrote = PinRecord(vault: record.vault, replica: .random(), epoch: 2, seen: record.seen, own: record.seen)
+    #expect(try kind { _ = try wrote.check(state, epoch: 2, vault: "/v") } == .forked)
+    for _ in 0..<VaultState.mostReplicas { state.note(.random()) }
+    #expect(try wrote.check(state, epoch: 2, vault: "/v") == .ownEntryEvicted)
+  }
+
+  @Test func `a least generation and an expected id are asked for without any pin`() throws {
+    let pinned = try PinnedVault()
+    let id = try pinned.locked.id
+    func refusal(_ options: VaultOptions) throws -> StoreError.Kind? {
+      try kind { _ = try LockedVault.open(pinned.place.path, options: options).unlock(with: TemporaryVault.credentials()) }
+    }
+    #expect(try refusal(VaultOptions(expected: id, leastGeneration: 4)) == nil)
+    #expect(try refusal(VaultOptions(leastGeneration: 5)) == .rolledBack)
+    #expect(try refusal(VaultOptions(expected: VaultID(String(repeating: "0", count: 32)))) == .replaced)
+    #expect(VaultID(id.description) == id && VaultID("no") == nil)
+  }
+
+  @Test func `a recipient who never saw the vault must have been told which to expect`() throws {
+    let place = try TemporaryVault()
+    func identity() throws -> Credentials {
+      var credentials = Credentials()
+      credentials.identity = try secret([UInt8](repeating: 7, count: 32))
+      return credentials
+    }
+    let id = try UnlockedVault.create(at: place.path, with: identity()).id
+    var options = VaultOptions(pins: place.folder.appending("pins"))
+    #expect(try kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .refused)
+    options.expected = id
+    _ = try LockedVault.open(place.path, options: options).unlock(with: identity()).lock()
+    options.expected = nil
+    #expect(try kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == nil)
+  }
+}

@@ -1,0 +1,157 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+@Suite struct VaultLogTests {
+  let name: ItemName
+  init() throws { name = try ItemName(service: "svc", account: "a") }
+
+  @Test func `the log tells who did what to which item, and names items that still exist`() throws {
+    let place = try TemporaryVault()
+    let gone = try ItemName(service: "gone")
+    let vault = try place.create()
+    try vault.set(form("1"), for: name)
+    try vault.set(form("2"), for: gone)
+    try vault.delete(gone)
+    _ = try vault.lock()
+    let again = try place.unlock()
+    #expect(try again.get(name) != nil)
+    try again.set(form("3"), for: name)
+    try again.set(form("4"), for: name)
+    let log = try again.log()
+    let events: [VaultLogEntry.Event] = [.vaultCreated, .itemSet, .itemSet, .itemDeleted, .unlocked, .itemSet, .itemSet]
+    #expect(log.map(\.event) == events)
+    #expect(log.map(\.sequence) == Array(1...7))
+    let items: [ItemName?] = [nil, name, nil, nil, nil, name, name]
+    #expect(log.map(\.item) == items)
+    #expect(log[2].index == log[3].index && log[2].index != log[1].index && log[0].index == nil)
+    let slots = try again.status().slots.map { $0.summary.id.description }
+    #expect(log[4].slot == slots.first)
+    let isOurs = log.allSatisfy { $0.process == UInt32(getpid()) && $0.user == getuid() && !$0.program.contains("/") }
+    #expect(isOurs)
+    #expect(try again.log(limit: 2).map(\.sequence) == [6, 7])
+    #expect(try again.logLength() == 7)
+  }
+
+  @Test func `reading a vault writes nothing`() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    try vault.set(form("1"), for: name)
+    _ = try vault.lock()
+    let before = try Data(contentsOf: URL(fileURLWithPath: place.path.string))
+    let again = try place.unlock()
+    _ = try (again.get(name), again.list(), again.log(), again.verify(), again.status())
+    _ = try again.lock()
+    #expect(try Data(contentsOf: URL(fileURLWithPath: place.path.string)) == before)
+  }
+
+  /// A vault whose log keeps 20 rows, after `writes` writes.
+  func trimmed(_ writes: Int) throws -> (place: TemporaryVault, vault: OpenVault) {
+    let place = try TemporaryVault()
+    _ = try place.create().lock()
+    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    vault.longestLog = 20
+    for round in 0..<writes { try put("\(round)", vault) }
+    return (place, vault)
+  }
+
+  func put(_ value: String, _ vault: OpenVault) throws {
+    let value = try form(value)
+    _ = try vault.writing { (change) throws(StoreError) in try vault.put(value, for: name, if: .always, &change) }
+  }
+
+  @Test func `a log that grows too long loses its older half, says so, and stays a chain`() throws {
+    let (place, vault) = try trimmed(0)
+    var trims = 0
+    for round in 0..<100 {
+      try put("\(round)", vault)
+      let length = try vault.reading { () throws(StoreError) in try vault.logLength() }
+      #expect(length <= 22)
+      let log = try vault.reading { () throws(StoreError) in try vault.log(limit: nil) }
+      #expect(log.count == length)
+      if log.last?.event == .trimmed { trims += 1 }
+    }
+    #expect(trims >= 5)
+    let opened = try place.unlock()
+    #expect(try opened.verify().records == 1)
+    #expect(try opened.log().first?.sequence != 1)
+  }
+
+  @Test(arguments: [3, 100])
+  func `a row that is changed, taken away, added or moved breaks the chain`(writes: Int) throws {
+    let attacks = [
+      "DELETE FROM log WHERE seq = (SELECT max(seq) FROM log)",
+      "DELETE FROM log WHERE seq = (SELECT max(seq) - 2 FROM log)",
+      "DELETE FROM log WHERE seq = (SELECT min(seq) FROM log)",
+      "DELETE FROM log WHERE seq <= (SELECT min(seq) + 1 FROM log)",
+      "UPDATE log SET box = CAST(substr(box, 1, 40) || x'00' || substr(box, 42) AS BLOB) WHERE seq = (SELECT max(seq) - 1 FROM log)",
+      "UPDATE log SET box = CAST(x'00' || substr(box, 2) AS BLOB) WHERE seq = (SELECT min(seq) FROM log)",
+      "INSERT INTO log SELECT seq + 1, box FROM log ORDER BY seq DESC LIMIT 1",
+      "INSERT INTO log SELECT seq - 1, zeroblob(32) FROM log ORDER BY seq LIMIT 1",
+      "DELETE FROM log",
+    ]
+    for attack in attacks {
+      let (place, _) = try trimmed(writes)
+      try place.attack(attack)
+      let vault = try place.unlock()
+      #expect(try kind { _ = try vault.log() } == .tampered, "\(attack)")
+      #expect(try kind { _ = try vault.verify() } == .tampered, "\(attack)")
+    }
+  }
+
+  @Test func `a rotation leaves a log that lost rows whole, with its beginning`() throws {
+    let (place, vault) = try trimmed(50)
+    let beginning = "SELECT seq || hex(box) FROM log ORDER BY seq LIMIT 1"
+    let rows = "SELECT hex(box) FROM log ORDER BY seq LIMIT 1 OFFSET 1"
+    let (before, oldRow) = try (place.hex(beginning), place.hex(rows))
+    let log = try vault.reading { () throws(StoreError) in try vault.log(limit: nil) }
+    for _ in 0..<2 {
+      let unlocked = try place.unlock()
+      try unlocked.rotate()
+      #expect(try unlocked.verify().records == 1)
+      #expect(try unlocked.log().prefix(log.count).map(\.sequence) == log.map(\.sequence))
+      #expect(try unlocked.log().prefix(log.count).map(\.event) == log.map(\.event))
+    }
+    #expect(try place.hex(beginning) == before)
+    #expect(try place.hex(rows) != oldRow)
+    // The vault that was open follows, and its next trim begins the new chain elsewhere.
+    for round in 0..<40 { try put("\(round)", vault) }
+    #expect(try place.hex(beginning) != before)
+    #expect(try place.unlock().verify().records == 1)
+    #expect(try place.unlock().log().contains { $0.event == .trimmed })
+  }
+
+  @Test(arguments: [
+    "DELETE FROM log WHERE seq = (SELECT min(seq) FROM log)",
+    "UPDATE log SET box = zeroblob(32) WHERE seq = (SELECT min(seq) FROM log)",
+    "INSERT INTO log VALUES (0, zeroblob(32))",
+  ])
+  func `a rotation does not seal a log that does not begin where it says`(attack: String) throws {
+    let (place, _) = try trimmed(50)
+    try place.attack(attack)
+    #expect(try kind { try place.unlock().rotate() } == .tampered)
+    #expect(try place.unlock().status().epoch == 1)
+  }
+
+  @Test func `a rotation makes the pin follow, and an older file is noticed after it`() throws {
+    let pinned = try PinnedVault()
+    let older = try pinned.bytes()
+    let vault = try pinned.unlock()
+    try vault.rotate()
+    _ = try vault.lock()
+    #expect(try pinned.refusal() == nil)
+    try pinned.replace(with: older)
+    #expect(try pinned.refusal() == .rolledBack)
+  }
+
+  @Test func `a broken log is not trimmed, which would hide it, and fails no write`() throws {
+    let (place, vault) = try trimmed(15)
+    try place.attack("DELETE FROM log WHERE seq = 3")
+    for round in 0..<30 { try put("\(round)", vault) }
+    #expect(try kind { _ = try place.unlock().log() } == .tampered)
+    #expect(text(try place.unlock().get(name)) == "29")
+  }
+}

@@ -1,0 +1,122 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+@Suite struct RepairTests {
+  static let harmed = "CAST(substr(bytes, 1, 40) || x'00' || substr(bytes, 42) AS BLOB)"
+
+  func vault() throws -> PinnedVault {
+    let pinned = try PinnedVault()
+    let vault = try pinned.unlock()
+    for number in 0..<20 { try vault.set(form("item \(number)"), for: ItemName(service: "many", account: "\(number)")) }
+    _ = try vault.lock()
+    return pinned
+  }
+
+  func repair(_ pinned: PinnedVault, rebuilding: Bool = false) throws -> RepairReport {
+    try pinned.locked.repair(with: TemporaryVault.credentials(), rebuilding: rebuilding)
+  }
+
+  func expectSound(_ pinned: PinnedVault, items: Int) throws {
+    let vault = try pinned.unlock()
+    #expect(try vault.verify().records == items)
+    #expect(text(try vault.get(pinned.name)) == "value 2")
+    try vault.set(form("value 2"), for: pinned.name)
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `a sound vault is left as it is`() throws {
+    let pinned = try vault()
+    let before = try pinned.bytes()
+    let report = try repair(pinned)
+    #expect(report.foundNothing && report.kept == nil && report.items == 21 && report.unproven.isEmpty)
+    #expect(try pinned.bytes() == before)
+  }
+
+  @Test(arguments: ["header", "header_copy"]) func `a damaged or missing header is written anew from the other copy`(
+    table: String
+  ) throws {
+    for attack in ["UPDATE \(table) SET bytes = \(Self.harmed)", "DELETE FROM \(table)", "UPDATE \(table) SET bytes = x'00'"] {
+      let pinned = try vault()
+      try pinned.place.attack(attack)
+      #expect(try kind { _ = try pinned.unlock().verify() } == .damaged)
+      let report = try repair(pinned)
+      #expect(report.mendedHeader && !report.rebuiltState && report.kept == nil)
+      #expect(try pinned.unlock().log().last?.event == .repaired)
+      try expectSound(pinned, items: 21)
+    }
+  }
+
+  @Test func `both headers gone cannot be mended`() throws {
+    let pinned = try vault()
+    for table in ["header", "header_copy"] { try pinned.place.attack("UPDATE \(table) SET bytes = \(Self.harmed)") }
+    #expect(try kind { _ = try repair(pinned) } == .damaged)
+  }
+
+  @Test(arguments: [
+    "DELETE FROM state", "UPDATE state SET bytes = \(harmed)", "UPDATE state SET bytes = zeroblob(8)",
+    "UPDATE state SET bytes = randomblob(300)", "DELETE FROM state; DELETE FROM digest",
+    "DELETE FROM state; UPDATE header SET bytes = x'00'",
+  ]) func `a state that is gone or unreadable is rebuilt from the records that open`(attack: String) throws {
+    let pinned = try vault()
+    let generation = try pinned.unlock().status().generation
+    try pinned.place.attack(attack)
+    #expect(try pinned.refusal() != nil)
+    let report = try repair(pinned)
+    #expect(report.rebuiltState && report.items == 21 && report.droppedRecords == 0 && report.droppedLogRows == 0)
+    #expect(report.generation > generation && report.unproven.count == 4)
+    #expect(report.mendedHeader == attack.contains("header"))
+    let kept = try #require(report.kept)
+    #expect(FileManager.default.fileExists(atPath: kept.string))
+    try expectSound(pinned, items: 21)
+    #expect(try pinned.unlock().log().map(\.event).contains(.repaired))
+  }
+
+  @Test func `records and log rows that do not open are dropped, counted, and kept in the file beside`() throws {
+    let pinned = try vault()
+    try pinned.place.attack(
+      """
+      DELETE FROM state;
+      UPDATE rec SET meta = zeroblob(length(meta)) WHERE idx = (SELECT idx FROM rec WHERE length(value) = 272 LIMIT 1);
+      UPDATE log SET box = zeroblob(100) WHERE seq = 10;
+      """)
+    let report = try repair(pinned)
+    #expect(report.droppedRecords == 1 && report.items == 20)
+    #expect(report.droppedLogRows == 25 - 9)
+    _ = try pinned.unlock().verify()
+    let kept = try TemporaryVault()
+    try FileManager.default.copyItem(atPath: #require(report.kept).string, toPath: kept.path.string)
+    #expect(try kept.hex("SELECT count(*) FROM rec") == "21")
+  }
+
+  @Test func `records that do not fit a readable state are tampering, until someone decides to believe them`() throws {
+    let pinned = try vault()
+    try pinned.place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
+    #expect(try kind { _ = try repair(pinned) } == .tampered)
+    let report = try repair(pinned, rebuilding: true)
+    #expect(report.rebuiltState && report.items == 20)
+    _ = try pinned.unlock().verify()
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `an older copy is not repaired into the present`() throws {
+    let pinned = try vault()
+    let older = try pinned.bytes()
+    try pinned.write("newer")
+    try pinned.replace(with: older)
+    #expect(try kind { _ = try repair(pinned) } == .rolledBack)
+  }
+
+  @Test func `without a pin the stated generation is gone beyond, and a senseless one is not believed`() throws {
+    let pinned = try vault()
+    let locked = try LockedVault.open(pinned.place.path)
+    try pinned.place.attack("UPDATE state SET bytes = CAST(x'FFFFFFFFFFFFFF7F' || substr(bytes, 9) AS BLOB)")
+    #expect(try locked.repair(with: TemporaryVault.credentials()).generation == 1)
+    let other = try vault()
+    try other.place.attack("UPDATE state SET bytes = CAST(x'2A00000000000000' || substr(bytes, 9) AS BLOB)")
+    #expect(try LockedVault.open(other.place.path).repair(with: TemporaryVault.credentials()).generation == 43)
+  }
+}
