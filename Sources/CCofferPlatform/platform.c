@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -82,6 +83,10 @@ int64_t coffer_filesystem_type(int fd) {
 int coffer_open(const char *path, int flags, unsigned mode) { return open(path, flags, (mode_t)mode); }
 int coffer_openat(int dir, const char *path, int flags, unsigned mode) { return openat(dir, path, flags, (mode_t)mode); }
 
-static _Thread_local bool inside_closure;
-bool coffer_inside_closure(void) { return inside_closure; }
-void coffer_set_inside_closure(bool inside) { inside_closure = inside; }
+_Thread_local bool coffer_closure_mark;
+
+_Thread_local uint32_t coffer_thread_mark;
+uint32_t coffer_number_thread(void) {
+  static _Atomic uint32_t last;
+  return coffer_thread_mark = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}

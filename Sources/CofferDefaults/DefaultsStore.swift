@@ -23,6 +23,7 @@ public final class DefaultsStore: Store {
 
   let engine: DefaultsEngine
   let suites: [(domain: DefaultsDomain, lease: EngineLease)]
+  let suiteEngines: [DefaultsEngine]
   let arguments: [String: String]
   let environment: EnvironmentLayer?
   let registered: [String: PlainForm]
@@ -39,6 +40,7 @@ public final class DefaultsStore: Store {
     var opened: [(DefaultsDomain, EngineLease)] = []
     for suite in suites { opened.append((suite, try EngineLease(suite.file, options))) }
     self.suites = opened
+    suiteEngines = opened.map { $0.1.engine }
     arguments = LaunchArguments.overrides(in: layers.arguments)
     environment = layers.environment
     registered = layers.registered
@@ -91,9 +93,13 @@ public final class DefaultsStore: Store {
     throw StoreError(.closed, "the store was closed", place: place, cure: "open the domain again")
   }
 
+  /// The name in files, arguments and environment.
+  @inline(__always)
+  func full(_ name: String) -> String { prefix.isEmpty ? name : prefix + name }
+
   @inline(__always)
   func checked(_ name: String) throws(StoreError) -> String {
-    let full = prefix.isEmpty ? name : prefix + name
+    let full = full(name)
     try StorableForm.check(name: full)
     return full
   }

@@ -1,7 +1,15 @@
 public import FoundationEssentials
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 /// A property-list value: what the plain store moves.
-public indirect enum PlainForm: Sendable {
+public enum PlainForm: Sendable {
   /// `<true/>` or `<false/>`.
   case bool(Bool)
   /// `<integer>` within `Int64`.
@@ -48,13 +56,27 @@ extension PlainForm: Equatable {
     case (.integer(let a), .integer(let b)): a == b
     case (.unsigned(let a), .unsigned(let b)): a == b
     case (.real(let a), .real(let b)): a.bitPattern == b.bitPattern
-    case (.string(let a), .string(let b)): a.utf8.elementsEqual(b.utf8)
+    case (.string(let a), .string(let b)): a.hasBytes(of: b)
     case (.date(let a), .date(let b)): a == b
     case (.data(let a), .data(let b)): a == b
     case (.array(let a), .array(let b)): a == b
     case (.dictionary(let a), .dictionary(let b)): a == b
     case (.argument(let a), .argument(let b)): a == b
     default: false
+    }
+  }
+}
+
+extension String {
+  /// Whether both have the same UTF-8. Swift's own equality also takes different spellings of one character for equal.
+  fileprivate func hasBytes(of other: String) -> Bool {
+    let mine = utf8Span.span.bytes, theirs = other.utf8Span.span.bytes
+    guard mine.byteCount == theirs.byteCount else { return false }
+    return mine.withUnsafeBytes { mine in
+      theirs.withUnsafeBytes { theirs in
+        guard let mine = mine.baseAddress, let theirs = theirs.baseAddress else { return true }
+        return memcmp(mine, theirs, utf8.count) == 0
+      }
     }
   }
 }

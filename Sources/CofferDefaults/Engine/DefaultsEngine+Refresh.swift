@@ -13,6 +13,14 @@ extension DefaultsEngine {
     if try sidecar.word() != state.seen { try catchUp(&state, sidecar) }
   }
 
+  /// Whether ``refresh(_:)`` would find nothing to do.
+  @inline(__always)
+  func isCurrent(_ state: borrowing EngineState) throws(StoreError) -> Bool {
+    guard CoarseClock.now() < state.nextLook else { return false }
+    guard let sidecar = state.sidecar else { return true }
+    return try sidecar.word() == state.seen
+  }
+
   /// Applies what was appended to the journal since `state.seen`.
   func catchUp(_ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
     for _ in 0..<Self.attempts {

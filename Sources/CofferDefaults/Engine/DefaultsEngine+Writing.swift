@@ -69,7 +69,7 @@ extension DefaultsEngine {
   /// Runs `body` on a state that is up to date and in which the outcome of every batch is known, or `names` are none of its.
   @inline(__always)
   func writable<Result>(
-    _ sidecar: Sidecar, _ names: [String], _ body: (inout EngineState) throws(StoreError) -> Result
+    _ sidecar: Sidecar, _ names: @autoclosure () -> [String], _ body: (inout EngineState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let early = try state.withLock { (state) throws(StoreError) -> Result? in
       try refresh(&state)
@@ -79,7 +79,7 @@ extension DefaultsEngine {
     // The lock is ours, so whoever prepared them has died.
     try resolve(sidecar)
     return try state.withLock { (state) throws(StoreError) in
-      for name in names { try state.checkDecided(name, files.list) }
+      for name in names() { try state.checkDecided(name, files.list) }
       return try body(&state)
     }
   }

@@ -19,9 +19,13 @@ enum PropertyList {
     }
     // The old-style format is text that nearly anything parses as: a torn or foreign file, not preferences.
     guard format != .openStep else { throw Failure(what: "the file is neither an XML nor a binary property list") }
-    guard let root = root as? [String: Any] else { throw Failure(what: "the property list is not a dictionary") }
+    // As Foundation made it: with keys of type String, it would first be copied as a whole.
+    guard let root = root as? [AnyHashable: Any] else { throw Failure(what: "the property list is not a dictionary") }
     var values = [String: PlainForm](minimumCapacity: root.count)
-    for (key, value) in root { values[key] = try form(of: value) }
+    for (key, value) in root {
+      guard let key = key as? String else { throw Failure(what: "the property list has a key that is no text") }
+      values[key] = try form(of: value)
+    }
     return (values, format == .binary ? .binary : .xml)
   }
 
