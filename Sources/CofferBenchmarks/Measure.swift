@@ -8,15 +8,31 @@ struct Contender {
   let body: (Int) throws -> Void
 }
 
+/// What a contender's time is.
+enum Clock {
+  /// The thread's time on a processor, so that other programs on the machine count for little.
+  case thread
+  /// Time as it passes, for work of several threads or processes.
+  case wall
+
+  /// Microseconds since some moment.
+  var now: Double {
+    var time = timespec()
+    clock_gettime(self == .thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+  }
+}
+
 /// Times contenders in turn, round after round, so that a slow moment of the machine falls on all of them.
 enum Measure {
   /// The medians over `rounds`, by contender; the last one is the peer. A first round that only warms up does not count.
-  static func interleaved(rounds: Int, _ contenders: [Contender]) throws -> [Result] {
+  static func interleaved(rounds: Int, _ clock: Clock, _ contenders: [Contender]) throws -> [Result] {
     var samples = [[Double]](repeating: [], count: contenders.count)
     for round in 0...rounds {
       for (index, contender) in contenders.enumerated() {
-        let elapsed = try ContinuousClock().measure { for step in 0..<contender.count { try contender.body(step) } }
-        if round > 0 { samples[index].append(microseconds(elapsed) / Double(contender.count)) }
+        let start = clock.now
+        for step in 0..<contender.count { try contender.body(step) }
+        if round > 0 { samples[index].append((clock.now - start) / Double(contender.count)) }
       }
     }
     guard let peer = samples.last else { return [] }
@@ -29,8 +45,8 @@ enum Measure {
 
   /// Prints what the contenders took, each one's ratio to the last, the peer, and their goals.
   @discardableResult
-  static func table(_ title: String, rounds: Int = 7, _ contenders: [Contender]) throws -> [Result] {
-    let results = try interleaved(rounds: rounds, contenders)
+  static func table(_ title: String, rounds: Int = 7, clock: Clock = .thread, _ contenders: [Contender]) throws -> [Result] {
+    let results = try interleaved(rounds: rounds, clock, contenders)
     print("\n\(title)")
     for (contender, result) in zip(contenders, results) { line(contender.name, result, contender.goals) }
     return results
@@ -40,10 +56,6 @@ enum Measure {
   static func line(_ name: String, _ result: Result, _ goals: [Goal]) {
     let judged = goals.map { $0.text + ($0.isReached(by: result) ? "" : "  ✗ missed") }.joined(separator: "   ")
     print("  \(padded(name)) \(number(result.microseconds)) µs \(number(result.ratio))×   \(judged)")
-  }
-
-  static func microseconds(_ time: Duration) -> Double {
-    Double(time.components.seconds) * 1e6 + Double(time.components.attoseconds) / 1e12
   }
 
   static func median(_ samples: [Double]) -> Double { samples.sorted()[samples.count / 2] }

@@ -36,7 +36,7 @@ extension DefaultsStore {
   public func names() throws(StoreError) -> [String] {
     try check()
     var names = Set(registered.keys)
-    for stored in try [engine.names()] + suiteNames() + [Array(arguments.keys)] {
+    for stored in try [engine.names()] + suiteNames() + [Array(arguments.texts.keys)] {
       for name in stored where name.hasPrefix(prefix) && name.utf8.count > prefix.utf8.count {
         names.insert(String(name.dropFirst(prefix.count)))
       }

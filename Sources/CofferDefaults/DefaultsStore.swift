@@ -24,7 +24,7 @@ public final class DefaultsStore: Store {
   let engine: DefaultsEngine
   let suites: [(domain: DefaultsDomain, lease: EngineLease)]
   let suiteEngines: [DefaultsEngine]
-  let arguments: [String: String]
+  let arguments: LaunchArguments
   let environment: EnvironmentLayer?
   let registered: [String: PlainForm]
   private let lease: EngineLease
@@ -41,11 +41,11 @@ public final class DefaultsStore: Store {
     for suite in suites { opened.append((suite, try EngineLease(suite.file, options))) }
     self.suites = opened
     suiteEngines = opened.map { $0.1.engine }
-    arguments = LaunchArguments.overrides(in: layers.arguments)
+    arguments = LaunchArguments(layers.arguments)
     environment = layers.environment
     registered = layers.registered
     isSingleLayer =
-      opened.isEmpty && arguments.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
+      opened.isEmpty && arguments.texts.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
   }
 
   /// Opens a domain, with the layers above and beneath it.

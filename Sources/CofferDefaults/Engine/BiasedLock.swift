@@ -16,7 +16,7 @@ internal import Synchronization
 /// away, waits until the slots are empty, and works under the mutex; after some reads without a change the bias comes back.
 ///
 /// Source: D. Dice, A. Kogan, "BRAVO – Biased Locking for Reader-Writer Locks", USENIX ATC 2019.
-struct BiasedLock<Value>: ~Copyable, @unchecked Sendable {
+struct BiasedLock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Sendable: the value is changed only under the mutex with no bias and all slots empty, and read only under the mutex or in a
   // slot that was taken before the bias was seen.
   private let value: UnsafeMutablePointer<Value>
@@ -32,7 +32,7 @@ struct BiasedLock<Value>: ~Copyable, @unchecked Sendable {
   /// So many reads outweigh what it costs to take the bias away.
   private static var readsBeforeBias: Int { 64 }
 
-  init(_ initial: Value) {
+  init(_ initial: consuming Value) {
     value = .allocate(capacity: 1)
     value.initialize(to: initial)
     slots = .allocate(byteCount: Self.slotCount * Self.slotBytes, alignment: Self.slotBytes)

@@ -26,6 +26,7 @@ extension DefaultsEngine {
     for _ in 0..<Self.attempts {
       let word = try sidecar.word()
       if word.epoch != state.seen.epoch || word.end < state.seen.end {
+        try sidecar.checkFormat()
         if try !followFold(&state, sidecar, word), try reload(&state, ListContent.readPatiently(files.list, calls)) { return }
       } else if try readTail(&state, sidecar, to: word) {
         return
@@ -81,7 +82,7 @@ extension DefaultsEngine {
     guard try sidecar.word().epoch == word.epoch, start <= word.end else { return false }
     state.list = list
     state.listIsSettled = true
-    state.journalled = []
+    state.isJournalled = false
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
     return true

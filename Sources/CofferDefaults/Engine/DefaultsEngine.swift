@@ -24,6 +24,8 @@ final class DefaultsEngine: Sendable {
   let options: Mutex<EngineOptions>
   let writer: Record.Writer
   let idle = IdleFold()
+  /// The thread that is asking another store for a decision, by its number; zero while there is none.
+  let decider = Atomic<UInt32>(0)
   private let process = ProcessMark.current
   private static let instances = Atomic<UInt32>(0)
 

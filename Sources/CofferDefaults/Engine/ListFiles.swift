@@ -21,8 +21,8 @@ struct ListFiles: Sendable {
   /// The next list, while it is written. The journal's lock makes it one writer's.
   var next: FilePath { beside(".coffer-next") }
 
-  /// The files of the list that `path` leads to. A folder that is missing is made, with mode 0700; one that is there is
-  /// left as it is.
+  /// The files of the list that `path` leads to. A folder that is missing is made, with mode 0700, or stays missing where
+  /// nobody may make it: there is nothing to read then. One that is there is left as it is.
   init(resolving path: FilePath) throws(StoreError) {
     var target = path
     for _ in 0..<Self.mostLinks {
@@ -57,6 +57,8 @@ struct ListFiles: Sendable {
       do {
         try FileManager.default.createDirectory(
           atPath: folder.string, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      } catch CocoaError.fileWriteNoPermission, CocoaError.fileWriteVolumeReadOnly {
+        return folder
       } catch {
         throw StoreError(
           .denied, "could not make the folder", place: folder.string, cure: "make it, or choose another place", underlying: error)
@@ -70,7 +72,7 @@ struct ListFiles: Sendable {
 
   /// Whether this process may replace the list: a list it may not write is left alone, even where the folder would allow it.
   func isWritable() throws(StoreError) -> Bool {
-    guard try FileStatus(at: list) != nil else { return true }
+    guard try FileStatus(at: list) != nil else { return try FileStatus(at: folder) != nil }
     return list.withPlatformString { access($0, W_OK) } == 0
   }
 }

@@ -12,6 +12,7 @@ enum PropertyList {
 
   /// The values in `data`.
   static func decode(_ data: Data) throws(Failure) -> (values: [String: PlainForm], encoding: Encoding) {
+    guard isList(data) else { throw Failure(what: "the file is neither an XML nor a binary property list") }
     var format = PropertyListSerialization.PropertyListFormat.xml
     let root: Any
     do { root = try PropertyListSerialization.propertyList(from: data, options: [], format: &format) } catch {
@@ -27,6 +28,15 @@ enum PropertyList {
       values[key] = try form(of: value)
     }
     return (values, format == .binary ? .binary : .xml)
+  }
+
+  /// Whether `data` begins as an XML or a binary list does, in any of XML's encodings. Foundation takes all else for a list in
+  /// the old style, and complains about it on standard error.
+  private static func isList(_ data: Data) -> Bool {
+    if data.starts(with: Data("bplist".utf8)) { return true }
+    let byteOrderMarks: Set<UInt8> = [0, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF]
+    let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+    return data.first { !byteOrderMarks.contains($0) && !spaces.contains($0) } == UInt8(ascii: "<")
   }
 
   /// The list of `values` as bytes.
