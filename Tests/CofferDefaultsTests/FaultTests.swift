@@ -63,7 +63,7 @@ struct FaultTests {
   @Test func `a call that a signal interrupts is made again`() throws {
     if let reason = Self.strace { return print("skipped: \(reason)") }
     let folder = try TemporaryFolder()
-    for (index, call) in ["flock", "fdatasync", "pwrite64", "pread64"].enumerated() {
+    for (index, call) in ["flock", "fdatasync", "pwrite64", "fallocate"].enumerated() {
       let place = folder.file("\(index)")
       let tool = try traced("\(call):error=EINTR:when=1+3", folder, place, "calls")
       let acknowledged = tool.finishBytes().count
@@ -135,7 +135,9 @@ struct FaultTests {
     _ command: String, _ count: Int, _ rest: [String] = [], _ isGood: (String) -> Bool = { $0.hasPrefix("done ") }
   ) throws {
     let folder = try TemporaryFolder()
-    let tool = try Tool(command, folder, arguments: [Campaign.seed, "\(count)"] + rest, place: folder.file("work"))
+    let place = folder.file("work")
+    try FileManager.default.createDirectory(atPath: place.string, withIntermediateDirectories: false)
+    let tool = try Tool(command, folder, arguments: [Campaign.seed, "\(count)"] + rest, place: place)
     let output = tool.finish()
     #expect(tool.process.terminationStatus == 0 && !tool.wasKilled, "the process crashed")
     #expect(isGood(output) && output.split(separator: "\n").count == 1, "\(output.prefix(2_000))")

@@ -155,7 +155,8 @@ struct FoundationFaultTests {
         }())
     endless.kill()
     endless.finish()
-    let store = try TemporaryFolder().open()
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
     let url = StorageKey("url", of: URL.self)
     let router = try StorageRouter(plain: store, vault: MemoryStore<Vault>(), keys: OneKey(key: url))
     try router.set(URL(string: "https://example.com"), for: url)
@@ -166,7 +167,8 @@ struct FoundationFaultTests {
 
   @Test func `12 a store crosses threads`() async throws {
     // `UserDefaults` is not Sendable: a line like the next one does not compile with it.
-    let store: any Sendable & Store<Plain> = try TemporaryFolder().open()
+    let folder = try TemporaryFolder()
+    let store: any Sendable & Store<Plain> = try folder.open()
     try await Task.detached { try store.save(.integer(1), for: "k") }.value
     #expect(try store.load("k") == .integer(1))
   }

