@@ -14,7 +14,7 @@ struct FaultTests {
     let folder = try TemporaryFolder()
     var deaths = 0
     var lives: [String] = []
-    for number in stride(from: 1, to: .max, by: Campaign.count(3, long: 1)) {
+    for number in stride(from: 1, to: .max, by: Campaign.count(5, long: 1)) {
       let place = folder.file("\(number)")
       let tool = try Tool("live", folder, arguments: [way, "\(number)"], place: place)
       let acknowledged = tool.finishBytes().count
@@ -88,7 +88,7 @@ struct FaultTests {
 
   @Test func `each call that fails once is a typed error that loses nothing`() throws {
     let folder = try TemporaryFolder()
-    let tool = try Tool("failing", folder, "\(Campaign.count(7, long: 1))")
+    let tool = try Tool("failing", folder, "\(Campaign.count(11, long: 1))")
     let output = tool.finish()
     #expect(tool.process.terminationStatus == 0 && !tool.wasKilled)
     #expect(output.hasPrefix("runs ") && output.split(separator: "\n").count == 1, "\(output)")
@@ -96,7 +96,7 @@ struct FaultTests {
   }
 
   @Test func `what was synchronised survives a power loss`() throws {
-    try campaign("power-loss", Campaign.count(300, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
+    try campaign("power-loss", Campaign.count(200, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
   }
 
   // MARK: Many at once
@@ -119,15 +119,15 @@ struct FaultTests {
 
   @Test func `property lists from strangers are read or refused, never lost`() throws {
     let seeds = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fixtures/PropertyLists")
-    try campaign("fuzz-lists", Campaign.count(2_000, long: 1_000_000), [seeds.standardizedFileURL.path])
+    try campaign("fuzz-lists", Campaign.count(1_000, long: 1_000_000), [seeds.standardizedFileURL.path])
   }
 
   @Test func `journals from strangers are read or refused, and cost the list nothing`() throws {
-    try campaign("fuzz-journals", Campaign.count(2_000, long: 1_000_000))
+    try campaign("fuzz-journals", Campaign.count(1_000, long: 1_000_000))
   }
 
   @Test func `command lines of any kind are overrides or none`() throws {
-    try campaign("fuzz-arguments", Campaign.count(2_000, long: 1_000_000))
+    try campaign("fuzz-arguments", Campaign.count(1_000, long: 1_000_000))
   }
 
   /// Runs a campaign of the tool's, in a process of its own: a crash is a failure and not the end of the tests.

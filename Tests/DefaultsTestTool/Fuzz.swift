@@ -22,17 +22,18 @@ enum Fuzz {
 
   private static func mutated(_ seed: Data, _ random: inout Random) -> Data {
     var bytes = [UInt8](seed)
-    for _ in 0..<Int.random(in: 1...3, using: &random) where !bytes.isEmpty {
+    for _ in 0..<(Bool.random(using: &random) ? 1 : 4) where !bytes.isEmpty {
       let place = Int.random(in: bytes.indices, using: &random)
       let length = min(Int.random(in: 1...64, using: &random), bytes.count - place)
-      switch Int.random(in: 0..<6, using: &random) {
+      switch Int.random(in: 0..<12, using: &random) {
       case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
       case 1: bytes[place] = [0, 1, 0x7F, 0x80, 0xFF, 0x3C, 0x26].randomElement(using: &random) ?? 0
       case 2: bytes.removeSubrange(place..<place + length)
       case 3: bytes.insert(contentsOf: bytes[place..<place + length], at: place)
       case 4:
         bytes.replaceSubrange(place..<place + length, with: (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })
-      default: bytes.removeLast(bytes.count - place)
+      case 5: bytes.removeLast(bytes.count - place)
+      default: bytes[place] ^= 1  // Most often a digit or a letter becomes another.
       }
     }
     return Data(bytes)
@@ -43,12 +44,15 @@ enum Fuzz {
   static func lists(_ folder: FilePath, seed: UInt64, count: Int, _ seeds: FilePath) throws {
     var random = Random(seed: seed)
     let names = try FileManager.default.contentsOfDirectory(atPath: seeds.string).filter { $0.hasSuffix(".plist") }.sorted()
-    let samples = names.compactMap { FileManager.default.contents(atPath: seeds.appending($0).string) }
+    func samples(_ names: [String]) -> [Data] {
+      names.compactMap { FileManager.default.contents(atPath: seeds.appending($0).string) }
+    }
+    let all = samples(names), good = samples(names.filter { !$0.hasPrefix("bad-") })
     let list = folder.appending("d.plist").string
     var readable = 0
     for number in 0..<count {
       try removeFiles(folder)
-      let data = mutated(samples[number % samples.count], &random)
+      let data = mutated(number % 4 == 0 ? all[number / 4 % all.count] : good[number % good.count], &random)
       // A list that was just written might be half written, and gets a second chance.
       let old: [FileAttributeKey: Any] = [.modificationDate: Date(timeIntervalSinceNow: -10)]
       guard FileManager.default.createFile(atPath: list, contents: data) else { exit(4) }

@@ -152,6 +152,13 @@ final class Sidecar: Sendable {
       cure: "another program has shortened it; restore it, or delete it to lose what was not yet in the property list")
   }
 
+  /// The error of a record that is committed and not whole.
+  var torn: StoreError {
+    StoreError(
+      .damaged, "the journal holds a record that is torn", place: path.string,
+      cure: "restore the file, or delete it to lose what was not yet in the property list")
+  }
+
   // MARK: Writing, under the lock
 
   /// Makes sure of real blocks for records up to `end`.
