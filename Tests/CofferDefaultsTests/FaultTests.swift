@@ -96,7 +96,7 @@ struct FaultTests {
   }
 
   @Test func `what was synchronised survives a power loss`() throws {
-    try campaign("power-loss", Campaign.count(60, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
+    try campaign("power-loss", Campaign.count(40, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
   }
 
   // MARK: Many at once
@@ -119,11 +119,11 @@ struct FaultTests {
 
   @Test func `property lists from strangers are read or refused, never lost`() throws {
     let seeds = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fixtures/PropertyLists")
-    try campaign("fuzz-lists", Campaign.count(200, long: 1_000_000), [seeds.standardizedFileURL.path])
+    try campaign("fuzz-lists", Campaign.count(150, long: 1_000_000), [seeds.standardizedFileURL.path])
   }
 
   @Test func `journals from strangers are read or refused, and cost the list nothing`() throws {
-    try campaign("fuzz-journals", Campaign.count(200, long: 1_000_000))
+    try campaign("fuzz-journals", Campaign.count(150, long: 1_000_000))
   }
 
   @Test func `command lines of any kind are overrides or none`() throws {

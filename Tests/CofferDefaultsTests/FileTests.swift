@@ -233,6 +233,19 @@ struct FileTests {
     #expect(try folder.open(isShared: false).load("k") == .integer(2))
   }
 
+  @Test func `where a full disk has no room for a journal, opening says so, and works once there is room`() throws {
+    let folder = try TemporaryFolder()
+    let disk = Disk()
+    var calls = SystemCalls()
+    let real = calls
+    calls.allocate = { disk.isFull ? -28 : real.allocate($0, $1, $2) }
+    disk.isFull = true
+    #expect(kind { _ = try folder.open(isShared: false, calls: calls) } == .noSpace)
+    disk.isFull = false
+    try folder.open(isShared: false, calls: calls).save(.integer(1), for: "k")
+    #expect(try folder.open(isShared: false).load("k") == .integer(1))
+  }
+
   @Test(arguments: [0x9123_683E, 0x6969] as [Int64])
   func `file systems that copy on write, and remote ones, are written by calls`(_ type: Int64) throws {
     let folder = try TemporaryFolder()
