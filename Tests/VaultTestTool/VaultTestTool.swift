@@ -29,7 +29,8 @@ enum VaultTestTool {
   }
 
   static var options: VaultOptions {
-    VaultOptions(pins: ProcessInfo.processInfo.environment["COFFER_TEST_PINS"].map { FilePath($0) })
+    let pins = ProcessInfo.processInfo.environment["COFFER_TEST_PINS"] ?? ""
+    return VaultOptions(pins: pins.isEmpty ? nil : FilePath(pins))
   }
 
   static func credentials(_ keyFile: String) throws -> Credentials {

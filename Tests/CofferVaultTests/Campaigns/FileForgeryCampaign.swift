@@ -10,7 +10,7 @@ import Testing
   /// What no vault has, or lacks: SQLite runs it without a word.
   @Test func schemasWithMoreOrLessOrOtherThanAVaultHas() throws {
     let forge = try Forge(items: 3, versions: 1)
-    let forger = try Forger(forge)
+    let forger = try Forger(forge, every: 5)
     let tables = Schema.tables.map(\.name)
     for table in tables {
       let column =
@@ -75,7 +75,7 @@ import Testing
       edits.append(("a page with one cell less", page.withCount(page.count - 1, in: file)))
       edits.append(("a page with one cell more", page.withCount(page.count + 1, in: file)))
     }
-    let most = Campaign.isLong ? edits.count : 16
+    let most = Campaign.isLong ? edits.count : 8
     // Two pages may be the very same to a tree; such an edit changes nothing.
     for number in stride(from: 0, to: edits.count, by: max(1, edits.count / most)) where edits[number].file != file {
       try forger.forge(

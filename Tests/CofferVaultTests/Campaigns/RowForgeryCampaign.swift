@@ -64,7 +64,7 @@ import Testing
         cases.append { try $0.forge(sql, group, asking: asked) }
       }
     }
-    each(forge, every: 2, cases).report("rows of one vault")
+    each(forge, every: 3, cases).report("rows of one vault")
   }
 
   @Test func rowsOfTheVaultsOwnPast() throws {
@@ -88,7 +88,7 @@ import Testing
         cases.append { try $0.forge(sql, group, asking: asked) }
       }
     }
-    each(forge, cases).report("rows of the vault's own past")
+    each(forge, every: 2, cases).report("rows of the vault's own past")
   }
 
   /// The write must refuse, not bless what stands beside it, and nothing may have changed then.

@@ -28,7 +28,7 @@ struct TracedTool {
   static let calls =
     "pwrite64,pread64,fsync,fdatasync,ftruncate,fallocate,openat,unlink,rename,renameat2,link,mkdir,fcntl,flock,newfstatat,fstat"
   /// Those that take space.
-  static let spending = "pwrite64,write,openat,ftruncate,fallocate,fsync,fdatasync,rename,renameat2,link,mkdir"
+  static let spending = "pwrite64,openat,ftruncate,fallocate,fsync,fdatasync,rename,renameat2,link,mkdir"
 
   let folder: FilePath
   let arguments: [String]
