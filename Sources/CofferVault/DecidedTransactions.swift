@@ -8,7 +8,7 @@ public enum DecidedTransactions {
   ///
   /// - Throws: ``StoreError`` when the vault's file cannot be read.
   public static func contains(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> Bool {
-    let database = try VaultDatabase.open(path)
+    let database = try VaultDatabase.openToRead(path)
     return try database.read { () throws(StoreError) in try database.isDecided(transaction) }
   }
 

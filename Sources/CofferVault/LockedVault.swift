@@ -83,7 +83,7 @@ public struct LockedVault: Sendable {
   public static func open(
     _ path: FilePath, options: VaultOptions = VaultOptions()
   ) throws(StoreError) -> LockedVault {
-    let database = try VaultDatabase.open(path)
+    let database = try VaultDatabase.openToRead(path)
     let header = try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }
     let vault = LockedVault(path: database.path, header, options)
     try options.check(vault.id, at: vault.path)

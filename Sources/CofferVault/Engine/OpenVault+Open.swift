@@ -11,7 +11,7 @@ extension OpenVault {
     _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = VaultOptions(), accepting: Bool = false,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
-    let database = try VaultDatabase.open(path)
+    let database = try VaultDatabase.openToRead(path)
     let tried = try database.read { () throws(StoreError) in try readHeader(database) }
     let pins = try watch(tried.header, at: database.path, options, accepting)
     var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)

@@ -9,19 +9,21 @@ internal import SystemPackage
   internal import Darwin
 #endif
 
-/// A vault on a file system that is mounted read only.
+/// A vault on a file system that is mounted read only, or in a folder in which this user may make no file.
 ///
 /// SQLite reads a database with a write-ahead log only when it can make the `-shm` beside it, or is told that nobody can change the
 /// file (`immutable=1`, sqlite.org/uri.html). Then it ignores a log; one with something in it holds the newest writes, so
 /// a vault is not opened without it.
 enum ReadOnlyMedium {
-  /// Whether the file system of `path` is mounted read only.
+  /// Whether nothing can be made beside `path`. A log that is there already can do without: its readers go by its own files.
   static func holds(_ path: FilePath) throws(StoreError) -> Bool {
     var facts = statvfs()
     guard path.withPlatformString({ statvfs($0, &facts) }) == 0 else {
       throw StoreError(errno: errno, "look at the file system", place: path)
     }
-    return facts.f_flag & UInt(ST_RDONLY) != 0
+    guard facts.f_flag & UInt(ST_RDONLY) == 0 else { return true }
+    guard path.removingLastComponent().withPlatformString({ access($0, W_OK) }) != 0 else { return false }
+    return try Stat.ofLink(path.appending(suffix: "-wal")) == nil
   }
 
   /// What SQLite is given to open `path` as immutable.
@@ -48,7 +50,7 @@ enum ReadOnlyMedium {
   static func cannotWrite(_ path: FilePath) -> StoreError {
     StoreError(
       .readOnly, "the vault cannot be written", place: path.string,
-      cure: "check the mode of the file and how its file system is mounted, or open it read only")
+      cure: "check the modes of the file and its folder, and how the file system is mounted")
   }
 
   /// Whether a byte stands for itself in a URI's path.

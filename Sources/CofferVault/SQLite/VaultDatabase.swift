@@ -30,6 +30,14 @@ final class VaultDatabase {
     return try VaultDatabase(Connection(file, options))
   }
 
+  /// Opens the vault at `path`, to be read alone where it cannot be written: every write then throws ``StoreError/Kind/readOnly``.
+  static func openToRead(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
+    do throws(StoreError) { return try open(path) } catch {
+      guard error.kind == .readOnly else { throw error }
+      return try open(path, .init(access: .readOnly))
+    }
+  }
+
   /// Over a connection to a file with a vault's tables, which are checked here.
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection

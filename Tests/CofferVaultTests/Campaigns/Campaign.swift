@@ -1,0 +1,152 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// What campaigns have in common. Each has a short form, which every run of the tests takes, and a long one under
+/// `COFFER_LONG_TESTS=1`; both print how many cases ended how.
+enum Campaign {
+  static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+
+  /// The choice of sizes.
+  static func size(short: Int, long: Int) -> Int { isLong ? long : short }
+
+  /// Every `step`th of `count` cases, so that the short form takes some `short` of them; the long form takes all.
+  static func cases(_ count: Int, short: Int) -> StrideTo<Int> {
+    stride(from: 0, to: count, by: isLong ? 1 : max(1, count / max(1, short)))
+  }
+
+  /// Runs `body` for the numbers below `workers` at once, as many as the machine has cores for.
+  static func concurrently(_ workers: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
+    DispatchQueue.concurrentPerform(iterations: workers) { worker in
+      do { try body(worker) } catch { Issue.record(error) }
+    }
+  }
+}
+
+/// How many cases of which class ended how.
+struct Tally: Sendable {
+  private(set) var counts: [String: [String: Int]] = [:]
+  private(set) var failures: [String] = []
+
+  mutating func add(_ group: String, _ outcome: String) { counts[group, default: [:]][outcome, default: 0] += 1 }
+
+  /// Notes a case whose outcome is not one of `allowed`.
+  mutating func add(_ group: String, _ outcome: String, allowed: Set<String>, _ what: @autoclosure () -> String) {
+    add(group, outcome)
+    if !allowed.contains(outcome) { failures.append("\(group): \(outcome): \(what())") }
+  }
+
+  mutating func add(_ other: Tally) {
+    for (group, outcomes) in other.counts {
+      for (outcome, count) in outcomes { counts[group, default: [:]][outcome, default: 0] += count }
+    }
+    failures += other.failures
+  }
+
+  subscript(outcome: String) -> Int { counts.values.reduce(0) { $0 + ($1[outcome] ?? 0) } }
+  var total: Int { counts.values.reduce(0) { $0 + $1.values.reduce(0, +) } }
+
+  /// Prints a line for each class, and fails the test for what should not have been.
+  func report(_ title: String, _ location: SourceLocation = #_sourceLocation) {
+    print("campaign \(title): \(total) cases")
+    for (group, outcomes) in counts.sorted(by: { $0.key < $1.key }) {
+      print("  \(group): \(outcomes.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
+    }
+    for failure in failures.prefix(5) { Issue.record("\(failure)", sourceLocation: location) }
+    #expect(failures.isEmpty, "\(failures.count) of \(total)", sourceLocation: location)
+  }
+}
+
+/// A generator that a seed decides, so that a case that failed can be had again (SplitMix64, Steele, Lea and Flood 2014).
+struct Seeded: RandomNumberGenerator {
+  private var state: UInt64
+  init(_ seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var word = state
+    word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+    return word ^ (word >> 31)
+  }
+}
+
+/// A vault's files as someone kept them.
+struct KeptFiles: Sendable {
+  let files: [String: Data]
+
+  /// Those in `folder`, of which only what follows the path is named.
+  init(_ folder: FilePath, _ names: [String]? = nil) throws {
+    var found: [String: Data] = [:]
+    for name in try names ?? FileManager.default.subpathsOfDirectory(atPath: folder.string) {
+      let path = folder.string + "/" + name
+      var isFolder: ObjCBool = false
+      guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder.boolValue else { continue }
+      found[name] = try Data(contentsOf: URL(fileURLWithPath: path))
+    }
+    files = found
+  }
+
+  init(_ files: [String: Data]) { self.files = files }
+
+  func with(_ name: String, _ bytes: Data) -> KeptFiles { KeptFiles(files.merging([name: bytes]) { $1 }) }
+
+  /// Writes them to `folder`, in which nothing has any of them open, and removes a vault's other side files.
+  func put(into folder: FilePath) throws {
+    for suffix in SideFiles.suffixes where files["vault.sqlite" + suffix] == nil { unlink("\(folder)/vault.sqlite\(suffix)") }
+    for (name, bytes) in files {
+      let path = FilePath("\(folder)/\(name)")
+      let parent = path.removingLastComponent()
+      if parent != folder { mkdir(parent.string, 0o700) }
+      let file = try FileDescriptor.open(path, .writeOnly, options: [.create, .truncate], permissions: .ownerReadWrite)
+      _ = try file.closeAfter { try bytes.withUnsafeBytes { try file.writeAll($0) } }
+    }
+  }
+}
+
+extension StoreError {
+  /// The error's kind, without numbers that differ from case to case.
+  var word: String {
+    switch kind {
+    case .newerFormat: "newerFormat"
+    case .kdfMemory: "kdfMemory"
+    case .tooLarge: "tooLarge"
+    default: "\(kind)"
+    }
+  }
+}
+
+extension TemporaryVault {
+  /// What opens every campaign's vault, and nothing asked of a passphrase.
+  func answer(
+    _ expected: [ItemName: String], _ options: VaultOptions = VaultOptions(), verifying: Bool = true
+  ) -> String {
+    do throws(StoreError) {
+      let vault = try unlocked(options)
+      // Everything is asked for, also after a first refusal: never a wrong value.
+      var refusal: StoreError?
+      for (name, value) in expected {
+        do throws(StoreError) {
+          guard text(try vault.get(name)) == value else { return "WRONG VALUE" }
+        } catch { refusal = refusal ?? error }
+      }
+      do throws(StoreError) {
+        let listed = try vault.list().map(\.name)
+        guard listed == expected.keys.sorted() else { return "WRONG LIST" }
+      } catch { refusal = refusal ?? error }
+      do throws(StoreError) { if verifying { _ = try vault.verify() } } catch { refusal = refusal ?? error }
+      return refusal?.word ?? "right answer"
+    } catch {
+      return error.word
+    }
+  }
+
+  func unlocked(_ options: VaultOptions = VaultOptions()) throws(StoreError) -> UnlockedVault {
+    let credentials: Credentials
+    do { credentials = try Self.credentials() } catch { throw StoreError(.io(ENOMEM), "no guarded memory", cure: "-") }
+    return try LockedVault.open(path, options: options).unlock(with: credentials)
+  }
+}

@@ -1,0 +1,139 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Many processes on one vault, with rotations and killings among them.
+@Suite struct CrowdCampaign {
+  private static let processes = Campaign.size(short: 4, long: 32)
+  private static let operations = Campaign.size(short: 15, long: 200)
+
+  /// Each process with its output, which it says line by line.
+  private func start(_ place: TemporaryVault, seeds: Range<Int>) throws -> [(seed: Int, process: Process, pipe: Pipe)] {
+    let key = try place.keyFile()
+    return try seeds.map { seed in
+      let process = Process()
+      let pipe = Pipe()
+      process.executableURL = URL(fileURLWithPath: TracedTool.path)
+      process.arguments = ["crowd", place.path.string, key, "\(seed)", "\(Self.operations)"]
+      process.environment = ["COFFER_TEST_PINS": place.folder.appending("pins").string, "SWIFT_BACKTRACE": "enable=no"]
+      process.standardOutput = pipe
+      process.standardError = pipe
+      process.standardInput = FileHandle.nullDevice
+      try process.run()
+      return (seed, process, pipe)
+    }
+  }
+
+  /// Waits for all, and adds up the increments that they said were acknowledged.
+  private func end(_ crowd: [(seed: Int, process: Process, pipe: Pipe)], _ tally: inout Tally) -> [Int] {
+    var increments = [Int](repeating: 0, count: 4)
+    for (seed, process, pipe) in crowd {
+      let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      for line in output.split(separator: "\n") {
+        if line.hasPrefix("incremented "), let counter = Int(line.dropFirst(12)) { increments[counter] += 1 }
+        guard line.hasPrefix("done ") else { continue }
+        for part in line.dropFirst(5).split(separator: " ") {
+          let pair = part.split(separator: "=")
+          for _ in 0..<(Int(pair.last ?? "") ?? 0) { tally.add("acknowledged", String(pair.first ?? "")) }
+        }
+      }
+      let isKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
+      let outcome = isKilled ? "killed" : process.terminationStatus == 0 && output.contains("done ") ? "done" : "FAILED"
+      tally.add("processes", outcome, allowed: ["done", "killed"], "\(seed): \(output.suffix(500))")
+    }
+    return increments
+  }
+
+  private func counters(_ vault: borrowing UnlockedVault) throws -> [Int] {
+    try (0..<4).map { Int(text(try vault.get(ItemName(service: "counters", account: "\($0)"))) ?? "0") ?? -1 }
+  }
+
+  @Test func manyProcessesMixEverythingWhileTheKeyIsRotated() throws {
+    let place = try TemporaryVault()
+    let options = VaultOptions(pins: place.folder.appending("pins"))
+    let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options)
+    var tally = Tally()
+    let crowd = try start(place, seeds: 1..<Self.processes + 1)
+    var rotations = 0
+    while crowd.contains(where: { $0.process.isRunning }), rotations < Campaign.size(short: 1, long: 20) {
+      try vault.rotate()
+      rotations += 1
+      usleep(50_000)
+    }
+    let increments = end(crowd, &tally)
+    #expect(try counters(vault) == increments, "no update is lost")
+    let status = try vault.status()
+    #expect(status.epoch == UInt64(rotations) + 1)
+    #expect(try vault.verify().records == status.items)
+    // A machine's pins, which all of them wrote, fit.
+    _ = try place.unlocked(options).verify()
+    tally.report(
+      "\(Self.processes) processes × \(Self.operations) operations, \(rotations) rotations, \(status.generation) commits")
+  }
+
+  @Test func processesKilledAtAnyMomentNeverLookLikeARollback() throws {
+    let place = try TemporaryVault()
+    let options = VaultOptions(pins: place.folder.appending("pins"))
+    _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options).lock()
+    var random = Seeded(4)
+    var tally = Tally()
+    var acknowledged = [0, 0, 0, 0]
+    var killed = 0
+    for round in 0..<Campaign.size(short: 2, long: 40) {
+      let crowd = try start(place, seeds: round * 100 + 1..<round * 100 + 4)
+      for member in crowd.dropFirst() {
+        usleep(UInt32.random(in: 0..<60_000, using: &random))
+        if member.process.isRunning, kill(member.process.processIdentifier, SIGKILL) == 0 { killed += 1 }
+      }
+      let increments = end(crowd, &tally)
+      let vault = try place.unlocked(options)
+      let found = try counters(vault)
+      for counter in 0..<4 {
+        acknowledged[counter] += increments[counter]
+        // One that was killed may have committed what it had no time to say.
+        #expect(acknowledged[counter]...acknowledged[counter] + killed ~= found[counter])
+      }
+      _ = try vault.verify()
+    }
+    tally.report("processes killed at any moment, \(killed) killed")
+  }
+
+  /// The moment between a commit and its pin: the tool dies as it is about to write the pin.
+  @Test func killedBetweenCommitAndPin() throws {
+    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let kept = try FaultCampaign.prepared()
+    var tally = Tally()
+    for step in FaultCampaign.steps.map(\.name) where step != "init" && (Campaign.isLong || ["set", "rotate"].contains(step)) {
+      for number in 1...Campaign.size(short: 1, long: 6) {
+        let place = try TemporaryVault()
+        try kept.moved(to: place).put(into: place.folder)
+        let pins = place.folder.appending("pins")
+        let pin = try #require(FileManager.default.contentsOfDirectory(atPath: pins.string).first { $0.hasPrefix("id-") })
+        let tool = TracedTool(place, step)
+        let end = try tool.run(
+          "/usr/bin/strace",
+          [
+            "-f", "-o", "/dev/null", "-P", "\(pins)/\(pin)", "-e", "trace=pwrite64", "-e",
+            "inject=pwrite64:signal=SIGKILL:when=\(number)", TracedTool.path,
+          ] + tool.arguments)
+        let options = VaultOptions(pins: pins)
+        for _ in 0..<2 {
+          let outcome = try kind {
+            let vault = try place.unlocked(options)
+            _ = try vault.verify()
+            try vault.set(form("and on"), for: .sample)
+          }
+          tally.add(
+            "\(step), \(end.wasSignalled ? "killed before the pin's write \(number)" : "had no write \(number) of the pin")",
+            outcome.map { "\($0)" } ?? "accepted", allowed: ["accepted"], "\(step) \(number)")
+        }
+      }
+    }
+    #expect(tally["accepted"] > 0)
+    tally.report("killed between commit and pin")
+  }
+}

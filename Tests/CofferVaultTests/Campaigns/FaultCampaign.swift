@@ -1,0 +1,202 @@
+import CofferMemory
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// A process that is killed at a system call, or whose call fails, in the midst of each kind of change. After it: what was
+/// acknowledged is there, the vault is the old one or the new one, `verify` is clean, the pins complain of nothing, the next write works,
+/// and no file holds plaintext.
+@Suite struct FaultCampaign {
+  /// What can be told of a vault before and after a step.
+  struct Facts: Equatable {
+    var target: String? = "old plaintext"
+    var epoch: UInt64 = 1
+    var slots = 2
+  }
+
+  static let steps: [(name: String, new: Facts)] = [
+    ("init", Facts(target: nil, slots: 1)),
+    ("set", Facts(target: "new plaintext")),
+    ("delete", Facts(target: nil)),
+    ("rotate", Facts(epoch: 2)),
+    ("passphrase", Facts(epoch: 2)),
+    ("slot-add", Facts(slots: 3)),
+    ("slot-remove", Facts(epoch: 2, slots: 1)),
+    ("restore", Facts(target: "backup plaintext")),
+  ]
+  private static let others = 5
+  private static var target: ItemName { ItemName(sealed: "svc", "target") }
+  private static func name(_ number: Int) -> ItemName { ItemName(sealed: "svc", "\(number)") }
+  /// What a system call's failure must never be taken for.
+  private static let alarms = [
+    "tampered", "damaged", "rolledBack", "forked", "replaced", "wrongSecret", "notAVault", "newerFormat",
+  ]
+
+  /// A folder with a vault, a backup of it, pins and a key file.
+  static func prepared() throws -> KeptFiles {
+    let place = try TemporaryVault()
+    _ = try place.keyFile()
+    let options = VaultOptions(pins: place.folder.appending("pins"))
+    let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing, options: options)
+    try vault.addSlot(Credentials(passphrase: secret("passphrase")), label: "one", cost: .testing)
+    for number in 0..<others { try vault.set(form("plaintext \(number)"), for: name(number)) }
+    try vault.set(form("backup plaintext"), for: target)
+    let locked = try vault.lock()
+    _ = try locked.backup(to: place.path.appending(suffix: ".backup"))
+    let again = try place.unlocked(options)
+    try again.set(form("old plaintext"), for: target)
+    _ = try again.lock()
+    return try KeptFiles(place.folder)
+  }
+
+  /// One worker's folder, which is as it was before each step.
+  private final class Bench {
+    let place: TemporaryVault
+    private let files: KeptFiles
+    private let keyFile: KeptFiles
+    var tally = Tally()
+
+    init(_ kept: KeptFiles) throws {
+      place = try TemporaryVault()
+      files = try kept.moved(to: place)
+      keyFile = KeptFiles(kept.files.filter { $0.key == "key" })
+    }
+
+    private var options: VaultOptions { VaultOptions(pins: place.folder.appending("pins")) }
+
+    func reset(for step: String) throws {
+      for name in try FileManager.default.contentsOfDirectory(atPath: place.folder.string) {
+        try FileManager.default.removeItem(atPath: "\(place.folder)/\(name)")
+      }
+      try (step == "init" ? keyFile : files).put(into: place.folder)
+    }
+
+    func judge(_ step: (name: String, new: Facts), _ end: TracedTool.End, _ group: String, _ what: @autoclosure () -> String) {
+      var outcome: String
+      do { outcome = try outcomeOf(step, end) } catch { outcome = "FAILED \((error as? StoreError)?.word ?? "\(error)")" }
+      let ended = end.wasSignalled ? (end.code == SIGKILL ? "killed" : "CRASHED \(end.code)") : end.code == 0 ? "done" : "refused"
+      if end.code == 1, !end.wasSignalled, Self.isAlarm(end.output) { outcome = "FALSE ALARM, \(outcome)" }
+      if end.code == 1, !end.wasSignalled, !end.output.contains("refused ") { outcome = "NO NAMED ERROR, \(outcome)" }
+      let isRight = outcome.allSatisfy { !$0.isUppercase } && !ended.hasPrefix("CRASHED")
+      tally.add(
+        "\(step.name), \(group)", "\(ended), \(outcome)", allowed: isRight ? ["\(ended), \(outcome)"] : [],
+        "\(what()) at \(end.call ?? "no call"): \(end.output)")
+    }
+
+    private static func isAlarm(_ output: String) -> Bool { alarms.contains { output.contains("refused \($0)") } }
+
+    private func outcomeOf(_ step: (name: String, new: Facts), _ end: TracedTool.End) throws -> String {
+      if step.name == "init", try kind({ _ = try LockedVault.open(place.path) }) == .noVault {
+        guard !end.isAcknowledged else { return "ACKNOWLEDGED AND GONE" }
+        // What was left is in nobody's way.
+        _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options).lock()
+        return "old"
+      }
+      let found = try facts(step.name)
+      guard found == step.new || (found == Facts() && step.name != "init") else { return "NEITHER OLD NOR NEW: \(found)" }
+      guard found == step.new || !end.isAcknowledged else { return "ACKNOWLEDGED AND LOST" }
+      if let plaintext = try plaintext() { return "PLAINTEXT in \(plaintext)" }
+      return found == step.new ? "new" : "old"
+    }
+
+    private func facts(_ step: String) throws -> Facts {
+      let vault = try place.unlocked(options)
+      if step != "init" {
+        for number in 0..<FaultCampaign.others where text(try vault.get(FaultCampaign.name(number))) != "plaintext \(number)" {
+          throw TracedTool.Failed(what: "WRONG VALUE")
+        }
+      }
+      let status = try vault.status()
+      _ = try vault.verify()
+      let found = Facts(target: text(try vault.get(FaultCampaign.target)), epoch: status.epoch, slots: status.slots.count)
+      // The next write works, and leaves nothing of an old key.
+      try vault.set(form("later"), for: .sample)
+      guard text(try vault.get(.sample)) == "later", try !vault.status().oldBytesRemain else {
+        throw TracedTool.Failed(what: "OLD BYTES REMAIN")
+      }
+      _ = try vault.lock()
+      if step == "passphrase" { try checkPassphrase(isNew: found.epoch == 2) }
+      return found
+    }
+
+    private func checkPassphrase(isNew: Bool) throws {
+      for (passphrase, opens) in [("passphrase", !isNew), ("new passphrase", isNew)] {
+        let kind = try kind {
+          _ = try LockedVault.open(place.path).unlock(with: Credentials(passphrase: secret(passphrase)))
+        }
+        guard (kind == nil) == opens else { throw TracedTool.Failed(what: "ANOTHER PASSPHRASE OPENS") }
+      }
+    }
+
+    /// A file that holds a value or passphrase as it is.
+    private func plaintext() throws -> String? {
+      let secrets = ["plaintext", "passphrase"].map { Data($0.utf8) }
+      return try KeptFiles(place.folder).files.first { _, bytes in secrets.contains { bytes.range(of: $0) != nil } }?.key
+    }
+  }
+
+  /// Runs `body` for each step, on as many benches as the machine has cores for.
+  private func forEachStep(_ title: String, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void) throws
+  {
+    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let kept = try Self.prepared()
+    let tallies = Collected()
+    let workers = 2
+    Campaign.concurrently(workers) { worker in
+      let bench = try Bench(kept)
+      for (number, step) in Self.steps.enumerated() where number % workers == worker { try body(bench, step) }
+      tallies.add(bench.tally)
+    }
+    tallies.all.report(title)
+  }
+
+  /// All cases in the long form; in the short form `few`, others for each step.
+  private static func chosen<Case>(_ cases: [Case], few: Int, _ step: String) -> [Case] {
+    guard !Campaign.isLong else { return cases }
+    var random = Seeded(UInt64(step.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
+    return (0..<few).compactMap { _ in cases.randomElement(using: &random) }
+  }
+
+  @Test func killedAtAnySystemCall() throws {
+    try forEachStep("kills at system calls") { bench, step in
+      try bench.reset(for: step.name)
+      let tool = TracedTool(bench.place, step.name)
+      for call in Self.chosen(try tool.points(of: "all"), few: 2, step.name) {
+        try bench.reset(for: step.name)
+        bench.judge(step, try tool.run(.kill, at: call), "killed", "\(call.name) \(call.number)")
+      }
+    }
+  }
+
+  @Test func aSystemCallFailsOnceOrFromThereOn() throws {
+    try forEachStep("failing system calls") { bench, step in
+      let tool = TracedTool(bench.place, step.name)
+      for (fault, calls) in [(TracedTool.Fault.inputOutput, TracedTool.calls), (.noSpace, TracedTool.spending)] {
+        try bench.reset(for: step.name)
+        let points = try tool.points(of: calls)
+        for persists in [false, true] where Campaign.isLong || (fault == .noSpace) == persists {
+          for call in Self.chosen(points, few: 1, step.name) {
+            try bench.reset(for: step.name)
+            let end = try tool.run(fault, at: call, of: persists ? calls : nil)
+            let group = "\(fault == .noSpace ? "no space" : "input or output fails")\(persists ? " from there on" : "")"
+            bench.judge(step, end, group, "\(call.name) \(call.number)")
+          }
+        }
+      }
+    }
+  }
+
+  /// A limit on a file's size makes the write that crosses it short, wherever that is, and those after it fail.
+  @Test func aWriteIsShort() throws {
+    try forEachStep("short writes") { bench, step in
+      let tool = TracedTool(bench.place, step.name)
+      for limit in Self.chosen(Array(0..<192), few: 1, step.name) {
+        try bench.reset(for: step.name)
+        bench.judge(step, try tool.run(fileLimit: limit * 512 + limit % 7), "short write", "limit \(limit * 512)")
+      }
+    }
+  }
+}

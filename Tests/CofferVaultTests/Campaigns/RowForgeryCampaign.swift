@@ -1,0 +1,175 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Stores whose rows were swapped, deleted, doubled, taken from another vault or from the vault's own past. SQLite finds all of them
+/// sound.
+@Suite struct RowForgeryCampaign {
+  /// Takes the numbers of `cases` in turn on as many threads as the machine has for it.
+  private func each(_ forge: Forge, every: Int = 1, _ cases: [(Forger) throws -> Void]) -> Tally {
+    let workers = Campaign.isLong ? 2 : 1
+    let tallies = Collected()
+    let work = Unchecked((forge, cases))
+    Campaign.concurrently(workers) { worker in
+      let (forge, cases) = work.value
+      let forger = try Forger(forge, every: every)
+      for (number, run) in cases.enumerated() where number % workers == worker { try run(forger) }
+      tallies.add(forger.tally)
+    }
+    return tallies.all
+  }
+
+  @Test func rowsOfOneVault() throws {
+    let forge = try Forge(items: Campaign.size(short: 5, long: 200), versions: 1)
+    let rows = forge.rows
+    var cases: [(Forger) throws -> Void] = []
+    for first in rows.indices {
+      for second in rows.indices where second > first {
+        let (one, two) = (rows[first], rows[second])
+        let asked = forge.items([first, second])
+        cases.append { forger in
+          try forger.forge(
+            "\(Forge.Row(idx: one.idx, rid: two.rid, meta: two.meta, value: two.value).put);"
+              + Forge.Row(idx: two.idx, rid: one.rid, meta: one.meta, value: one.value).put, "contents of two rows swapped",
+            asking: asked)
+        }
+        for column in ["rid", "meta", "value"] {
+          cases.append { forger in
+            try forger.forge(
+              "UPDATE rec SET \(column)=\(two[column]) WHERE idx=\(one.idx); UPDATE rec SET \(column)=\(one[column]) WHERE idx=\(two.idx)",
+              "\(column) of two rows swapped", asking: asked)
+          }
+        }
+      }
+    }
+    for (number, row) in rows.enumerated() {
+      let asked = forge.items([number])
+      let next = rows[(number + 1) % rows.count]
+      let near = "\(row.idx.dropLast(3))\(row.idx.hasSuffix("00'") ? "01" : "00")'"
+      let far = "\(row.idx.dropLast(34))'\(row.idx.dropFirst(2).hasPrefix("00") ? "ff" : "00")\(row.idx.dropFirst(4))"
+      for (group, sql) in [
+        ("a row deleted", "DELETE FROM rec WHERE idx=\(row.idx)"),
+        ("a row deleted with its digest", "DELETE FROM rec WHERE idx=\(row.idx); DELETE FROM digest WHERE bucket=\(row.bucket)"),
+        ("a digest deleted", "DELETE FROM digest WHERE bucket=\(row.bucket)"),
+        ("a value taken away", "UPDATE rec SET value=NULL WHERE idx=\(row.idx)"),
+        ("a row doubled beside itself", Forge.Row(idx: near, rid: row.rid, meta: row.meta, value: row.value).put),
+        ("a row doubled elsewhere", Forge.Row(idx: far, rid: row.rid, meta: row.meta, value: row.value).put),
+        ("a row in another's place", Forge.Row(idx: next.idx, rid: row.rid, meta: row.meta, value: row.value).put),
+        ("a row moved", "UPDATE rec SET idx=\(far) WHERE idx=\(row.idx)"),
+        ("meta and value exchanged", "UPDATE rec SET meta=value, value=meta WHERE idx=\(row.idx)"),
+      ] {
+        cases.append { try $0.forge(sql, group, asking: asked) }
+      }
+    }
+    each(forge, every: 3, cases).report("rows of one vault")
+  }
+
+  @Test func rowsOfTheVaultsOwnPast() throws {
+    let forge = try Forge(items: Campaign.size(short: 3, long: 120), versions: Campaign.size(short: 2, long: 9))
+    var cases: [(Forger) throws -> Void] = []
+    for old in forge.older {
+      let asked = forge.items([old.item])
+      let now = forge.rows[old.item]
+      // All that the last commit wrote: the whole vault rolled back, which only a pin tells; see the whole files.
+      let isLast = old.state == forge.older.last?.state
+      for (group, sql) in [
+        ("an older row", old.row.put),
+        ("an older row with its digest", "\(old.row.put);\(old.digest)"),
+        ("an older row with its digest and state", "\(old.row.put);\(old.digest);\(old.state)"),
+        ("an older row with its state", "\(old.row.put);\(old.state)"),
+        ("an older state", old.state),
+        ("an older rid", "UPDATE rec SET rid=\(old.row.rid) WHERE idx=\(now.idx)"),
+        ("an older meta", "UPDATE rec SET meta=\(old.row.meta) WHERE idx=\(now.idx)"),
+        ("an older value", "UPDATE rec SET value=\(old.row.value) WHERE idx=\(now.idx)"),
+      ] where !isLast || group != "an older row with its digest and state" {
+        cases.append { try $0.forge(sql, group, asking: asked) }
+      }
+    }
+    each(forge, every: 2, cases).report("rows of the vault's own past")
+  }
+
+  /// The write must refuse, not bless what stands beside it, and nothing may have changed then.
+  @Test func anOlderRowPutBackJustBeforeAWrite() throws {
+    let forge = try Forge(items: Campaign.size(short: 2, long: 60), versions: Campaign.size(short: 2, long: 6))
+    var tally = Tally()
+    let vault = try forge.place.unlock()
+    // Names whose records share a bucket with an item: writing them re-hashes its row too.
+    let buckets = try forge.names.map { name in
+      try vault.engine.run { (vault) throws(StoreError) in vault.index(of: name).bucket }
+    }
+    var neighbours: [Int: ItemName] = [:]
+    for number in 0..<200_000 where neighbours.count < Set(buckets).count {
+      let name = try ItemName(service: "neighbour", account: "\(number)")
+      let bucket = try vault.engine.run { (vault) throws(StoreError) in vault.index(of: name).bucket }
+      if buckets.contains(bucket), neighbours[bucket] == nil { neighbours[bucket] = name }
+    }
+    let generation = try vault.status().generation
+    for old in forge.older {
+      let now = forge.rows[old.item]
+      let name = forge.names[old.item]
+      let neighbour = try #require(neighbours[buckets[old.item]])
+      try forge.place.attack("PRAGMA synchronous=OFF; \(old.row.put)")
+      for (group, write) in [
+        ("the item itself is set", { (vault: borrowing UnlockedVault) in try vault.set(form("new"), for: name) }),
+        ("the item itself is deleted", { vault in try vault.delete(name) }),
+        ("a new item of its bucket is set", { vault in try vault.set(form("new"), for: neighbour) }),
+        ("the key is rotated", { vault in try vault.rotate() }),
+      ] as [(String, (borrowing UnlockedVault) throws -> Void)] {
+        let outcome = try kind { try write(vault) }.map { "\($0)" } ?? "BLESSED"
+        tally.add(group, outcome, allowed: ["tampered"], name.description)
+      }
+      try forge.place.attack("PRAGMA synchronous=OFF; \(now.put)")
+      tally.add(
+        "and with the row back", text(try vault.get(name)) == Forge.value(old.item) ? "right answer" : "WRONG VALUE",
+        allowed: ["right answer"], name.description)
+    }
+    #expect(try vault.status().generation == generation, "nothing was committed")
+    _ = try vault.verify()
+    tally.report("an older row put back just before a write")
+  }
+
+  @Test func rowsAndPartsOfAnotherVaultWithTheSameKeyFileAndNames() throws {
+    let size = Campaign.size(short: 2, long: 100)
+    let forge = try Forge(items: size, versions: 1)
+    let other = try Forge(items: size, versions: 1)
+    var cases: [(Forger) throws -> Void] = []
+    for (number, row) in forge.rows.enumerated() {
+      let foreign = other.rows[number]
+      let asked = forge.items([number])
+      for (group, sql) in [
+        ("its row added", foreign.put),
+        ("its row in this one's place", "DELETE FROM rec WHERE idx=\(row.idx); \(foreign.put)"),
+        ("its content under this index", Forge.Row(idx: row.idx, rid: foreign.rid, meta: foreign.meta, value: foreign.value).put),
+        ("its meta", "UPDATE rec SET meta=\(foreign.meta) WHERE idx=\(row.idx)"),
+        ("its value", "UPDATE rec SET value=\(foreign.value) WHERE idx=\(row.idx)"),
+      ] {
+        cases.append { try $0.forge(sql, group, asking: asked) }
+      }
+    }
+    let tables = ["header", "header_copy", "state", "digest", "rec", "log"]
+    // Every choice of tables but none and all, which is the other vault itself.
+    for choice in 1..<(1 << tables.count) - 1 {
+      let chosen = tables.indices.filter { choice >> $0 & 1 == 1 }.map { tables[$0] }
+      let sql =
+        "ATTACH '\(other.place.path)' AS other;"
+        + chosen.map { "DELETE FROM main.\($0); INSERT INTO main.\($0) SELECT * FROM other.\($0);" }.joined()
+      cases.append { try $0.forge(sql, "some of its tables", as: ["tampered"]) }
+    }
+    each(forge, every: 4, cases).report("parts of another vault")
+  }
+}
+
+extension Forge.Row {
+  subscript(column: String) -> String { column == "rid" ? rid : column == "meta" ? meta : value }
+  /// The first ten bits of the index.
+  var bucket: UInt16 { (UInt16(idx.dropFirst(2).prefix(4), radix: 16) ?? 0) >> 6 }
+}
+
+/// Carries what several threads only read.
+struct Unchecked<Value>: @unchecked Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}

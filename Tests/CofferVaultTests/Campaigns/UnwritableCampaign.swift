@@ -1,0 +1,137 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Folders that cannot be written, and a full one: named errors, and a vault that can be read is read.
+@Suite struct UnwritableCampaign {
+  private static let name = ItemName(sealed: "svc", "a")
+
+  /// A vault in `folder`, with its pins in `pins`.
+  private func created(_ folder: FilePath, _ pins: FilePath) throws -> FilePath {
+    let path = folder.appending("vault.sqlite")
+    let vault = try UnlockedVault.create(at: path, with: TemporaryVault.credentials(), options: VaultOptions(pins: pins))
+    try vault.set(form("value"), for: Self.name)
+    _ = try vault.lock()
+    return path
+  }
+
+  private func unlock(_ path: FilePath, _ pins: FilePath?) throws -> UnlockedVault {
+    try LockedVault.open(path, options: VaultOptions(pins: pins)).unlock(with: TemporaryVault.credentials())
+  }
+
+  @Test func onAReadOnlyMediumAVaultIsReadAndNeverWritten() throws {
+    let disk = try MountedFolder(kibibytes: 1024)
+    let home = try TemporaryVault()
+    let pins = home.folder.appending("pins")
+    let path = try created(disk.folder, pins)
+    #expect(disk.remount(readOnly: true))
+    let vault = try unlock(path, pins)
+    #expect(text(try vault.get(Self.name)) == "value")
+    #expect(try vault.list().count == 1)
+    #expect(try vault.verify().records == 1)
+    #expect(try kind { try vault.set(form("new"), for: Self.name) } == .readOnly)
+    #expect(try kind { try vault.delete(Self.name) } == .readOnly)
+    #expect(try kind { try vault.rotate() } == .readOnly)
+    #expect(text(try vault.get(Self.name)) == "value", "a refused write does not end the vault")
+  }
+
+  /// What can be written to the vault but remembered nowhere is a warning, and what cannot be compared an error.
+  @Test func pinsThatCannotBeWrittenAreAWarning() throws {
+    let disk = try MountedFolder(kibibytes: 1024)
+    let home = try TemporaryVault()
+    let path = try created(home.folder, disk.folder.appending("pins"))
+    #expect(disk.remount(readOnly: true))
+    let vault = try unlock(path, disk.folder.appending("pins"))
+    #expect(text(try vault.get(Self.name)) == "value")
+    try vault.set(form("new"), for: Self.name)
+    #expect(try vault.pinStatus() == .notWritten)
+    #expect(text(try unlock(path, disk.folder.appending("pins")).get(Self.name)) == "new")
+    // Where none was ever written, nothing can be compared, and that is said.
+    let first = try unlock(path, disk.folder.appending("other"))
+    #expect(text(try first.get(Self.name)) == "new")
+    #expect(try first.pinStatus() == .notWritten)
+  }
+
+  @Test func aFullStateFolderIsAWarning() throws {
+    let disk = try MountedFolder(kibibytes: 64)
+    let home = try TemporaryVault()
+    let filler = disk.folder.appending("filler")
+    let descriptor = try FileDescriptor.open(filler, .writeOnly, options: .create, permissions: .ownerReadWrite)
+    let block = [UInt8](repeating: 1, count: 4096)
+    var count = 0
+    while case let written = write(descriptor.rawValue, block, block.count), written > 0 { count += written }
+    try descriptor.close()
+    #expect(count > 0)
+    let path = try created(home.folder, disk.folder.appending("pins"))
+    let vault = try unlock(path, disk.folder.appending("pins"))
+    try vault.set(form("new"), for: Self.name)
+    #expect(text(try vault.get(Self.name)) == "new")
+    #expect(try vault.pinStatus() == .notWritten)
+    unlink(filler.string)
+    let again = try unlock(path, disk.folder.appending("pins"))
+    try again.set(form("newer"), for: Self.name)
+    #expect(try again.pinStatus() != .notWritten, "with space again the pin is written")
+  }
+
+  /// A folder of mode 0500: as its owner, who is not root, sees it.
+  @Test func aFolderThatItsOwnerMayNotWriteIsReadToo() throws {
+    let user = geteuid() == 0 ? "65534" : "\(geteuid())"
+    let setpriv = "/usr/bin/setpriv"
+    guard geteuid() != 0 || FileManager.default.isExecutableFile(atPath: setpriv) else {
+      return print("skipped: root may write anywhere, and there is no setpriv to become someone else")
+    }
+    let place = try TemporaryVault()
+    let path = try created(place.folder, place.folder.appending("pins"))
+    // Somewhere that the other user can reach.
+    let tool = place.folder.string + ".tool"
+    try FileManager.default.copyItem(atPath: TracedTool.path, toPath: tool)
+    defer { unlink(tool) }
+    let item = try unlock(path, nil)
+    try item.set(form("old plaintext"), for: ItemName(service: "svc", account: "target"))
+    _ = try item.lock()
+    let key = try place.keyFile()
+    defer { chmod(place.folder.string, 0o700) }
+    for file in ["", "/vault.sqlite", "/key"] where geteuid() == 0 { chown(place.folder.string + file, 65534, 65534) }
+    chmod(place.folder.string, 0o500)
+    let traced = TracedTool(place, "")
+    func run(_ step: String) throws -> TracedTool.End {
+      let line = [tool, "step", path.string, key, step]
+      return try traced.run(
+        geteuid() == 0 ? setpriv : tool,
+        geteuid() == 0 ? ["--reuid=\(user)", "--regid=\(user)", "--clear-groups"] + line : Array(line.dropFirst()),
+        ["COFFER_TEST_PINS": ""])
+    }
+    let get = try run("get")
+    #expect(get.code == 0, "\(get.output)")
+    let set = try run("set")
+    #expect(set.code == 1 && set.output.contains("refused readOnly"), "\(set.output)")
+  }
+}
+
+/// A small file system of its own, which takes root to mount.
+private final class MountedFolder {
+  let folder: FilePath
+
+  /// Skips the test where mounting is forbidden, as in most containers.
+  init(kibibytes: Int) throws {
+    folder = FilePath("/tmp/coffer-mount-\(UInt64.random(in: .min ... .max))")
+    try #require(mkdir(folder.string, 0o700) == 0)
+    guard mount("tmpfs", folder.string, "tmpfs", 0, "size=\(kibibytes)k,mode=0700") == 0 else {
+      let reason = String(cString: strerror(errno))
+      rmdir(folder.string)
+      try Test.cancel("cannot mount a small file system: \(reason)")
+    }
+  }
+
+  func remount(readOnly: Bool) -> Bool {
+    mount("tmpfs", folder.string, "tmpfs", UInt(MS_REMOUNT | (readOnly ? MS_RDONLY : 0)), nil) == 0
+  }
+
+  deinit {
+    umount2(folder.string, Int32(MNT_DETACH))
+    rmdir(folder.string)
+  }
+}
