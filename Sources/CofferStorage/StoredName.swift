@@ -16,7 +16,8 @@ public enum StoredName {
       throw StoreError(
         .invalidName, "a \(role) name of \(name.utf8.count) bytes", cure: "use at most \(longest) bytes of UTF-8")
     }
-    if let bad = name.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
+    // Unicode's controls, U+0000 to U+001F and U+007F to U+009F, without a look-up for each letter.
+    if let bad = name.unicodeScalars.first(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
       throw StoreError(
         .invalidName, "a \(role) name with the control character U+\(String(bad.value, radix: 16, uppercase: true))",
         cure: "use printable characters only")

@@ -163,7 +163,7 @@ final class OpenVault {
 
   private func adopt(_ sealed: SealedChange) {
     state = sealed.state
-    tree = sealed.tree
+    tree.take(sealed.tree)
     for (bucket, list) in sealed.lists { lists[bucket] = list }
   }
 }
