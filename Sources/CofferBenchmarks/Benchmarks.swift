@@ -1,12 +1,12 @@
 internal import Coffer
 internal import Foundation
 
-/// `CofferBenchmarks [vault|TABLE]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults]…`: every table prints medians and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
-    let asked = Set(CommandLine.arguments.dropFirst())
-    let wanted = asked.isEmpty || asked.contains("vault") ? Set(VaultBenchmark.tables) : asked
+    let wanted = CommandLine.arguments.dropFirst()
+    if let domains = wanted.first, wanted.count == 2, domains == "memory" { return try DefaultsMemory.report(wanted[2]) }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -14,6 +14,8 @@ enum Benchmarks {
       do { try FileManager.default.removeItem(at: folder) } catch { print("left behind: \(folder.path): \(error)") }
     }
     let path = folder.resolvingSymlinksInPath().path
-    if !wanted.isDisjoint(with: VaultBenchmark.tables) { try VaultBenchmark.run(in: path, wanted) }
+    let tables = VaultBenchmark.tables.filter { wanted.isEmpty || wanted.contains("vault") || wanted.contains($0) }
+    try VaultBenchmark.run(in: path, Set(tables))
+    if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
   }
 }

@@ -1,64 +1,72 @@
 internal import Foundation
 
-/// One thing to time: `body` runs one operation; the contender is measured over `count` of them at a time.
+/// One thing to time: `body` runs `count` operations.
 struct Contender {
   let name: String
   let count: Int
+  var goals: [Goal] = []
   let body: (Int) throws -> Void
 }
 
-/// Microseconds an operation: on the clock, and of this thread's processor time, which other programs' load does not lengthen.
-struct Cost {
-  let wall: Double
-  let processor: Double
+/// What a contender's time is.
+enum Clock {
+  /// The thread's time on a processor, so that other programs on the machine count for little.
+  case thread
+  /// Time as it passes, for work of several threads or processes.
+  case wall
+
+  /// Microseconds since some moment.
+  var now: Double {
+    var time = timespec()
+    clock_gettime(self == .thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+  }
 }
 
 /// Times contenders in turn, round after round, so that a slow moment of the machine falls on all of them.
 enum Measure {
-  /// The medians over `rounds`, by contender.
-  static func interleaved(rounds: Int, _ contenders: [Contender]) throws -> [Cost] {
-    var samples = [[Cost]](repeating: [], count: contenders.count)
-    for round in 0..<rounds {
+  /// The medians over `rounds`, by contender; the last one is the peer. A first round that only warms up does not count.
+  static func interleaved(rounds: Int, _ clock: Clock, _ contenders: [Contender]) throws -> [Result] {
+    var samples = [[Double]](repeating: [], count: contenders.count)
+    for round in 0...rounds {
       for (index, contender) in contenders.enumerated() {
-        samples[index].append(try once(contender, from: round * contender.count))
+        let start = clock.now
+        for step in 0..<contender.count { try contender.body(step) }
+        if round > 0 { samples[index].append((clock.now - start) / Double(contender.count)) }
       }
     }
-    return samples.map { Cost(wall: median($0.map(\.wall)), processor: median($0.map(\.processor))) }
-  }
-
-  /// Prints the contenders' medians, and each one's ratios to the last, the peer.
-  static func table(_ title: String, rounds: Int = 7, _ contenders: [Contender]) throws {
-    let medians = try interleaved(rounds: rounds, contenders)
-    print("\n\(padded(title, 50))        time        ratio   processor    ratio")
-    guard let peer = medians.last else { return }
-    for (contender, median) in zip(contenders, medians) {
-      let wall = "\(number(median.wall)) µs  \(ratio(median.wall, peer.wall))"
-      let processor = "\(number(median.processor)) µs  \(ratio(median.processor, peer.processor))"
-      print("  \(padded(contender.name, 50))\(wall)  \(processor)")
+    guard let peer = samples.last else { return [] }
+    return samples.map { mine in
+      Result(
+        microseconds: median(mine), ratio: median(zip(mine, peer).map { $0 / $1 }),
+        difference: median(zip(mine, peer).map { $0 - $1 }))
     }
   }
 
-  private static func once(_ contender: Contender, from first: Int) throws -> Cost {
-    let before = (wall: now(CLOCK_MONOTONIC), processor: now(CLOCK_THREAD_CPUTIME_ID))
-    for step in first..<first + contender.count { try contender.body(step) }
-    let count = Double(contender.count)
-    return Cost(
-      wall: (now(CLOCK_MONOTONIC) - before.wall) / count, processor: (now(CLOCK_THREAD_CPUTIME_ID) - before.processor) / count)
+  /// Prints what the contenders took, each one's ratio to the last, the peer, and their goals.
+  @discardableResult
+  static func table(_ title: String, rounds: Int = 7, clock: Clock = .thread, _ contenders: [Contender]) throws -> [Result] {
+    let results = try interleaved(rounds: rounds, clock, contenders)
+    print("\n\(title)")
+    for (contender, result) in zip(contenders, results) { line(contender.name, result, contender.goals) }
+    return results
   }
 
-  private static func now(_ clock: clockid_t) -> Double {
-    var time = timespec()
-    clock_gettime(clock, &time)
-    return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+  /// Prints one line of a table.
+  static func line(_ name: String, _ result: Result, _ goals: [Goal]) {
+    let judged = goals.map { $0.text + ($0.isReached(by: result) ? "" : "  ✗ missed") }.joined(separator: "   ")
+    print("  \(padded(name)) \(number(result.microseconds)) µs \(number(result.ratio))×   \(judged)")
   }
 
-  private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+  static func median(_ samples: [Double]) -> Double { samples.sorted()[samples.count / 2] }
 
-  private static func padded(_ text: String, _ width: Int) -> String {
-    text.padding(toLength: width, withPad: " ", startingAt: 0)
+  static func padded(_ name: String) -> String { name.padding(toLength: 48, withPad: " ", startingAt: 0) }
+
+  static func number(_ value: Double) -> String {
+    String(format: abs(value) < 10 ? "%8.3f" : "%8.1f", value)
   }
-
-  private static func number(_ value: Double) -> String { String(format: value < 10 ? "%9.2f" : "%9.0f", value) }
-
-  private static func ratio(_ value: Double, _ peer: Double) -> String { String(format: "%6.2f×", value / peer) }
 }
+
+/// Keeps the optimiser from dropping a result that nobody looks at.
+@inline(never)
+func use<Value>(_ value: Value) {}

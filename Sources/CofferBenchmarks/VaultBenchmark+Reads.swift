@@ -40,7 +40,8 @@ extension VaultBenchmark {
     try Measure.table(
       "get among \(count)", rounds: 15,
       [
-        Contender(name: "coffer", count: 2000) { step in _ = try opened.vault.get(names[step % 2000]) },
+        Contender(name: "coffer", count: 2000, goals: [.microseconds(10)]) { step in _ = try opened.vault.get(names[step % 2000])
+        },
         Contender(name: "raw libsodium", count: 2000) { _ in sodium.openRecord() },
         Contender(name: "raw SQLite, one row", count: 2000) { step in _ = try peer.get(step % 2000 &* 7919 % count) },
       ])
@@ -50,8 +51,10 @@ extension VaultBenchmark {
     try Measure.table(
       "the whole of \(count) items", rounds: 5,
       [
-        Contender(name: "list", count: 1) { _ in _ = try opened.vault.list() },
-        Contender(name: "verify, with every record", count: 1) { _ in _ = try opened.vault.verify() },
+        Contender(name: "list", count: 1, goals: [.microseconds(8 * Double(count))]) { _ in _ = try opened.vault.list() },
+        Contender(name: "verify, with every record", count: 1, goals: [.microseconds(3 * Double(count))]) { _ in
+          _ = try opened.vault.verify()
+        },
         Contender(name: "the log, every row opened", count: 1) { _ in _ = try opened.vault.log() },
         Contender(name: "raw SQLite, every row looked up", count: 1) { _ in for step in 0..<count { _ = try peer.get(step) } },
       ])
@@ -66,7 +69,7 @@ extension VaultBenchmark {
       "unlock", rounds: 9,
       [
         Contender(name: "with a key file", count: 1) { _ in _ = try unlock(file) },
-        Contender(name: "with a passphrase, 3 passes over 64 MiB", count: 1) { _ in
+        Contender(name: "with a passphrase, 3 passes over 64 MiB", count: 1, goals: [.microsecondsMore(20_000)]) { _ in
           _ = try LockedVault.open(path(file)).unlock(with: Credentials(passphrase: passphrase.bytes.duplicate()))
         },
         Contender(name: "raw libsodium, Argon2id alone", count: 1) { _ in
@@ -79,7 +82,9 @@ extension VaultBenchmark {
     try Measure.table(
       "a new key for \(count) items", rounds: 3,
       [
-        Contender(name: "rotate, with the file rewritten", count: 1) { _ in try opened.vault.rotate() },
+        Contender(name: "rotate, with the file rewritten", count: 1, goals: [.microseconds(50 * Double(count))]) { _ in
+          try opened.vault.rotate()
+        },
         Contender(name: "raw SQLite, every row replaced", count: 1) { _ in
           try peer.transaction { for step in 0..<count { try peer.put(step) } }
         },
