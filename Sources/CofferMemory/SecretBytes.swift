@@ -65,10 +65,10 @@ public struct SecretBytes: ~Copyable, Sendable {
   /// False in the child of a fork, where the kernel has zeroed the bytes. Check it before using a key.
   public var isIntact: Bool { block.isIntact }
 
+  // Lending is inlined into callers: unspecialised, it costs more for a key than hashing with it.
   @usableFromInline var lent: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: block.start, count: count) }
 
   /// Lends the bytes for the length of `body`; the pointer must not outlive it.
-  // Inlined into callers: unspecialised, lending a key costs more than hashing with it.
   @inlinable
   public borrowing func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

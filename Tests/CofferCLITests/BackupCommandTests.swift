@@ -102,7 +102,7 @@ import Testing
     #expect(rebuilt.status == 0)
     let lines = rebuilt.out.split(separator: "\n")
     #expect(lines.count == 7 && lines[0] == "rebuilt: the state, from 1 record that opens; the vault is now at generation 4")
-    #expect(lines[1] == "dropped: 0 records and 0 log entries that do not open")
+    #expect(lines[1] == "dropped, as they do not open: records: 0, log entries: 0")
     #expect(lines[2].hasPrefix("kept: the vault as it was, in \(home.vault).before-"))
     #expect(lines[3...].allSatisfy { $0.hasPrefix("not proven: ") })
     try home.transcript("vault get a", out: "1")

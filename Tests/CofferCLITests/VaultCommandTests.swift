@@ -56,10 +56,10 @@ import Testing
     try home.transcript("vault set token", in: "one")
     #expect(try home.coffer("vault show token --json").out.contains("\"revision\":1"))
     try home.transcript("vault set token --if-revision 1 --type text/plain", in: "two")
-    #expect(try home.coffer("vault set token --if-revision 1", in: "three").status == 75)
+    #expect(try home.coffer("vault set token --if-revision 1", in: Data("three".utf8)).status == 75)
     try home.transcript("vault get token", out: "two")
     try home.transcript("vault get token --field type", out: "text/plain")
-    #expect(try home.coffer("vault set token --if-revision 2 --create", in: "four").status == 64)
+    #expect(try home.coffer("vault set token --if-revision 2 --create", in: Data("four".utf8)).status == 64)
   }
 
   @Test("a value larger than the limit is refused, however much more there is")

@@ -132,7 +132,7 @@ private enum Offset {
     func failure(_ mostWork: UInt64) throws -> StoreError.Kind? {
       try kind {
         _ = try SlotSearch.open(
-          header, with: sample.credentials(.passphrase), memory: SlotSample.memory, mostWork: mostWork)
+          header, with: sample.credentials(.passphrase, passphrase: "wrong horse"), memory: SlotSample.memory, mostWork: mostWork)
       }
     }
     #expect(try failure(3 * PassphraseCost.testing.work) == .wrongSecret)

@@ -59,7 +59,16 @@ import Testing
   }
 
   /// The first 16 bytes of BLAKE2b-256 of each file.
-  private static let digests: [String: String] = [:]
+  private static let digests: [String: String] = [
+    "all-slots.sqlite": "ccf86cbf916a26389c8089467c84607c",
+    "key-file.sqlite": "8fc69f8634a4fb9564940b2a9a949a03",
+    "passphrase-and-key-file.sqlite": "8be244eed49efa1507b08ad812f40eb8",
+    "passphrase.sqlite": "9d466fbd8a06e292bf58ebdb3e377486",
+    "recipient.sqlite": "0378b3e5ba4e485ff967e2feadfefe40",
+    "recovery-code.sqlite": "6804c403a03f06ec2a40650a1256472b",
+    "rotated-twice.sqlite": "7e1115b5913129959c48abf54751c2f0",
+    "trimmed-log.sqlite": "ad626ee5e0c031abf6be401828fa789f",
+  ]
 
   private func expect(_ item: GoldenVaults.Item, in vault: borrowing UnlockedVault) throws {
     let found = try #require(try vault.item(item.name()))
