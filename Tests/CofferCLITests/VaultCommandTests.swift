@@ -46,7 +46,7 @@ import Testing
   func namesFirst() throws {
     let home = try Home()
     for command in ["get", "show", "delete"] {
-      #expect(try home.coffer("vault \(command) \"\"").status == 64, "\(command)")
+      #expect(try home.coffer("vault \(command) ''").status == 64, "\(command)")
     }
   }
 
