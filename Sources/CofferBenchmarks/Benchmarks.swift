@@ -14,7 +14,8 @@ enum Benchmarks {
       do { try FileManager.default.removeItem(at: folder) } catch { print("left behind: \(folder.path): \(error)") }
     }
     let path = folder.resolvingSymlinksInPath().path
-    if wanted.isEmpty || wanted.contains("vault") { try VaultBenchmark.run(in: path) }
+    let tables = VaultBenchmark.tables.filter { wanted.isEmpty || wanted.contains("vault") || wanted.contains($0) }
+    try VaultBenchmark.run(in: path, Set(tables))
     if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
   }
 }

@@ -43,7 +43,8 @@ final class SecretArena: Sendable {
   struct LockTally { var locked = 0, unlocked = 0, firstError: Int32 = 0 }
 
   private struct State {
-    var free: [Int: [Block]] = [:]
+    /// Free blocks of 2^n bytes at place n. A dictionary's hashing would cost as much as the wiping.
+    var free = [[Block]](repeating: [], count: largestBlock.trailingZeroBitCount + 1)
     var tally = LockTally()
   }
 
@@ -62,10 +63,12 @@ final class SecretArena: Sendable {
   /// A zeroed block of at least `count` bytes.
   func take(_ count: Int) throws(SecretMemoryError) -> Block {
     let capacity = Self.capacity(for: count)
+    let size = capacity.trailingZeroBitCount
     return try state.withLock { (held) throws(SecretMemoryError) in
       // In a forked child the free blocks of before are in regions without a mark, and would read as gone for ever.
-      while let block = held.inner.free[capacity]?.popLast() { if block.isIntact { return block } }
-      guard capacity <= Self.largestBlock else {
+      if capacity <= Self.largestBlock {
+        while let block = held.inner.free[size].popLast() { if block.isIntact { return block } }
+      } else {
         let (region, isLocked) = try Self.region(bytes: Self.headerBytes + capacity, tally: &held.inner.tally)
         return Block(start: region + Self.headerBytes, region: region, capacity: capacity, isLocked: isLocked)
       }
@@ -75,7 +78,7 @@ final class SecretArena: Sendable {
         Block(start: region + $0, region: region, capacity: capacity, isLocked: isLocked)
       }
       let block = blocks.removeLast()
-      held.inner.free[capacity, default: []].append(contentsOf: blocks)
+      held.inner.free[size].append(contentsOf: blocks)
       return block
     }
   }
@@ -85,7 +88,7 @@ final class SecretArena: Sendable {
   func give(_ block: Block) {
     sodium_memzero(block.start, block.capacity)
     guard block.capacity > Self.largestBlock else {
-      state.withLock { $0.inner.free[block.capacity, default: []].append(block) }
+      state.withLock { $0.inner.free[block.capacity.trailingZeroBitCount].append(block) }
       return
     }
     let bytes = Self.roundedToPages(Self.headerBytes + block.capacity)
@@ -97,9 +100,8 @@ final class SecretArena: Sendable {
 
   private static func capacity(for count: Int) -> Int {
     guard count <= largestBlock else { return count }
-    var capacity = smallestBlock
-    while capacity < count { capacity *= 2 }
-    return capacity
+    guard count > smallestBlock else { return smallestBlock }
+    return 1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)
   }
 
   private static let pageBytes = max(4096, Int(sysconf(Int32(_SC_PAGESIZE))))

@@ -18,7 +18,7 @@ internal import CCofferSodium
 /// Source: libsodium documentation, "Secure memory".
 public struct SecretBytes: ~Copyable, Sendable {
   /// How many bytes there are.
-  public let count: Int
+  public private(set) var count: Int
   // The block is owned by this value alone and changes only through `mutating` access, so sending it is safe.
   private nonisolated(unsafe) let block: SecretArena.Block
 
@@ -65,11 +65,15 @@ public struct SecretBytes: ~Copyable, Sendable {
   /// False in the child of a fork, where the kernel has zeroed the bytes. Check it before using a key.
   public var isIntact: Bool { block.isIntact }
 
+  // Lending is inlined into callers: unspecialised, it costs more for a key than hashing with it.
+  @usableFromInline var lent: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: block.start, count: count) }
+
   /// Lends the bytes for the length of `body`; the pointer must not outlive it.
+  @inlinable
   public borrowing func withUnsafeBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try body(UnsafeRawBufferPointer(start: block.start, count: count))
+    try body(lent)
   }
 
   /// Lends the bytes as a span, which the compiler keeps from outliving `body`.
@@ -100,6 +104,13 @@ public struct SecretBytes: ~Copyable, Sendable {
     try withUnsafeBytes { (bytes) throws(SecretMemoryError) in
       try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[..<min(count, bytes.count)]))
     }
+  }
+
+  /// Wipes all but the first `count` bytes, and forgets them. The block stays the size it was.
+  package mutating func truncate(to count: Int) {
+    precondition(count >= 0 && count <= self.count, "a part is not longer than the whole")
+    sodium_memzero(block.start + count, self.count - count)
+    self.count = count
   }
 
   /// Whether both hold the same bytes. Takes the same time wherever they differ (`sodium_memcmp`); lengths are not secret.

@@ -15,15 +15,20 @@ public struct VaultOptions: Sendable, Equatable {
   /// The folder of the lock that lets one passphrase of this user be hashed at a time, made with mode 0700 where it is missing;
   /// nil takes no turns. Hashing takes 64 to 256 MiB.
   public var lockFolder: FilePath?
+  /// The least Argon2id cost of a passphrase slot that this machine puts up with, beyond the vault's own floor. A slot below either that the
+  /// vault was unlocked with is raised to them after the next write, under the same passphrase; nil asks for the vault's floor alone.
+  public var leastCost: PassphraseCost?
 
   /// Options with the given parts; nothing is compared and no turns are taken unless they say so.
   public init(
-    pins: FilePath? = nil, expected: VaultID? = nil, leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil
+    pins: FilePath? = nil, expected: VaultID? = nil, leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil,
+    leastCost: PassphraseCost? = nil
   ) {
     self.pins = pins
     self.expected = expected
     self.leastGeneration = leastGeneration
     self.lockFolder = lockFolder
+    self.leastCost = leastCost
   }
 }
 

@@ -30,7 +30,7 @@ import Testing
     let again = try home.coffer("vault restore \(kept) --json")
     #expect(again.status == 0 && again.out.contains("\"generation\":7") && again.out.contains("\"restored\":5"))
     try home.transcript("vault get a", out: "new")
-    try home.transcript("vault verify", out: "1 records are where and what they were when they were sealed\n")
+    try home.transcript("vault verify", out: "1 record is where and what it was when it was sealed\n")
   }
 
   @Test("another vault, a broken file or a wrong secret restores nothing")
@@ -93,7 +93,7 @@ import Testing
   func repair() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
-    try home.transcript("vault repair", out: "nothing to repair: 1 records are where and what they were\n")
+    try home.transcript("vault repair", out: "nothing to repair: 1 record is where and what it was\n")
     try home.attack("UPDATE header SET bytes=x'00'")
     try home.transcript("vault repair", out: "mended: a copy of the header, from the other one\n")
     try home.attack("DELETE FROM state")
@@ -101,8 +101,8 @@ import Testing
     let rebuilt = try home.coffer("vault repair")
     #expect(rebuilt.status == 0)
     let lines = rebuilt.out.split(separator: "\n")
-    #expect(lines.count == 7 && lines[0] == "rebuilt: the state, from 1 records that open; the vault is now at generation 4")
-    #expect(lines[1] == "dropped: 0 records and 0 log entries that do not open")
+    #expect(lines.count == 7 && lines[0] == "rebuilt: the state, from 1 record that opens; the vault is now at generation 4")
+    #expect(lines[1] == "dropped, as they do not open: records: 0, log entries: 0")
     #expect(lines[2].hasPrefix("kept: the vault as it was, in \(home.vault).before-"))
     #expect(lines[3...].allSatisfy { $0.hasPrefix("not proven: ") })
     try home.transcript("vault get a", out: "1")

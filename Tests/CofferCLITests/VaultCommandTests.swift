@@ -42,6 +42,26 @@ import Testing
     try home.transcript("vault set x --fd 99", err: "descriptor 99 is not open", exit: 64)
   }
 
+  @Test("a name that cannot be is refused before anything is asked for")
+  func namesFirst() throws {
+    let home = try Home()
+    for command in ["get", "show", "delete"] {
+      #expect(try home.coffer("vault \(command) ''").status == 64, "\(command)")
+    }
+  }
+
+  @Test("a write can be made to depend on the item's revision")
+  func revision() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set token", in: "one")
+    #expect(try home.coffer("vault show token --json").out.contains("\"revision\":1"))
+    try home.transcript("vault set token --if-revision 1 --type text/plain", in: "two")
+    #expect(try home.coffer("vault set token --if-revision 1", in: Data("three".utf8)).status == 75)
+    try home.transcript("vault get token", out: "two")
+    try home.transcript("vault get token --field type", out: "text/plain")
+    #expect(try home.coffer("vault set token --if-revision 2 --create", in: Data("four".utf8)).status == 64)
+  }
+
   @Test("a value larger than the limit is refused, however much more there is")
   func tooLarge() throws {
     let home = try Home.withVault()
@@ -123,7 +143,7 @@ import Testing
   func status() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
-    #expect(try home.coffer("vault verify").out == "1 records are where and what they were when they were sealed\n")
+    #expect(try home.coffer("vault verify").out == "1 record is where and what it was when it was sealed\n")
     #expect(try home.coffer("vault status").out.contains("items       1\n"))
     home.locked()
     #expect(try home.coffer("status").out.contains("opens with: key file"))

@@ -22,7 +22,7 @@ extension DefaultsEngine {
       guard !effective.isEmpty else { return try make(decision, id) }
       try prepare(Record.Prepared(id: id, place: decision.place, changes: effective), sidecar)
       do throws(StoreError) { try make(decision, id) } catch {
-        try abandon(id, sidecar)
+        abandon(id, sidecar)
         throw error
       }
       calls.reached?(.decided)
@@ -56,15 +56,16 @@ extension DefaultsEngine {
       try append(.prepare(batch), &state, sidecar)
     }
     do { try sidecar.synchronize() } catch {
-      try abandon(batch.id, sidecar)
+      abandon(batch.id, sidecar)
       throw error
     }
     calls.reached?(.prepared)
   }
 
-  /// The decision was not made. If even this cannot be written, the next process finds no decision and drops the batch.
-  private func abandon(_ id: TransactionID, _ sidecar: Sidecar) throws(StoreError) {
-    try state.withLock { (state) throws(StoreError) in try append(.drop(id), &state, sidecar) }
+  /// The decision was not made. If even this cannot be written, the next process finds no decision and drops the batch: what the
+  /// caller has to know is why the decision failed.
+  private func abandon(_ id: TransactionID, _ sidecar: Sidecar) {
+    do { try state.withLock { (state) throws(StoreError) in try append(.drop(id), &state, sidecar) } } catch {}
   }
 
   /// The decision was made. Its record in the other store must outlive a power loss until this is durable.

@@ -1,6 +1,4 @@
-internal import CCofferSodium
-
-/// ISO/IEC 7816-4 padding, a byte 0x80 and zeros, so that sizes show as classes. Source: libsodium `sodium_pad`.
+/// ISO/IEC 7816-4 padding, a byte 0x80 and zeros, so that sizes show as classes. The same as libsodium's `sodium_pad` makes.
 enum Padding {
   /// What is said about an item: names, label, attributes.
   static let metaBlock = 128
@@ -16,24 +14,29 @@ enum Padding {
 
   /// Pads the first `count` bytes of `buffer` in place to its whole length.
   static func pad(_ buffer: UnsafeMutableRawBufferPointer, count: Int) {
-    // The whole buffer as one block: the padding then reaches exactly to its end.
-    let status = sodium_pad(nil, buffer.u8, count, buffer.count, buffer.count)
-    precondition(status == 0, "a padded buffer is longer than its content")
+    precondition(count < buffer.count, "a padded buffer is longer than its content")
+    buffer[count] = mark
+    for place in count + 1..<buffer.count { buffer[place] = 0 }
   }
 
-  /// How many bytes of `buffer` are content, in a time that does not depend on it.
+  /// How many bytes of `buffer` are content.
+  ///
+  /// Time tells how long the padding is, and so the length of the content, which is no secret to whoever can measure in this
+  /// process. libsodium's `sodium_unpad` hides that as well, at three times the cost of decrypting; and nobody can choose what is
+  /// unpadded here without the key, as its tag was checked.
   ///
   /// - Parameter block: the block size for a content of that length; another length of `buffer` would be a second encoding.
   static func unpadded(
     _ buffer: UnsafeRawBufferPointer, part: String, block: (Int) -> Int
   ) throws(FormatError) -> Int {
-    var count = 0
-    guard !buffer.isEmpty, sodium_unpad(&count, buffer.u8, buffer.count, buffer.count) == 0 else {
-      throw .damaged(part, "its padding is not a byte 80 and zeros")
-    }
+    var count = buffer.count - 1
+    while count >= 0, buffer[count] == 0 { count -= 1 }
+    guard count >= 0, buffer[count] == mark else { throw .damaged(part, "its padding is not a byte 80 and zeros") }
     guard padded(count, block: block(count)) == buffer.count else {
       throw .damaged(part, "its padding has another length than its content asks for")
     }
     return count
   }
+
+  private static let mark: UInt8 = 0x80
 }

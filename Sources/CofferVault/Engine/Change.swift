@@ -21,6 +21,6 @@ struct Change {
 /// A change as it was committed: what an open vault knows next.
 struct SealedChange {
   let state: VaultState
-  let tree: DigestTree
+  let tree: DigestTree.Change
   let lists: [Int: BucketList]
 }

@@ -14,6 +14,7 @@ extension OpenVault {
     let database = try VaultDatabase.openToRead(path)
     let tried = try database.read { () throws(StoreError) in try readHeader(database) }
     let pins = try watch(tried.header, at: database.path, options, accepting)
+    var inputs = try credentials.passphraseInputs()
     var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
     try requireKnown(slot?.kind, pins, options, path: database.path)
     if !accepting { try pins?.read() }
@@ -25,6 +26,7 @@ extension OpenVault {
         database: database, header: header, headerDigest: digest, slot: current, options: options, clock: clock)
     }
     try vault.begin(pins, accepting)
+    vault.keep(inputs.take())
     return vault
   }
 

@@ -22,7 +22,7 @@ extension OpenVault {
     let index = index(of: name)
     guard let id = try list(of: index.bucket).record(at: index) else { return nil }
     let form = try withRow(index, id, .all) { (row) throws(StoreError) in
-      let record = try checked { () throws(FormatError) in try row.open(keys: keys) }
+      let record = try checked { () throws(FormatError) in try row.open(at: nil, keys: keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
       guard let form = try secretForm(record) else {
@@ -60,10 +60,10 @@ extension OpenVault {
     return items.sorted { $0.name < $1.name }
   }
 
-  /// The description of the record at `index`, which must be that of `name`.
+  /// The description of the record at `index`, which is that of `name`.
   func meta(_ index: RecordIndex, _ id: RecordID, of name: ItemName) throws(StoreError) -> RecordMeta {
     let meta = try withRow(index, id, .metadata) { (row) throws(StoreError) in
-      try checked { () throws(FormatError) in try row.openMeta(keys: keys) }
+      try checked { () throws(FormatError) in try row.openMeta(at: nil, keys: keys) }
     }
     try check(meta, is: name)
     return meta

@@ -87,7 +87,7 @@ extension OpenVault {
       }
     }
     try entry.index.withBytes { (index) throws(StoreError) in try database.deleteRecord(index) }
-    try put(record)
+    try put(record, replacing: false)
     return record.entry
   }
 

@@ -27,6 +27,7 @@ extension OpenVault {
       try replaceHeader(with: next)
       if scrubs { state.scrub = true }
       change.events.append(entry(event, about: id.bytes))
+      if plan.floor != nil { change.events.append(entry(.policyChanged, about: [])) }
     }
   }
 
@@ -85,7 +86,7 @@ extension OpenVault {
     slots.sort { $0.slot.id < $1.slot.id }
     return try checked { () throws(FormatError) in
       let body = try HeaderBody(
-        created: headerBody.created, rotated: rotated, floor: headerBody.floor, labels: slots.map(\.label)
+        created: headerBody.created, rotated: rotated, floor: plan.floor ?? headerBody.floor, labels: slots.map(\.label)
       ) { (index, out) throws(FormatError) in
         if let before = slots[index].before {
           headerBody.withMix(before) { out.copyMemory(from: $0) }

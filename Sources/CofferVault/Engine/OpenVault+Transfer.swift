@@ -57,9 +57,9 @@ extension OpenVault {
     meta.revision = (old ?? 0) + 1
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
-      try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, keys: keys) }
+      try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: keys) }
     }
-    try put(record)
+    try put(record, replacing: old != nil)
     list.put(record.id, at: index)
     change.lists[index.bucket] = list
     if old == nil { change.added += 1 }

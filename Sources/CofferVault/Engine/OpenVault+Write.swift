@@ -20,9 +20,9 @@ extension OpenVault {
     let meta = description(of: form, name, replacing: old)
     try RecordLimits.check(meta)
     let record = try form.bytes.withUnsafeBytes { (value) throws(StoreError) in
-      try checked { () throws(FormatError) in try SealedRecord(meta, value: value, keys: keys) }
+      try checked { () throws(FormatError) in try SealedRecord(meta, value: value, index: index, keys: keys) }
     }
-    try put(record)
+    try put(record, replacing: old != nil)
     list.put(record.id, at: index)
     change.lists[index.bucket] = list
     if old == nil { change.added += 1 }
@@ -44,15 +44,16 @@ extension OpenVault {
     return meta
   }
 
-  /// Stores a record's row.
-  func put(_ record: SealedRecord) throws(StoreError) {
-    try record.withRow { (row) throws(StoreError) in
+  /// Stores a record's row, in place of the one that the verified list names there, or of none.
+  func put(_ record: SealedRecord, replacing: Bool) throws(StoreError) {
+    let isThere = try record.withRow { (row) throws(StoreError) in
       try row.index.withBytes { (index) throws(StoreError) in
         try row.id.withBytes { (id) throws(StoreError) in
-          try database.putRecord(idx: index, rid: id, meta: row.meta, value: row.value)
+          try database.putRecord(idx: index, rid: id, meta: row.meta, value: row.value, replacing: replacing)
         }
       }
     }
+    guard isThere else { throw Self.tampered("a record that should exist is missing", path) }
   }
 
   /// Removes `name` within a write transaction; false when there is nothing.
@@ -98,8 +99,7 @@ extension OpenVault {
       }
       try digest.withBytes { (digest) throws(StoreError) in try database.putDigest(digest, bucket: bucket) }
     }
-    var tree = tree
-    tree.replace(changed, keys: keys)
+    let tree = tree.change(changed, keys: keys)
     var next = state
     for event in change.events { try Self.append(event, to: &next, database, keys) }
     try trimLog(&next)

@@ -37,6 +37,8 @@ final class OpenVault {
   var logStart: UInt64 = 0
   /// Whether the slot opens this vault no more: only unlocking anew helps.
   var isOver = false
+  /// What opened a slot that costs too little, until the next write raises it; see ``raiseCostOnce()``.
+  var weakInputs: SlotInputs?
   /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.
   var scrubbed: Digest32?
 
@@ -113,6 +115,7 @@ final class OpenVault {
       unlocking = nil
       pins?.remember(state, epoch: header.epoch, isOwn: pins?.replica != nil)
     }
+    raiseCostOnce()
     if state.scrub { scrubOnce() }
     return result
   }
@@ -163,7 +166,7 @@ final class OpenVault {
 
   private func adopt(_ sealed: SealedChange) {
     state = sealed.state
-    tree = sealed.tree
+    tree.take(sealed.tree)
     for (bucket, list) in sealed.lists { lists[bucket] = list }
   }
 }

@@ -47,22 +47,32 @@ extension VaultRepair {
     }
   }
 
-  /// Drops the rows of the log from the first one on that does not belong to the chain.
+  /// Drops the rows of the log from the first one on that does not belong to the chain, and all beginnings but the one right before the
+  /// chain: of a beginning, which is not sealed, only the row that follows it tells whether it is one.
   func rebuildLog() throws(StoreError) -> OpenVault.LogEnd {
     var end = OpenVault.LogEnd()
     var isWhole = true
+    var isBeginning = true
     var dropped = 0
     try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
-      if end.sequence == 0, let start = LogEntry.Trim(row, before: sequence) {
+      if isBeginning, let start = LogEntry.Trim(row, before: sequence) {
+        if end.start != nil { dropped += 1 }
         end = OpenVault.LogEnd(sequence: sequence, head: start.head, start: start)
-      } else if isWhole, sequence == end.sequence + 1, try extend(&end, sequence, row) {
+        return
+      }
+      isBeginning = false
+      if isWhole, sequence == end.sequence + 1, try extend(&end, sequence, row) {
         return
       } else {
         isWhole = false
         dropped += 1
       }
     }
-    if dropped > 0 { try database.cutLog(from: end.sequence == 0 ? 0 : end.sequence + 1) }
+    if dropped > 0 {
+      // A log that begins with its first row has none before it; number 0 is no row of any log.
+      try database.trimLog(before: end.start.map { $0.first - 1 } ?? 1)
+      try database.cutLog(from: end.sequence + 1)
+    }
     report.droppedLogRows = dropped
     return end
   }

@@ -23,7 +23,7 @@ struct DigestTree: Hashable, Sendable {
     precondition(digests.count == Self.buckets, "a vault has \(Self.buckets) buckets")
     self.digests = digests
     var mids: [Digest32] = []
-    for index in 0..<Self.mids { mids.append(Self.mid(index, digests, keys)) }
+    for index in 0..<Self.mids { mids.append(Self.mid(index, digests[index * Self.width..<(index + 1) * Self.width], keys)) }
     midDigests = mids
     root = Self.root(mids, keys)
   }
@@ -31,12 +31,38 @@ struct DigestTree: Hashable, Sendable {
   /// The tree of a vault without records.
   init(emptyUnder keys: borrowing Subkeys) { self.init([Digest32](repeating: .zero, count: Self.buckets), keys: keys) }
 
+  /// Other digests for some buckets, with the mids and the root that follow from them: made before a commit, and taken over after it.
+  /// A tree has 33 KiB, and a write touches one of its paths.
+  struct Change: Sendable {
+    fileprivate let digests: [(bucket: Int, digest: Digest32)]
+    fileprivate let mids: [(place: Int, digest: Digest32)]
+    let root: Digest32
+  }
+
+  /// The change of the tree that `digests` make.
+  func change(_ digests: [(bucket: Int, digest: Digest32)], keys: borrowing Subkeys) -> Change {
+    guard !digests.isEmpty else { return Change(digests: [], mids: [], root: root) }
+    var mids: [(place: Int, digest: Digest32)] = []
+    var next = midDigests
+    for place in Set(digests.map { $0.bucket / Self.width }) {
+      var below = Array(self.digests[place * Self.width..<(place + 1) * Self.width])
+      for (bucket, digest) in digests where bucket / Self.width == place { below[bucket % Self.width] = digest }
+      next[place] = Self.mid(place, below[...], keys)
+      mids.append((place, next[place]))
+    }
+    return Change(digests: digests, mids: mids, root: Self.root(next, keys))
+  }
+
+  /// Takes over a change of this tree.
+  mutating func take(_ change: Change) {
+    for (bucket, digest) in change.digests { digests[bucket] = digest }
+    for (place, digest) in change.mids { midDigests[place] = digest }
+    root = change.root
+  }
+
   /// Replaces the digests of some buckets, and brings mids and root up to date.
   mutating func replace(_ changed: [(bucket: Int, digest: Digest32)], keys: borrowing Subkeys) {
-    guard !changed.isEmpty else { return }
-    for change in changed { digests[change.bucket] = change.digest }
-    for mid in Set(changed.map { $0.bucket / Self.width }) { midDigests[mid] = Self.mid(mid, digests, keys) }
-    root = Self.root(midDigests, keys)
+    take(change(changed, keys: keys))
   }
 
   /// The digest of one bucket's list, ascending by index.
@@ -64,12 +90,12 @@ struct DigestTree: Hashable, Sendable {
     return true
   }
 
-  private static func mid(_ index: Int, _ digests: [Digest32], _ keys: borrowing Subkeys) -> Digest32 {
+  private static func mid(_ index: Int, _ digests: ArraySlice<Digest32>, _ keys: borrowing Subkeys) -> Digest32 {
     let vault = keys.vault
     return keys.withKey(.set) { key in
       KeyedHash.digest(key, .mid, salt: vault) { hash in
         hash.update(UInt32(truncatingIfNeeded: index))
-        digests[index * width..<(index + 1) * width].withUnsafeBytes { hash.update($0) }
+        digests.withUnsafeBytes { hash.update($0) }
       }
     }
   }

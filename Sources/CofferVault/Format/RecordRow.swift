@@ -13,16 +13,16 @@ struct RecordRow {
 
   /// What the record says of its item, and nothing of its value but the length; the value need not have been read.
   ///
-  /// The names inside must lead back to the place the row was found at; a box of another place does not open, so this only fails
-  /// for a writer's mistake.
-  func openMeta(at place: RecordPlace = .item, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
+  /// - Parameter place: the names inside must lead back to the place the row was found at; a box of another place does not open, so this
+  ///   only fails for a writer's mistake. Nil where the caller computed the place from names that it compares with those inside.
+  func openMeta(at place: RecordPlace? = .item, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
     let meta = try RecordKeys.with(index, id, keys) { (key, _) throws(FormatError) in try decodeMeta(key) }
     try check(meta, place, keys)
     return meta
   }
 
-  /// The description and the value; the value in a block of its exact length, nil where the record has none.
-  func open(at place: RecordPlace = .item, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
+  /// The description and the value; nil for the value where the record has none. The place is checked as by ``openMeta(at:keys:)``.
+  func open(at place: RecordPlace? = .item, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta = try decodeMeta(metaKey)
       try check(meta, place, keys)
@@ -57,7 +57,8 @@ struct RecordRow {
     }
   }
 
-  private func check(_ meta: RecordMeta, _ place: RecordPlace, _ keys: borrowing Subkeys) throws(FormatError) {
+  private func check(_ meta: RecordMeta, _ place: RecordPlace?, _ keys: borrowing Subkeys) throws(FormatError) {
+    guard let place else { return }
     guard meta.index(place, keys: keys) == index else {
       throw .damaged(RecordMeta.part, "its names belong to another place")
     }
@@ -70,14 +71,16 @@ struct RecordRow {
     guard box.count <= Padding.padded(limit, block: Padding.valueBlock(limit)) + AEAD.tagBytes else {
       throw .damaged(valuePart, "it has \(box.count) bytes")
     }
-    let padded = try opened(box, key, valuePart)
-    let length = try padded.withUnsafeBytes { (padded) throws(FormatError) in
+    var value = try opened(box, key, valuePart)
+    let length = try value.withUnsafeBytes { (padded) throws(FormatError) in
       try Padding.unpadded(padded, part: valuePart, block: Padding.valueBlock)
     }
     guard length == count else {
       throw .damaged(valuePart, "it has another length than its record tells")
     }
-    do { return try padded.prefix(length) } catch { throw .memory(error) }
+    // What was decrypted becomes the value where it lies: a copy without the padding would be one more to hold and to wipe.
+    value.truncate(to: length)
+    return value
   }
 
   private static func opened(

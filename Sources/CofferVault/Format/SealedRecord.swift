@@ -13,15 +13,17 @@ struct SealedRecord: Hashable, Sendable {
 }
 
 extension SealedRecord {
-  /// Seals a record. `meta.valueCount` must be the value's length, nil where there is none.
+  /// Seals a record. `meta.valueCount` must be the value's length, nil where there is none; `index`, where the caller has it already,
+  /// is that of the names in `meta`.
   ///
   /// The content decides the record's id, and the id the two keys; each key seals one plaintext, and the nonce can be zero. Even a
   /// random source that repeats itself can only repeat an id for the same content.
   init(
-    _ meta: RecordMeta, value: UnsafeRawBufferPointer?, at place: RecordPlace = .item, keys: borrowing Subkeys
+    _ meta: RecordMeta, value: UnsafeRawBufferPointer?, at place: RecordPlace = .item, index: RecordIndex? = nil,
+    keys: borrowing Subkeys
   ) throws(FormatError) {
     precondition(meta.valueCount == value?.count, "a record tells the length of its value")
-    let index = meta.index(place, keys: keys)
+    let index = index ?? meta.index(place, keys: keys)
     let plainMeta = try Self.padded(meta)
     guard let value else {
       self = plainMeta.withUnsafeBytes { Self.sealed(index, $0, nil, keys) }

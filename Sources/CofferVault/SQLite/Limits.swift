@@ -3,9 +3,9 @@ internal import CCofferSQLite
 /// What SQLite may be made to do by a file that someone else wrote. SQLite's own defaults are far greater
 /// (sqlite.org/limits.html; the advice is that of sqlite.org/security.html).
 enum Limits {
-  /// Bytes in one row, and in one column of it. A decrypted value lives in locked memory, of which a process often has only
-  /// 8 MiB; this leaves room for values of some 50 MiB with their padding, and keeps a forged length from costing more.
-  static let rowBytes = 64 * 1024 * 1024
+  /// Bytes in one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by an eighth at most, and a
+  /// description of 64 KiB; a forged length costs no more than this.
+  static let rowBytes = 4 * 1024 * 1024
 
   static let all: [(Int32, Int32)] = [
     (SQLITE_LIMIT_LENGTH, Int32(rowBytes)),

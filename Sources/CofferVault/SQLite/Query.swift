@@ -2,7 +2,7 @@
 enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
-  case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, deleteRecord
+  case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, replaceRecord, deleteRecord
   case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
   case isDecided, decide, forget
 
@@ -23,6 +23,7 @@ enum Query: Int, CaseIterable {
     case .recordsFrom: "SELECT idx, rid FROM rec WHERE idx>=?1 ORDER BY idx"
     case .records: "SELECT idx, rid, meta, value FROM rec ORDER BY idx"
     case .putRecord: "REPLACE INTO rec (idx, rid, meta, value) VALUES (?1, ?2, ?3, ?4)"
+    case .replaceRecord: "UPDATE rec SET rid=?2, meta=?3, value=?4 WHERE idx=?1"
     case .deleteRecord: "DELETE FROM rec WHERE idx=?1"
     case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
     case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT 256"

@@ -1,3 +1,4 @@
+internal import CCofferSQLite
 internal import CofferStorage
 
 /// A record as it lies in the file, lent for the length of a call.
@@ -74,17 +75,22 @@ extension VaultDatabase {
     }
   }
 
-  /// Stores a record, in place of the one with its index.
+  /// Stores a record: a new one, or in place of the one with its index.
+  ///
+  /// - Parameter replacing: whether there is one. An UPDATE writes over a row of the same length where it lies, in one page; a
+  ///   REPLACE takes the row out and puts another in, and may move its neighbours both times.
+  /// - Returns: false when there was none to replace.
   func putRecord(
     idx: UnsafeRawBufferPointer, rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer,
-    value: UnsafeRawBufferPointer?
-  ) throws(StoreError) {
-    let statement = try statement(.putRecord)
+    value: UnsafeRawBufferPointer?, replacing: Bool
+  ) throws(StoreError) -> Bool {
+    let statement = try statement(replacing ? .replaceRecord : .putRecord)
     try statement.bind(lending: idx, at: 1)
     try statement.bind(lending: rid, at: 2)
     try statement.bind(lending: meta, at: 3)
     if let value { try statement.bind(lending: value, at: 4) } else { try statement.bindNull(at: 4) }
     try statement.execute()
+    return sqlite3_changes(connection.handle) == 1
   }
 
   /// Removes the record at `idx`, if there is one.

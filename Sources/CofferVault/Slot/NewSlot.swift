@@ -30,6 +30,14 @@ struct NewSlot: ~Copyable, Sendable {
     }
     let secret: SlotSecret
     do { secret = try SlotSecret.random() } catch { throw error.storeError() }
+    return try make(kind, for: inputs, id: id, secret: secret, cost: cost, memory: memory, place: place)
+  }
+
+  /// Makes the slot of `kind`, which is no recipient's, around `secret`.
+  static func make(
+    _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID, secret: consuming SlotSecret, cost: PassphraseCost,
+    memory: Int, place: SlotPlace
+  ) throws(StoreError) -> NewSlot {
     let frame = SlotFrame(
       id: id, kind: kind, cost: kind.takesPassphrase ? cost : nil, salt: .random(), publicKey: secret.publicKey)
     guard let input = try inputs.input(for: frame, memory: memory) else { throw missing() }

@@ -29,6 +29,21 @@ struct OpenSlot: ~Copyable, Sendable {
     try secret.withMix(body)
   }
 
+  /// What the slot costs to open; zeros where no passphrase is involved.
+  var cost: PassphraseCost { frame.cost }
+
+  /// The same slot, with the same key pair and W, behind another cost. Others that have the vault open with it go on.
+  ///
+  /// - Parameter inputs: the passphrase, and key file, that open it.
+  /// - Parameter memory: bytes that Argon2id may use.
+  borrowing func raised(
+    to cost: PassphraseCost, for inputs: borrowing SlotInputs, memory: Int, place: SlotPlace
+  ) throws(StoreError) -> NewSlot {
+    let copy: SlotSecret
+    do { copy = try secret.copy() } catch { throw error.storeError() }
+    return try NewSlot.make(kind, for: inputs, id: id, secret: copy, cost: cost, memory: memory, place: place)
+  }
+
   /// Takes over the key of the epoch that `header` is of. On an error nothing has changed.
   ///
   /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.

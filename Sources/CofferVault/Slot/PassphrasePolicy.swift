@@ -20,7 +20,7 @@ enum PassphrasePolicy {
     _ wanted: PassphraseCost?, floor: PassphraseCost, memory: Int
   ) throws(StoreError) -> PassphraseCost {
     guard let wanted else { return try measured(floor: floor, memory: memory) }
-    guard wanted.passes >= floor.passes, wanted.mebibytes >= floor.mebibytes else {
+    guard !wanted.isBelow(floor) else {
       throw StoreError(
         .refused,
         "\(wanted.passes) passes over \(wanted.mebibytes) MiB are less than the vault's floor of \(floor.passes) over \(floor.mebibytes)",
@@ -56,6 +56,17 @@ enum PassphrasePolicy {
 }
 
 extension PassphraseCost {
+  /// Passes times MiB: what a run costs in time.
+  var work: UInt64 { UInt64(passes) * UInt64(mebibytes) }
+
+  /// The least cost that is below neither of two.
+  static func max(_ one: PassphraseCost, _ other: PassphraseCost) -> PassphraseCost {
+    PassphraseCost(passes: Swift.max(one.passes, other.passes), mebibytes: Swift.max(one.mebibytes, other.mebibytes))
+  }
+
+  /// Whether this costs less than `floor` in passes or in memory.
+  func isBelow(_ floor: PassphraseCost) -> Bool { passes < floor.passes || mebibytes < floor.mebibytes }
+
   /// The least that later passphrase slots may cost in a vault whose own cost was measured: 3 passes over 64 MiB, 64 ms measured.
   static let floor = PassphraseCost(passes: 3, mebibytes: 64)
 }

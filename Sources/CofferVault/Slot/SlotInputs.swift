@@ -88,6 +88,15 @@ extension SlotInputs {
     }
   }
 
+  /// Whether trying a slot of this kind runs Argon2id.
+  borrowing func hashesPassphrase(for frame: SlotFrame) -> Bool {
+    switch frame.kind {
+    case .passphrase: passphrase != nil
+    case .passphraseAndKeyFile: passphrase != nil && keyFile != nil
+    case .keyFile, .recoveryCode, .recipient: false
+    }
+  }
+
   private var opensAlone: Bool {
     switch keyFile {
     case .some(let keyFile): keyFile.isGenerated

@@ -10,6 +10,8 @@ struct SlotPlan: ~Copyable, Sendable {
   var labels: [SlotID: String] = [:]
   /// A slot that is new, or takes the place of the one with its id.
   var added: NewSlot?
+  /// The floor of passphrase costs from now on, where it changes.
+  var floor: PassphraseCost?
   /// Slots that must be there still when the change is made.
   var expected: Set<SlotID> = []
 

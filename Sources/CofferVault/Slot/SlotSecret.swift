@@ -27,6 +27,8 @@ struct SlotSecret: ~Copyable, Sendable {
     self.both = both
   }
 
+  borrowing func copy() throws(FormatError) -> SlotSecret { SlotSecret(try both.copy()) }
+
   /// False in the child of a fork.
   var isIntact: Bool { both.isIntact }
 

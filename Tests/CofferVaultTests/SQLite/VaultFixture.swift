@@ -95,9 +95,9 @@ extension VaultDatabase {
     try index.lent { (index) throws(StoreError) in
       try rid.lent { (rid) throws(StoreError) in
         try meta.lent { (meta) throws(StoreError) in
-          guard let value else { return try putRecord(idx: index, rid: rid, meta: meta, value: nil) }
+          guard let value else { return _ = try putRecord(idx: index, rid: rid, meta: meta, value: nil, replacing: false) }
           try value.lent { (value) throws(StoreError) in
-            try putRecord(idx: index, rid: rid, meta: meta, value: value)
+            _ = try putRecord(idx: index, rid: rid, meta: meta, value: value, replacing: false)
           }
         }
       }

@@ -114,6 +114,41 @@ private enum Offset {
     }
   }
 
+  /// A header of passphrase slots whose costs an attacker wrote: their own boxes do not open any more.
+  private func forged(_ costs: [PassphraseCost], beside genuine: SealedSlot?) throws -> VaultHeader {
+    let made = try sample.header(costs.map { _ in .passphrase })
+    var slots = zip(made.slots, costs).map { slot, cost in
+      SealedSlot(
+        frame: SlotFrame(
+          id: slot.id, kind: .passphrase, cost: cost, salt: slot.frame.salt, publicKey: slot.frame.publicKey),
+        own: slot.own, ephemeral: slot.ephemeral, box: slot.box)
+    }
+    if let genuine { slots.append(genuine) }
+    return try sample.header(slots, [:], epoch: 1, keys: sample.keys)
+  }
+
+  @Test func `slots that ask for too much work together are not all tried`() throws {
+    let header = try forged([.testing, .testing, .testing], beside: nil)
+    func failure(_ mostWork: UInt64) throws -> StoreError.Kind? {
+      try kind {
+        _ = try SlotSearch.open(
+          header, with: sample.credentials(.passphrase, passphrase: "wrong horse"), memory: SlotSample.memory, mostWork: mostWork)
+      }
+    }
+    #expect(try failure(3 * PassphraseCost.testing.work) == .wrongSecret)
+    #expect(try failure(3 * PassphraseCost.testing.work - 1) == .kdfMemory(needs: 8 << 20, has: SlotSample.memory))
+    // Sixteen slots of the standard cost are all tried, and one slot at its bound is.
+    #expect(16 * PassphraseCost.standard.work <= SlotSearch.mostWork && PassphraseHash.mostWork <= SlotSearch.mostWork)
+  }
+
+  @Test func `a genuine slot has its turn before costlier ones that were added`() throws {
+    let genuine = try #require(try sample.header([.passphrase]).slots.first)
+    let header = try forged([PassphraseCost](repeating: PassphraseCost(passes: 2, mebibytes: 8), count: 15), beside: genuine)
+    let open = try SlotSearch.open(
+      header, with: sample.credentials(.passphrase), memory: SlotSample.memory, mostWork: PassphraseCost.testing.work)
+    #expect(open.id == genuine.id)
+  }
+
   @Test func `the search takes slots that cost nothing first`() throws {
     let header = try sample.header(SlotKind.allCases)
     for kind in SlotKind.allCases { #expect(try sample.open(header, sample.credentials(kind)) == kind) }

@@ -1,4 +1,3 @@
-import CofferMemory
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -6,61 +5,91 @@ import Testing
 
 @testable import CofferVault
 
-/// A vault written by an earlier build, read by this one. `COFFER_WRITE_FIXTURES=1` writes it anew, which is allowed only while
-/// the format is a draft: a released format's vaults are never edited.
+/// Vaults of the frozen format, which every later version must open with every slot.
 @Suite struct GoldenVaultTests {
-  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Vaults/v1-draft")
-
-  struct Golden { let service: String, account: String, value: [UInt8], metadata: ItemMetadata }
-
-  static let items: [Golden] = [
-    Golden(
-      service: "github.com", account: "octocat", value: Array("ghp_0123456789".utf8),
-      metadata: ItemMetadata(label: "CI token", contentType: "text/plain", attributes: ["env": "ci", "scope": "repo"])),
-    Golden(service: "empty", account: "", value: [], metadata: ItemMetadata()),
-    Golden(service: "caf\u{e9}", account: "\u{1F511}", value: (0...255).map { UInt8($0) }, metadata: ItemMetadata()),
-    Golden(
-      service: "com.example.app", account: "token", value: [UInt8](repeating: 7, count: 5000),
-      metadata: ItemMetadata(
-        contentType: "application/json", attributes: [ItemMetadata.endsWithSession: "true"],
-        expires: Date(timeIntervalSince1970: 4_102_444_800))),
-  ]
-
-  @Test func theDraftVaultReadsAsItWasWritten() throws {
-    let isWriting = ProcessInfo.processInfo.environment["COFFER_WRITE_FIXTURES"] != nil
-    if isWriting { try write() }
-    let place = try TemporaryVault()
-    try FileManager.default.copyItem(
-      atPath: Self.folder.appending(path: "vault.sqlite").path, toPath: place.path.string)
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.path.string)
-    let locked = try LockedVault.open(place.path)
-    #expect(locked.formatVersion == 1)
-    #expect(locked.slots.map(\.kind) == [.keyFile])
-    let vault = try place.unlock()
-    for item in Self.items {
-      let form = try #require(try vault.get(ItemName(service: item.service, account: item.account)))
-      #expect(form.bytes.withUnsafeBytes { Array($0) } == item.value)
-      #expect(form.metadata == item.metadata)
+  @Test(arguments: GoldenVaults.all) func `a vault of format 1 opens with each of its slots and reads as it was written`(
+    golden: GoldenVaults.Vault
+  ) throws {
+    for kind in golden.slots {
+      let place = try copy(golden)
+      let locked = try LockedVault.open(place.path)
+      #expect(locked.formatVersion == 1)
+      #expect(Set(locked.slots.map(\.kind)) == Set(golden.slots))
+      let vault = try locked.unlock(with: GoldenVaults.credentials(kind))
+      for item in GoldenVaults.items { try expect(item, in: vault) }
+      #expect(try vault.list().count == GoldenVaults.items.count)
+      #expect(try vault.verify().records == GoldenVaults.items.count)
+      let status = try vault.status()
+      #expect(status.epoch == golden.epoch && !status.oldBytesRemain)
+      #expect(status.slots.allSatisfy { $0.label == "\($0.summary.kind)" && $0.isInUse == ($0.summary.kind == kind) })
+      let log = try vault.log()
+      #expect((log.first?.sequence != 1) == golden.hasTrimmedLog)
+      #expect(log.contains { $0.event == .trimmed } == golden.hasTrimmedLog)
+      #expect(log.contains { $0.event == .keyRotated } == (golden.epoch > 1))
     }
-    #expect(try vault.list().count == Self.items.count)
-    #expect(try vault.verify().records == Self.items.count)
-    #expect(try vault.status().slots.map(\.label) == ["golden"])
   }
 
-  private func write() throws {
-    try FileManager.default.createDirectory(at: Self.folder, withIntermediateDirectories: true)
-    let place = try TemporaryVault()
-    let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), label: "golden")
-    for item in Self.items {
-      try vault.set(
-        SecretForm(secret(item.value), metadata: item.metadata),
-        for: ItemName(service: item.service, account: item.account))
+  @Test(arguments: GoldenVaults.all) func `a vault of format 1 is written to and goes on as one`(golden: GoldenVaults.Vault)
+    throws
+  {
+    let place = try copy(golden)
+    let vault = try LockedVault.open(place.path).unlock(with: GoldenVaults.credentials(golden.slots[0]))
+    let name = try ItemName(service: "new")
+    try vault.set(form("new"), for: name)
+    try vault.rotate()
+    for kind in golden.slots {
+      let again = try LockedVault.open(place.path).unlock(with: GoldenVaults.credentials(kind))
+      #expect(text(try again.get(name)) == "new")
+      #expect(try again.verify().records == GoldenVaults.items.count + 1)
     }
-    _ = try vault.lock()
-    let target = Self.folder.appending(path: "vault.sqlite")
-    if FileManager.default.fileExists(atPath: target.path) { try FileManager.default.removeItem(at: target) }
-    try FileManager.default.copyItem(atPath: place.path.string, toPath: target.path)
-    try Data(TemporaryVault.keyFile.utf8).write(to: Self.folder.appending(path: "vault.key"))
+  }
+
+  @Test func `the vaults are the bytes that froze the format`() throws {
+    if ProcessInfo.processInfo.environment["COFFER_WRITE_FIXTURES"] != nil { try GoldenVaults.write() }
+    for (name, digest) in Self.digests {
+      let file = try [UInt8](Data(contentsOf: GoldenVaults.folder.appending(path: name)))
+      #expect(Hex.text(PlainHash.digest(file).bytes.prefix(16)) == digest, "\(name)")
+    }
+    #expect(Self.digests.count == GoldenVaults.all.count)
+    #expect(try Data(contentsOf: GoldenVaults.folder.appending(path: "items.json")) == GoldenVaults.itemsAsJSON())
+  }
+
+  @Test func `the vaults of a frozen format are not written again`() throws {
+    #expect(throws: GoldenVaults.Frozen.self) { try GoldenVaults.write() }
+  }
+
+  /// The first 16 bytes of BLAKE2b-256 of each file.
+  private static let digests: [String: String] = [
+    "all-slots.sqlite": "ccf86cbf916a26389c8089467c84607c",
+    "key-file.sqlite": "8fc69f8634a4fb9564940b2a9a949a03",
+    "passphrase-and-key-file.sqlite": "8be244eed49efa1507b08ad812f40eb8",
+    "passphrase.sqlite": "9d466fbd8a06e292bf58ebdb3e377486",
+    "recipient.sqlite": "0378b3e5ba4e485ff967e2feadfefe40",
+    "recovery-code.sqlite": "6804c403a03f06ec2a40650a1256472b",
+    "rotated-twice.sqlite": "7e1115b5913129959c48abf54751c2f0",
+    "trimmed-log.sqlite": "ad626ee5e0c031abf6be401828fa789f",
+  ]
+
+  private func expect(_ item: GoldenVaults.Item, in vault: borrowing UnlockedVault) throws {
+    let found = try #require(try vault.item(item.name()))
+    #expect(found.metadata == item.metadata && found.revision == item.revision && found.valueBytes == item.value.count)
+    guard !item.isExpired else {
+      let name = try item.name()
+      do {
+        _ = try vault.get(name)
+        Issue.record("\(name) is expired")
+      } catch { #expect(error.kind == .expired) }
+      return
+    }
+    let form = try #require(try vault.get(item.name()))
+    #expect(form.bytes.withUnsafeBytes { Array($0) } == item.value)
+    #expect(form.metadata == item.metadata)
+  }
+
+  private func copy(_ golden: GoldenVaults.Vault) throws -> TemporaryVault {
+    let place = try TemporaryVault()
+    try FileManager.default.copyItem(atPath: golden.file.path, toPath: place.path.string)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.path.string)
+    return place
   }
 }

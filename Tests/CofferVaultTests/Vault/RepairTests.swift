@@ -92,6 +92,27 @@ import Testing
     #expect(try kept.hex("SELECT count(*) FROM rec") == "21")
   }
 
+  @Test(arguments: ["INSERT INTO log VALUES (0, zeroblob(32))", "INSERT INTO log VALUES (0, zeroblob(32)), (1, randomblob(32))"])
+  func `of several beginnings of a log that lost rows, only the one that its chain follows is believed`(attack: String) throws {
+    let place = try TemporaryVault()
+    _ = try place.create().lock()
+    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    vault.longestLog = 20
+    let name = try ItemName(service: "svc")
+    for round in 0..<50 {
+      let value = try form("\(round)")
+      _ = try vault.writing { (change) throws(StoreError) in try vault.put(value, for: name, if: .always, &change) }
+    }
+    vault.database.close()
+    let length = try place.unlock().log().count
+    try place.attack("\(attack); DELETE FROM state")
+    let report = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials())
+    #expect(report.rebuiltState && report.droppedLogRows == (attack.contains("random") ? 2 : 1))
+    let repaired = try place.unlock()
+    #expect(try repaired.verify().records == 1)
+    #expect(try repaired.log().count == length + 1 && repaired.log().last?.event == .repaired)
+  }
+
   @Test func `records that do not fit a readable state are tampering, until someone decides to believe them`() throws {
     let pinned = try vault()
     try pinned.place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")

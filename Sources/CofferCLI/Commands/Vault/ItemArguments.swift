@@ -6,6 +6,11 @@ struct ItemArguments: ParsableArguments {
   @Argument(help: "What the secret opens: a host, a URL, an app's domain.") var service: String
   @Argument(help: "Whose it is; may be left out where one item matches.") var account: String?
 
+  /// Judges the names before anything is asked for to unlock with.
+  ///
+  /// - Throws: `.invalidName`.
+  func check() throws { _ = try ItemName(service: service, account: account ?? "") }
+
   /// The item that is meant: the named one, or the only one of the service.
   ///
   /// - Throws: `.notFound`; `.ambiguous` after the accounts were listed on standard error.

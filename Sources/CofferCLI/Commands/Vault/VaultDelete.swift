@@ -10,6 +10,7 @@ struct VaultDelete: Command {
   @OptionGroup var common: CommonOptions
 
   func perform(_ session: Session) throws {
+    try item.check()
     try CredentialSources(options: unlocking, session: session).claimInput()
     let items = try session.items(unlocking)
     let name = try item.item(in: items).name

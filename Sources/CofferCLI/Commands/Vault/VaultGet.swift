@@ -15,6 +15,7 @@ struct VaultGet: Command {
   var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
+    try item.check()
     try CredentialSources(options: unlocking, session: session).claimInput()
     let items = try session.items(unlocking)
     let found = try item.item(in: items)

@@ -24,14 +24,20 @@ struct VaultRepairCommand: Command {
     for line in Self.lines(report) { try Output.line(line) }
   }
 
+  private static func nothing(_ report: RepairReport) -> String {
+    let what = report.items == 1 ? "1 record is where and what it was" : "\(report.items) records are where and what they were"
+    return "nothing to repair: " + what
+  }
+
   private static func lines(_ report: RepairReport) -> [String] {
-    guard !report.foundNothing else { return ["nothing to repair: \(report.items) records are where and what they were"] }
+    guard !report.foundNothing else { return [nothing(report)] }
     var lines: [String] = []
     if report.mendedHeader { lines.append("mended: a copy of the header, from the other one") }
     guard report.rebuiltState else { return lines }
     lines.append(
-      "rebuilt: the state, from \(report.items) records that open; the vault is now at generation \(report.generation)")
-    lines.append("dropped: \(report.droppedRecords) records and \(report.droppedLogRows) log entries that do not open")
+      "rebuilt: the state, from \(report.items == 1 ? "1 record that opens" : "\(report.items) records that open"); the vault is now at generation \(report.generation)"
+    )
+    lines.append("dropped, as they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
     if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.string))") }
     return lines + report.unproven.map { "not proven: \($0)" }
   }

@@ -18,16 +18,25 @@ struct VaultSet: Command {
   var attribute: [String] = []
   @Option(help: ArgumentHelp("When the value stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
   var expires: String?
+  @Option(help: ArgumentHelp("The value's media type, as text/plain.", valueName: "type")) var type: String = ""
   @Flag(help: "Only if there is no such item.") var create = false
+  @Option(help: ArgumentHelp("Only if the item is at this revision, as coffer vault show tells it.", valueName: "number"))
+  var ifRevision: UInt64?
   @OptionGroup(title: "Where the value comes from") var source: ValueOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard create, ifRevision != nil else { return }
+    throw ValidationError("--create asks for no item, and --if-revision for one: give one of them")
+  }
 
   func perform(_ session: Session) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
     let name = try ItemName(service: service, account: account)
     let metadata = ItemMetadata(
-      label: label, attributes: try Attributes.parse(attribute), expires: try expires.map { try Expiry.parse($0) })
+      label: label, contentType: type, attributes: try Attributes.parse(attribute),
+      expires: try expires.map { try Expiry.parse($0) })
     try CredentialSources(options: unlocking, session: session).claimInput()
     try source.claimInput(session)
     let items = try session.items(unlocking)
@@ -36,6 +45,11 @@ struct VaultSet: Command {
         .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
     }
     let value = try source.read("value of \(name)", session)
-    try items.set(SecretForm(value, metadata: metadata), for: name, if: create ? .absent : .always)
+    try items.set(SecretForm(value, metadata: metadata), for: name, if: condition)
+  }
+
+  private var condition: WriteCondition {
+    if create { return .absent }
+    return ifRevision.map(WriteCondition.revision) ?? .always
   }
 }

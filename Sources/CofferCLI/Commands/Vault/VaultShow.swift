@@ -13,6 +13,7 @@ struct VaultShow: Command {
   var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
+    try item.check()
     try CredentialSources(options: unlocking, session: session).claimInput()
     let items = try session.items(unlocking)
     let found = try item.item(in: items)

@@ -18,6 +18,10 @@ struct VaultVerify: Command {
     let report = try vault.verify(progress: progress.show)
     progress.clear()
     if output.json { return try Output.line(JSONText.encode(["records": report.records, "buckets": report.buckets])) }
-    try Output.line("\(report.records) records are where and what they were when they were sealed")
+    let count = report.records
+    try Output.line(
+      count == 1
+        ? "1 record is where and what it was when it was sealed"
+        : "\(count) records are where and what they were when they were sealed")
   }
 }

@@ -1,0 +1,149 @@
+import CofferMemory
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// The vaults in `Fixtures/Vaults/v1`, written by the version that froze the format and read by every later one.
+enum GoldenVaults {
+  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Vaults/v1")
+
+  struct Item: Sendable {
+    let service: String, account: String, value: [UInt8], metadata: ItemMetadata
+    var revision: UInt64 = 1
+    var isExpired = false
+    func name() throws(StoreError) -> ItemName { try ItemName(service: service, account: account) }
+  }
+
+  static let items: [Item] = [
+    Item(
+      service: "github.com", account: "octocat", value: Array("ghp_0123456789".utf8),
+      metadata: ItemMetadata(label: "CI token", contentType: "text/plain", attributes: ["env": "ci", "scope": "repo"])),
+    Item(service: "empty", account: "", value: [], metadata: ItemMetadata()),
+    Item(
+      service: "caf\u{e9}", account: "\u{1F511}", value: (0...255).map { UInt8($0) }, metadata: ItemMetadata(label: "B\u{e4}r")),
+    Item(
+      service: "com.example.app", account: "token", value: [UInt8](repeating: 7, count: 5000),
+      metadata: ItemMetadata(
+        contentType: "application/octet-stream", attributes: ["ends": "2100"], expires: Date(timeIntervalSince1970: 4_102_444_800)
+      )),
+    Item(
+      service: "expired", account: "since 2020", value: Array("stale".utf8),
+      metadata: ItemMetadata(expires: Date(timeIntervalSince1970: 1_577_836_800)), isExpired: true),
+    Item(service: "written", account: "twice", value: Array("second".utf8), metadata: ItemMetadata(label: "kept"), revision: 2),
+  ]
+
+  /// One vault: its file's name, what opens it, and what is special about it.
+  struct Vault: Sendable, CustomTestStringConvertible {
+    let name: String
+    let slots: [SlotKind]
+    var epoch: UInt64 = 1
+    var hasTrimmedLog = false
+    var testDescription: String { name }
+    var file: URL { folder.appending(path: name + ".sqlite") }
+  }
+
+  static let all: [Vault] =
+    SlotKind.allCases.map { Vault(name: fileName($0), slots: [$0]) } + [
+      Vault(name: "all-slots", slots: SlotKind.allCases, epoch: 2),
+      Vault(name: "rotated-twice", slots: [.passphrase, .keyFile], epoch: 3),
+      Vault(name: "trimmed-log", slots: [.keyFile], hasTrimmedLog: true),
+    ]
+
+  private static func fileName(_ kind: SlotKind) -> String { kind.description.replacing(" ", with: "-") }
+
+  // MARK: What opens them
+
+  static let passphraseFile = "passphrase.txt"
+  static let keyFile = "generated.key"
+  static let secondFactor = "second-factor.bin"
+  static let recoveryCode = "recovery-code.txt"
+  static let identity = "identity.txt"
+
+  static func credentials(_ kind: SlotKind) throws -> Credentials {
+    var credentials = Credentials()
+    switch kind {
+    case .passphrase: credentials.passphrase = try content(passphraseFile)
+    case .passphraseAndKeyFile:
+      credentials.passphrase = try content(passphraseFile)
+      credentials.keyFile = try content(secondFactor)
+    case .keyFile: credentials.keyFile = try content(keyFile)
+    case .recoveryCode: credentials.recoveryCode = try content(recoveryCode)
+    case .recipient: credentials.identity = try content(identity)
+    }
+    return credentials
+  }
+
+  private static func content(_ file: String) throws -> SecretBytes {
+    try secret([UInt8](Data(contentsOf: folder.appending(path: file))))
+  }
+}
+
+// MARK: Writing them, once
+
+extension GoldenVaults {
+  struct Frozen: Error, CustomStringConvertible {
+    let description = "format 1 is frozen: Fixtures/Vaults/v1 is never written again; a new format has a folder of its own"
+  }
+
+  static func write() throws {
+    guard !FileManager.default.fileExists(atPath: folder.path) else { throw Frozen() }
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try Data("correct horse battery staple".utf8).write(to: folder.appending(path: passphraseFile))
+    try Data((0..<64).map { UInt8($0 * 3) }).write(to: folder.appending(path: secondFactor))
+    try write(KeyFile.generate(), to: keyFile)
+    try write(RecoveryCode.generate(), to: recoveryCode)
+    try write(Identity.generate(), to: identity)
+    try itemsAsJSON().write(to: folder.appending(path: "items.json"))
+    for vault in all { try write(vault) }
+  }
+
+  private static func write(_ secret: borrowing SecretBytes, to name: String) throws {
+    try Data(secret.withUnsafeBytes { [UInt8]($0) }).write(to: folder.appending(path: name))
+  }
+
+  private static func write(_ golden: Vault) throws {
+    let place = try TemporaryVault()
+    let first = golden.slots[0]
+    _ = try UnlockedVault.create(at: place.path, with: credentials(first), cost: .testing, label: "\(first)").lock()
+    let vault = try OpenVault.unlock(place.path, with: credentials(first))
+    if golden.hasTrimmedLog { vault.longestLog = 20 }
+    for item in items {
+      if item.revision > 1 { try put(form("first", ItemMetadata(label: "kept")), item, in: vault) }
+      try put(SecretForm(secret(item.value), metadata: item.metadata), item, in: vault)
+    }
+    if golden.hasTrimmedLog {
+      let gone = Item(service: "gone", account: "", value: [], metadata: ItemMetadata())
+      for round in 0..<30 { try put(form("\(round)"), gone, in: vault) }
+      _ = try vault.writing { (change) throws(StoreError) in try vault.remove(gone.name(), &change) }
+    }
+    vault.database.close()
+    let opened = try LockedVault.open(place.path).unlock(with: credentials(first))
+    for kind in golden.slots.dropFirst() { try opened.addSlot(credentials(kind), label: "\(kind)", cost: .testing) }
+    for _ in 1..<golden.epoch { try opened.rotate() }
+    _ = try opened.lock()
+    guard try FileManager.default.contentsOfDirectory(atPath: place.folder.string) == ["vault.sqlite"] else { throw Frozen() }
+    try FileManager.default.copyItem(atPath: place.path.string, toPath: golden.file.path)
+  }
+
+  private static func put(_ form: SecretForm, _ item: Item, in vault: OpenVault) throws {
+    let name = try item.name()
+    _ = try vault.writing { (change) throws(StoreError) in try vault.put(form, for: name, if: .always, &change) }
+  }
+
+  /// The items for readers in other languages: values as hexadecimal digits, times in milliseconds.
+  static func itemsAsJSON() throws -> Data {
+    let list = items.map { item -> [String: Any] in
+      [
+        "service": item.service, "account": item.account, "revision": item.revision,
+        "value": item.value.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined(),
+        "label": item.metadata.label, "content type": item.metadata.contentType, "attributes": item.metadata.attributes,
+        "expires": item.metadata.expires.map { UInt64($0.timeIntervalSince1970 * 1000) } ?? 0,
+      ]
+    }
+    return try JSONSerialization.data(withJSONObject: list, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+  }
+}
