@@ -109,8 +109,14 @@ let package = Package(
         "CofferDefaults", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    // A session's other processes: they log in, log out and refresh, and die in the midst of it.
+    .executableTarget(
+      name: "SessionTestTool",
+      dependencies: ["Coffer", "CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
-      name: "CofferTests", dependencies: ["Coffer", .product(name: "SystemPackage", package: "swift-system")],
+      name: "CofferTests",
+      dependencies: ["Coffer", "CofferStorage", "SessionTestTool", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: strict),
     .testTarget(
       name: "CofferCLITests",
