@@ -13,6 +13,8 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "Coffer", targets: ["Coffer"]),
+    .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
+    .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .executable(name: "coffer", targets: ["CofferCLI"]),
   ],
   dependencies: [
@@ -59,6 +61,16 @@ let package = Package(
         "Coffer", "CCofferPlatform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
+    // Foundation's own UserDefaults as a store, for programs that live beside code that uses it.
+    .target(name: "CofferFoundation", dependencies: ["CofferStorage"], swiftSettings: strict),
+    // For the tests of programs that use Coffer, and of stores made elsewhere.
+    .target(
+      name: "CofferTesting",
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -117,6 +129,12 @@ let package = Package(
     .testTarget(
       name: "CofferTests",
       dependencies: ["Coffer", "CofferStorage", "SessionTestTool", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CofferTestingTests",
+      dependencies: [
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferStorage", .product(name: "SystemPackage", package: "swift-system"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferCLITests",

@@ -21,6 +21,8 @@ import Testing
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Testing",
       "Foundation",
     ],
+    // The one store that is Foundation's.
+    "CofferFoundation": ["CofferStorage", "Foundation"],
     "CofferBenchmarks": ["Coffer", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "Foundation"],
   ]
 
