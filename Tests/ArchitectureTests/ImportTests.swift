@@ -23,7 +23,12 @@ import Testing
     ],
     // The one store that is Foundation's.
     "CofferFoundation": ["CofferStorage", "Foundation"],
-    "CofferBenchmarks": ["Coffer", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "Foundation"],
+    // What a user writes: one import.
+    "CofferExample": ["Coffer", "Foundation"],
+    "CofferBenchmarks": [
+      "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage",
+      "Foundation",
+    ],
   ]
 
   @Test func `every target imports only what its arrows point at`() throws {
