@@ -74,6 +74,8 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    // A program of a user's, which the documentation shows. Not a product.
+    .executableTarget(name: "CofferExample", dependencies: ["Coffer"], swiftSettings: strict),
     // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
     .executableTarget(
       name: "CofferBenchmarks",
@@ -144,7 +146,7 @@ let package = Package(
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "Coffer",
+        "CofferCLI", "CofferExample", "Coffer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],
