@@ -25,7 +25,11 @@ import Testing
     let block = page.drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
     var commands: [(line: String, rest: [String])] = []
     for line in block {
-      if line.hasPrefix("$ ") { commands.append((String(line.dropFirst(2)), [])) } else { commands[commands.count - 1].rest.append(line) }
+      if line.hasPrefix("$ ") {
+        commands.append((String(line.dropFirst(2)), []))
+      } else {
+        commands[commands.count - 1].rest.append(line)
+      }
     }
     #expect(commands.count == 11)
     home.environment["HOME"] = home.path
@@ -37,7 +41,8 @@ import Testing
       }
       // What is typed after `login` is the token.
       let typed = line.contains(" login ") ? rest.first : nil
-      let command = line.replacing(/^coffer /, with: "'\(Home.coffer)' --quiet ").replacing(/^CofferExample/, with: "'\(Self.program)'")
+      let (name, words) = (line.prefix { $0 != " " }, line.drop { $0 != " " })
+      let command = name == "coffer" ? "'\(Home.coffer)' --quiet\(words)" : "'\(Self.program)'\(words)"
       let shown = try home.shell(typed.map { "printf '%s\\n' \($0) | \(command)" } ?? command)
       let expected = rest.dropFirst(typed == nil ? 0 : 1).map { $0 + "\n" }.joined()
       #expect(shown == expected || shown + "\n" == expected, "\(line)")
