@@ -151,7 +151,7 @@ import Testing
     try home.transcript("login example.test --account adalovelace --with-token --quiet", in: "t0ken-value")
     for text in ["example.test", "adalovelace", "t0ken-value"] {
       #expect(
-        try home.shell("grep -rlaF \(text) \(home.path)/data \(home.path)/config \(home.path)/state \(home.path)/run; true")
+        try home.shell("grep -srlaF \(text) \(home.path)/data \(home.path)/config \(home.path)/state \(home.path)/run; true")
           .isEmpty)
     }
   }

@@ -31,7 +31,7 @@ import Testing
         commands[commands.count - 1].rest.append(line)
       }
     }
-    #expect(commands.count == 11)
+    #expect(commands.count == 10)
     home.environment["HOME"] = home.path
     home.environment["COFFER_KEY_FILE"] = nil
     for (line, rest) in commands {
@@ -64,6 +64,6 @@ import Testing
   func secrecy() throws {
     let home = try Home.withVault()
     #expect(try home.shell("echo tok-in-the-clear | '\(Self.program)' login ada") == "hello, ada\n")
-    #expect(try home.shell("grep -rlaF tok-in-the-clear \(home.path)/data \(home.path)/config; true").isEmpty)
+    #expect(try home.shell("grep -srlaF tok-in-the-clear \(home.path)/data \(home.path)/config; true").isEmpty)
   }
 }

@@ -37,8 +37,9 @@ extension Session {
     if let old, present != asked || stale.map({ $0 != old }) ?? false { return old }
     let new = try await Deadline.run(within: limit, key: key.name) { try await renew(old) }
     try store(new, key, replacing: present)
-    guard let stored = try live(key) else { throw loggedOut(key.name) }
-    return stored
+    if let stored = try live(key) { return stored }
+    guard try router.vault.currentVersion(of: key.name) != .absent else { throw loggedOut(key.name) }
+    return new
   }
 
   /// The credential unless it has expired.
