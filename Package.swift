@@ -13,6 +13,8 @@ let package = Package(
   platforms: [.macOS(.v15)],
   products: [
     .library(name: "Coffer", targets: ["Coffer"]),
+    .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
+    .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .executable(name: "coffer", targets: ["CofferCLI"]),
   ],
   dependencies: [
@@ -62,6 +64,18 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    // Foundation's own UserDefaults as a store, for programs that live beside code that uses it.
+    .target(name: "CofferFoundation", dependencies: ["CofferStorage"], swiftSettings: strict),
+    // For the tests of programs that use Coffer, and of stores made elsewhere.
+    .target(
+      name: "CofferTesting",
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
+    // A program of a user's, which the documentation shows. Not a product.
+    .executableTarget(name: "CofferExample", dependencies: ["Coffer"], swiftSettings: strict),
     // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
     .executableTarget(
       name: "CofferBenchmarks",
@@ -114,13 +128,25 @@ let package = Package(
         "CofferDefaults", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    // A session's other processes: they log in, log out and refresh, and die in the midst of it.
+    .executableTarget(
+      name: "SessionTestTool",
+      dependencies: ["Coffer", "CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
-      name: "CofferTests", dependencies: ["Coffer", .product(name: "SystemPackage", package: "swift-system")],
+      name: "CofferTests",
+      dependencies: ["Coffer", "CofferStorage", "SessionTestTool", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CofferTestingTests",
+      dependencies: [
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferStorage", .product(name: "SystemPackage", package: "swift-system"),
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "Coffer",
+        "CofferCLI", "CofferExample", "Coffer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],

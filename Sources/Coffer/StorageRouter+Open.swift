@@ -78,7 +78,7 @@ extension StorageRouter {
 }
 
 extension Places? {
-  fileprivate func orStandard() throws(StoreError) -> Places {
+  func orStandard() throws(StoreError) -> Places {
     guard let self else { return try Places.standard() }
     return self
   }

@@ -127,3 +127,17 @@ extension MemoryStore where R == Vault {
       isExpired: { form in form.metadata.expires.map { $0 <= now() } ?? false })
   }
 }
+
+extension MemoryStore: SessionListing where R == Vault {
+  package func version(of name: String) throws(StoreError) -> RecordVersion {
+    try Reentrancy.check(place)
+    return state.withLock { stamp(of: $0.entries[name]) }
+  }
+
+  package func sessionItems() throws(StoreError) -> [String: RecordVersion] {
+    try Reentrancy.check(place)
+    return state.withLock { state in
+      state.entries.filter { $0.value.form.metadata.isSessionItem }.mapValues { stamp(of: $0) }
+    }
+  }
+}

@@ -4,7 +4,7 @@
 public final class Transaction {
   let plain: TransactionSide<Plain>
   let vault: TransactionSide<Vault>
-  private let router: StorageRouter
+  let router: StorageRouter
   private var isOver = false
 
   init(on router: StorageRouter) {
@@ -67,21 +67,25 @@ public final class Transaction {
 public final class TransactionSide<R: Route> {
   private let store: any Store<R>
   private(set) var readings: [String: Reading<R>] = [:]
+  private var expectations: [String: R.Stamp] = [:]
   var wanted: [String] = []
   var writes: [String: Write<R.Form>] = [:]
 
   init(store: any Store<R>) { self.store = store }
 
   /// Whether the store takes part.
-  var isTouched: Bool { !readings.isEmpty || !writes.isEmpty || !wanted.isEmpty }
+  var isTouched: Bool { !readings.isEmpty || !writes.isEmpty || !wanted.isEmpty || !expectations.isEmpty }
 
   /// The writes, to be applied only where everything that was read still stands.
   var batch: Batch<R> {
     var batch = Batch<R>()
-    batch.expectations = readings.mapValues(\.stamp)
+    batch.expectations = expectations.merging(readings.mapValues(\.stamp)) { expected, _ in expected }
     batch.writes = writes
     return batch
   }
+
+  /// Adds a condition for the commit, without a reading.
+  func expect(_ stamp: R.Stamp, of name: String) { expectations[name] = stamp }
 
   func form(_ name: String) throws(StoreError) -> R.Form? {
     if let write = writes[name] { return write.form }

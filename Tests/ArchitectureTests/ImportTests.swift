@@ -21,6 +21,10 @@ import Testing
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Testing",
       "Foundation",
     ],
+    // The one store that is Foundation's.
+    "CofferFoundation": ["CofferStorage", "Foundation"],
+    // What a user writes: one import.
+    "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
       "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage",
       "Foundation",

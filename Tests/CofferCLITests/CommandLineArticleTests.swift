@@ -82,6 +82,7 @@ import Testing
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain")
     try home.transcript("set token --secret", in: "tok")
+    try home.transcript("login github.com --with-token --quiet", in: "tok")
     for row in rows {
       let words = row.split(separator: "`").map(String.init)
       let line = String(words[1].dropFirst("coffer ".count))

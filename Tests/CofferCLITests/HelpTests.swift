@@ -24,7 +24,8 @@ import Testing
   @Test(
     "every command has help on standard output",
     arguments: [
-      "tour", "init", "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
+      "tour", "login", "logout", "auth", "auth login", "auth logout", "auth status", "auth token", "auth switch", "init",
+      "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
       "vault get",
       "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "vault slot",
       "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",

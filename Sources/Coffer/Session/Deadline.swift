@@ -1,0 +1,70 @@
+internal import CofferStorage
+internal import Synchronization
+
+/// Waits for asynchronous work no longer than a limit, whether or not the work heeds its cancellation.
+enum Deadline {
+  /// What `body` returns or throws.
+  ///
+  /// - Throws: ``StoreError/Kind/busy`` at the limit; what `body` returns afterwards is dropped. `CancellationError` when the calling
+  ///   task is cancelled.
+  static func run<Value: Sendable>(
+    within limit: Duration, key: String, _ body: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let outcome = Outcome<Value>()
+    let work = Task {
+      do { outcome.settle(.success(try await body())) } catch { outcome.settle(.failure(error)) }
+    }
+    let alarm = Task {
+      // Cancelled once the work is done.
+      do { try await Task.sleep(for: limit) } catch { return }
+      outcome.settle(
+        .failure(
+          StoreError(
+            .busy, "the renewal took longer than \(limit.components.seconds) s", key: key,
+            cure: "try again; nothing was stored")))
+    }
+    defer {
+      work.cancel()
+      alarm.cancel()
+    }
+    return try await withTaskCancellationHandler {
+      try await outcome.value()
+    } onCancel: {
+      outcome.settle(.failure(CancellationError()))
+    }
+  }
+
+  /// The first result that comes, for the one who waits.
+  private final class Outcome<Value: Sendable>: Sendable {
+    private enum State {
+      case open, waited(CheckedContinuation<Value, any Error>), settled(Result<Value, any Error>)
+    }
+    private let state = Mutex(State.open)
+
+    func settle(_ result: Result<Value, any Error>) {
+      let waiter = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+        switch state {
+        case .open:
+          state = .settled(result)
+          return nil
+        case .waited(let waiter):
+          state = .settled(result)
+          return waiter
+        case .settled: return nil
+        }
+      }
+      waiter?.resume(with: result)
+    }
+
+    func value() async throws -> Value {
+      try await withCheckedThrowingContinuation { continuation in
+        let result = state.withLock { state -> Result<Value, any Error>? in
+          if case .settled(let result) = state { return result }
+          state = .waited(continuation)
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    }
+  }
+}

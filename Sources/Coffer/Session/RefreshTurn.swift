@@ -1,0 +1,60 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// Lets one task at a time refresh, where there is no file to lock.
+final class RefreshGate: Sendable {
+  private let isTaken = Atomic<Bool>(false)
+
+  func tryEnter() -> Bool { !isTaken.exchange(true, ordering: .acquiring) }
+  func leave() { isTaken.store(false, ordering: .releasing) }
+}
+
+/// A turn to refresh: held across the renewal, given back by ``end()`` or by the death of the process.
+struct RefreshTurn: Sendable {
+  private let lock: DescriptorLock?
+  private let gate: RefreshGate?
+
+  // A renewal takes a round trip to a server, some 100 ms: waiting in steps of some tenths of it costs nothing to speak of.
+  private static let shortestPause = 5.0
+  private static let longestPause = 50.0
+
+  /// Waits for a turn without blocking a thread.
+  ///
+  /// - Throws: ``StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws; `CancellationError`.
+  static func take(at path: FilePath?, _ gate: RefreshGate, within limit: Duration) async throws -> RefreshTurn {
+    let deadline = ContinuousClock.now + limit
+    var pause = shortestPause
+    while true {
+      if let turn = try attempt(path, gate) { return turn }
+      guard ContinuousClock.now < deadline else {
+        throw StoreError(
+          .busy, "another refresh has taken \(limit.components.seconds) s", place: path?.string,
+          cure: "try again; if it stays so, end the process that holds the lock")
+      }
+      try await Task.sleep(for: .milliseconds(Double.random(in: pause / 2...pause)))
+      pause = min(pause * 2, longestPause)
+    }
+  }
+
+  private static func attempt(_ path: FilePath?, _ gate: RefreshGate) throws(StoreError) -> RefreshTurn? {
+    guard let path else { return gate.tryEnter() ? RefreshTurn(lock: nil, gate: gate) : nil }
+    return try DescriptorLock.take(path).map { RefreshTurn(lock: $0, gate: nil) }
+  }
+
+  func end() {
+    lock?.release()
+    gate?.leave()
+  }
+}
+
+/// Names of lock files: of fixed length, whatever they stand for.
+enum LockFileName {
+  /// FNV-1a over the parts. Two that share a name wait for each other now and then, and no harm is done.
+  static func of(_ parts: [String]) -> String {
+    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+    for byte in parts.joined(separator: "\0").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+    let digits = String(hash, radix: 16)
+    return "refresh-" + String(repeating: "0", count: 16 - digits.count) + digits + ".lock"
+  }
+}

@@ -1,0 +1,84 @@
+public import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+extension Session {
+  /// A renewal takes its server's time; one that takes a minute hangs, and others shall not hang with it.
+  public static var longestRefresh: Duration { .seconds(60) }
+
+  /// A fresh credential, renewed once however many tasks and processes ask at the same time.
+  ///
+  /// One asks the server, under a lock that it holds meanwhile; the others wait, find the credential renewed and take that. The renewed
+  /// one is stored only in place of the one that was there when the renewal began: a logout meanwhile stands, and so does another
+  /// login.
+  ///
+  /// - Parameters:
+  ///   - key: the credential's key, or another secret of the session.
+  ///   - stale: the credential that was found wanting, by a server for example: where another one stands by now, that is taken and
+  ///     nothing renewed. Nil for whatever stands when this is called.
+  ///   - limit: how long the renewal may take, and how long others wait for it.
+  ///   - renew: gets the present credential, nil when it has expired (the vault hands out none that has; keep what renews it
+  ///     under a key of its own), and returns a new one. It is cancelled at the limit, and what it returns later is dropped.
+  /// - Returns: the credential that now stands.
+  /// - Throws: ``StoreError`` `.notFound` when nobody is logged in, or no longer; `.conflict` when another login came between;
+  ///   `.busy` at the limit; `.locked`; what `renew` throws. The credential stays as it is then.
+  public func refresh<Credential>(
+    _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
+    within limit: Duration = longestRefresh,
+    _ renew: @escaping @Sendable (Sealed<Credential>?) async throws -> Sealed<Credential>
+  ) async throws -> Sealed<Credential> {
+    let asked = try router.vault.currentVersion(of: key.name)
+    guard asked != .absent else { throw loggedOut(key.name) }
+    let turn = try await RefreshTurn.take(at: try lockFile(of: key.name), gate, within: limit)
+    defer { turn.end() }
+    let present = try router.vault.currentVersion(of: key.name)
+    guard present != .absent else { throw loggedOut(key.name) }
+    let old = try live(key)
+    if let old, present != asked || stale.map({ $0 != old }) ?? false { return old }
+    let new = try await Deadline.run(within: limit, key: key.name) { try await renew(old) }
+    try store(new, key, replacing: present)
+    if let stored = try live(key) { return stored }
+    guard try router.vault.currentVersion(of: key.name) != .absent else { throw loggedOut(key.name) }
+    return new
+  }
+
+  /// The credential unless it has expired.
+  private func live<Credential>(
+    _ key: StorageKey<Sealed<Credential>?, Vault>
+  ) throws(StoreError) -> Sealed<Credential>? {
+    do throws(StoreError) {
+      let credential = try router.value(for: key)
+      return credential?.expires.map { $0 <= clock.now } ?? false ? nil : credential
+    } catch {
+      guard error.kind == .expired || error.kind == .clockBehind else { throw error }
+      return nil
+    }
+  }
+
+  private func store<Credential>(
+    _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing old: RecordVersion
+  ) throws {
+    try router.transaction { transaction in
+      let present = try router.vault.currentVersion(of: key.name)
+      guard present != .absent else { throw loggedOut(key.name) }
+      guard present == old else {
+        throw StoreError(
+          .conflict, "another login came while the credential was renewed", key: key.name, place: router.vault.place,
+          cure: "use the credential of that login; the renewed one was dropped")
+      }
+      transaction.expect(old, of: key.name)
+      try transaction.set(new, for: key)
+    }
+  }
+
+  private func loggedOut(_ key: String) -> StoreError {
+    StoreError(.notFound, "nobody is logged in", key: key, place: router.vault.place, cure: "log in first; nothing was stored")
+  }
+
+  /// One file for each credential: of the vault's file, the domain, and the key.
+  private func lockFile(of key: String) throws(StoreError) -> FilePath? {
+    guard let lockFolder else { return nil }
+    let name = LockFileName.of([router.vault.place, router.plain.place, key])
+    return try TrustedPath.makePrivateFolder(lockFolder).appending(name)
+  }
+}

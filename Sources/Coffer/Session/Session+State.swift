@@ -1,0 +1,30 @@
+public import CofferStorage
+internal import FoundationEssentials
+
+extension Session {
+  /// Who is logged in now, by what the stores say at one moment.
+  ///
+  /// A user without a credential, or a credential without a user, is nobody: something else than a session removed the rest.
+  ///
+  /// - Throws: ``StoreError`` `.noVault`, `.undecodable`, `.pending` and the stores' own failures: none of them is a state.
+  public func state() throws(StoreError) -> SessionState<User> {
+    try state(of: Result { () throws(StoreError) in try keys.look() })
+  }
+
+  /// What `result`, a reading of both keys, means.
+  func state(of result: Result<SessionKeys<User>.Look, StoreError>) throws(StoreError) -> SessionState<User> {
+    do throws(StoreError) {
+      let look = try result.get()
+      guard let user = look.user, look.hasCredential else { return .loggedOut }
+      return hasPassed(look.expires) ? .expired : .loggedIn(user)
+    } catch {
+      switch error.kind {
+      case .locked: return try keys.isCertainlyAbsent() ? .loggedOut : .locked
+      case .expired where error.key == keys.credential, .clockBehind where error.key == keys.credential: return .expired
+      default: throw error
+      }
+    }
+  }
+
+  private func hasPassed(_ moment: Date?) -> Bool { moment.map { $0 <= clock.now } ?? false }
+}

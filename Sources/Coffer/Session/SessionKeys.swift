@@ -1,0 +1,47 @@
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// The two keys of a session without the types that only they need.
+struct SessionKeys<User: Sendable>: Sendable {
+  /// What both keys say.
+  struct Look: Sendable {
+    let user: User?
+    let hasCredential: Bool
+    let expires: Date?
+  }
+
+  let credential: String
+  /// Both values from one moment.
+  let look: @Sendable () throws(StoreError) -> Look
+  /// Whether the store of the user, which is open, has none. False where only a locked vault could tell.
+  let isCertainlyAbsent: @Sendable () throws(StoreError) -> Bool
+  let setUser: @Sendable (Transaction, User) throws(StoreError) -> Void
+  let hasCredential: @Sendable (Transaction) throws(StoreError) -> Bool
+  /// Begins to watch, and returns what delivers the present values and each that follows.
+  let watch: @Sendable () throws(StoreError) -> @Sendable (@Sendable (Result<Look, StoreError>) -> Void) async -> Void
+
+  init<R, Credential>(
+    _ router: StorageRouter, _ user: StorageKey<User?, R>, _ credential: StorageKey<Sealed<Credential>?, Vault>
+  ) {
+    self.credential = credential.name
+    look = { () throws(StoreError) in
+      let (user, credential) = try router.values(user, credential)
+      return Look(user: user, hasCredential: credential != nil, expires: credential?.expires)
+    }
+    let isPlain = R.self == Plain.self
+    isCertainlyAbsent = { () throws(StoreError) in
+      guard isPlain else { return false }
+      return try router.value(for: user) == nil
+    }
+    setUser = { (transaction, value) throws(StoreError) in try transaction.set(value, for: user) }
+    hasCredential = { (transaction) throws(StoreError) in try transaction.value(for: credential) != nil }
+    watch = { () throws(StoreError) in
+      let changes = try router.changes(of: user, credential)
+      return { receive in
+        for await element in changes {
+          receive(element.map { Look(user: $0, hasCredential: $1 != nil, expires: $1?.expires) })
+        }
+      }
+    }
+  }
+}

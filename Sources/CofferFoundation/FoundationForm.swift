@@ -1,0 +1,75 @@
+internal import CofferStorage
+internal import Foundation
+
+/// The step between plain forms and what `UserDefaults` takes and gives.
+enum FoundationForm {
+  /// Throws unless a property list can hold `form`.
+  static func check(_ form: PlainForm, _ name: String, _ place: String) throws(StoreError) {
+    guard !holdsForbiddenText(form) else {
+      throw StoreError(
+        .unencodable, "text with characters that XML cannot hold", key: name, place: place,
+        cure: "store it as data; nothing was changed")
+    }
+  }
+
+  private static func holdsForbiddenText(_ form: PlainForm) -> Bool {
+    switch form {
+    case .string(let text), .argument(let text): text.unicodeScalars.contains { !isAllowed($0) }
+    case .array(let items): items.contains(where: holdsForbiddenText)
+    case .dictionary(let items):
+      items.contains { holdsForbiddenText(.string($0.key)) || holdsForbiddenText($0.value) }
+    case .bool, .integer, .unsigned, .real, .date, .data: false
+    }
+  }
+
+  // Source: XML 1.0, section 2.2, production Char.
+  private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0x9, 0xA, 0xD: true
+    case 0..<0x20, 0xFFFE, 0xFFFF: false
+    default: true
+    }
+  }
+
+  static func object(of form: PlainForm) -> Any {
+    switch form {
+    case .bool(let value): NSNumber(value: value)
+    case .integer(let value): NSNumber(value: value)
+    case .unsigned(let value): NSNumber(value: value)
+    case .real(let value): NSNumber(value: value)
+    case .string(let value), .argument(let value): value
+    case .date(let value): value
+    case .data(let value): value
+    case .array(let items): items.map(object)
+    case .dictionary(let items): items.mapValues(object)
+    }
+  }
+
+  /// Nil for what is no preference of any form.
+  static func form(of value: Any) -> PlainForm? {
+    switch value {
+    case let text as String: return .string(text)
+    case let number as NSNumber: return form(of: number)
+    case let data as Data: return .data(data)
+    case let date as Date: return .date(date)
+    case let url as URL: return .string(url.absoluteString)
+    case let items as [Any]:
+      let forms = items.compactMap(form)
+      return forms.count == items.count ? .array(forms) : nil
+    case let items as [String: Any]:
+      let forms = items.compactMapValues(form)
+      return forms.count == items.count ? .dictionary(forms) : nil
+    default: return nil
+    }
+  }
+
+  /// Only the encoded type tells true from 1 and 1 from 1.0: every numeric cast succeeds for each of them.
+  private static func form(of number: NSNumber) -> PlainForm {
+    switch UInt8(bitPattern: number.objCType.pointee) {
+    case UInt8(ascii: "c"), UInt8(ascii: "B"): .bool(number.boolValue)
+    case UInt8(ascii: "f"), UInt8(ascii: "d"): .real(number.doubleValue)
+    case UInt8(ascii: "Q"): Int64(exactly: number.uint64Value).map(PlainForm.integer) ?? .unsigned(number.uint64Value)
+    default: .integer(number.int64Value)
+    }
+  }
+}

@@ -1,0 +1,152 @@
+public import CofferStorage
+internal import Foundation
+internal import Synchronization
+
+/// Foundation's own `UserDefaults` as a store: for a program whose other parts, or libraries, keep their preferences there.
+///
+/// A program that can choose takes `DefaultsStore` of `CofferDefaults`, which keeps the same files without what this loses. What
+/// `UserDefaults` does not promise, this store cannot:
+///
+/// - A write is in memory when it returns, and on the disk after ``synchronize()``. A process that dies before loses it.
+/// - Two processes that write one domain overwrite one another; an update is atomic among the users of one store object, and a batch
+///   happens at once for them and not on the disk.
+/// - Neither prepares nor decides a transaction: ``StorageRouter/transaction(_:)`` over this store and a vault throws
+///   ``/CofferStorage/StoreError/Kind/refused``. That over plain keys alone works.
+/// - Changes are told that were made through this store. Others' are not: Foundation tells that something changed, not what.
+/// - It cannot be closed.
+/// - Values are not limited in size.
+///
+/// Text that XML cannot hold is refused, because Foundation would write a file that it cannot read again.
+public final class UserDefaultsStore: Store {
+  /// Serves the plain route.
+  public typealias R = Plain
+
+  /// The suite's name.
+  public let suiteName: String
+  /// The suite, for messages.
+  public var place: String { "UserDefaults \(suiteName)" }
+  /// What is told: the writes made through this object.
+  public let changes = ChangeFeed()
+
+  // UserDefaults says that it may be used from any thread; this makes several calls to it one step.
+  private let defaults: Mutex<Suite>
+
+  private struct Suite: @unchecked Sendable {
+    let defaults: UserDefaults
+    let name: String
+
+    /// The suite's own values.
+    var values: [String: Any] { defaults.persistentDomain(forName: name) ?? [:] }
+
+    func form(_ name: String, _ place: String) throws(StoreError) -> PlainForm? {
+      guard let value = values[name] else { return nil }
+      if let form = FoundationForm.form(of: value) { return form }
+      throw StoreError(
+        .undecodable(stored: "\(type(of: value))"), "the stored value is no preference", key: name, place: place,
+        cure: "remove the key, or store another value")
+    }
+  }
+
+  /// The store of the suite `suiteName`, which `UserDefaults(suiteName:)` gives to others.
+  ///
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a name that Foundation refuses.
+  public init(suiteName: String) throws(StoreError) {
+    self.suiteName = try StoredName.check(suiteName, as: "suite")
+    guard let suite = UserDefaults(suiteName: suiteName) else {
+      throw StoreError(.invalidName, "Foundation refuses the suite's name", place: suiteName, cure: "choose another name")
+    }
+    defaults = Mutex(Suite(defaults: suite, name: suiteName))
+  }
+
+  /// Waits until what was written is on the disk, and reads what others wrote there.
+  ///
+  /// - Throws: ``/CofferStorage/StoreError/Kind/io(_:)`` when Foundation says that it failed. It does not say why.
+  public func synchronize() throws(StoreError) {
+    guard defaults.withLock({ $0.defaults.synchronize() }) else {
+      throw StoreError(
+        .io(EIO), "Foundation could not write the preferences", place: place,
+        cure: "see that the folder of preferences can be written, and the disk is not full")
+    }
+  }
+}
+
+extension UserDefaultsStore {
+  /// The value of `name`, of the suite itself: no argument, no registered value and no other domain answers for it.
+  public func load(_ name: String) throws(StoreError) -> PlainForm? {
+    try entering { (suite) throws(StoreError) in try suite.form(name, place) }
+  }
+
+  /// Several values from one moment.
+  public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] {
+    try entering { (suite) throws(StoreError) in
+      var readings: [Reading<Plain>] = []
+      for name in names {
+        let form = try suite.form(name, place)
+        readings.append(Reading(form: form, stamp: form))
+      }
+      return readings
+    }
+  }
+
+  /// Whether `name` has a value.
+  public func contains(_ name: String) throws(StoreError) -> Bool { try load(name) != nil }
+
+  /// All names with a value, ascending.
+  public func names() throws(StoreError) -> [String] {
+    try entering { (suite) throws(StoreError) in suite.values.keys.sorted() }
+  }
+
+  /// Replaces the value of `name` by what `body` makes of it.
+  public func update(
+    _ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
+  ) throws(StoreError) {
+    try StoredName.check(name)
+    try entering { (suite) throws(StoreError) in
+      let old = try suite.form(name, place)
+      let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
+      try apply([name: Write(new)], suite)
+    }
+  }
+
+  /// All of `batch`, or nothing.
+  ///
+  /// - Throws: `.refused` for a batch that decides or that waits for a decision; `.conflict`; `.unencodable`.
+  public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
+    guard decision == nil, batch.decides == nil else {
+      try Reentrancy.check(place)
+      throw StoreError(
+        .refused, "Foundation's UserDefaults takes no part in a transaction over two stores", place: place,
+        cure: "keep what must change together with a secret in a DefaultsStore")
+    }
+    for name in batch.writes.keys { try StoredName.check(name) }
+    try entering { (suite) throws(StoreError) in
+      for (name, expected) in batch.expectations where try suite.form(name, place) != expected {
+        throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
+      }
+      try apply(batch.writes, suite)
+    }
+  }
+
+  /// Does nothing: no transaction is decided here.
+  public func forget(_ transaction: TransactionID) throws(StoreError) {}
+
+  private func entering<Result>(_ body: (borrowing Suite) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try Reentrancy.check(place)
+    return try defaults.withLock { (suite) throws(StoreError) in try body(suite) }
+  }
+
+  private func apply(_ writes: [String: Write<PlainForm>], _ suite: borrowing Suite) throws(StoreError) {
+    for (name, write) in writes { if let form = write.form { try FoundationForm.check(form, name, place) } }
+    var told: [Change] = []
+    for (name, write) in writes where try suite.form(name, place) != write.form {
+      if let form = write.form {
+        suite.defaults.set(FoundationForm.object(of: form), forKey: name)
+        told.append(Change(name, .set, by: .thisProcess))
+      } else {
+        suite.defaults.removeObject(forKey: name)
+        told.append(Change(name, .removed, by: .thisProcess))
+      }
+    }
+    if !told.isEmpty { changes.send(.changes(told)) }
+  }
+}

@@ -1,0 +1,49 @@
+internal import CCofferPlatform
+package import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// An exclusive lock that belongs to one open file and not to a thread, so that it may be held across an `await`; it ends with
+/// this object, and with the process, however that ends.
+///
+/// Source: fcntl(2), "Open file description locks".
+package final class DescriptorLock: Sendable {
+  private let descriptor: Int32
+
+  private init(descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  /// Lets the lock go at once, whoever still holds this object.
+  package func release() { _ = coffer_ofd_unlock(descriptor) }
+
+  /// The lock of the file `path`, which is made where it is missing; nil while somebody else holds it, in this process or
+  /// another.
+  ///
+  /// - Throws: ``StoreError`` `.denied`, `.readOnly`, `.noSpace`, `.io`.
+  package static func take(_ path: FilePath) throws(StoreError) -> DescriptorLock? {
+    let descriptor = path.withPlatformString { coffer_open($0, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600) }
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the lock file", place: path) }
+    let lock = DescriptorLock(descriptor: descriptor)
+    guard coffer_ofd_lock(descriptor, true) == 0 else {
+      guard errno == EAGAIN || errno == EACCES || errno == EINTR else {
+        throw StoreError(errno: errno, "lock the file", place: path)
+      }
+      return nil
+    }
+    // Whoever tidies the folder may have removed the file before it was locked: then others lock another one.
+    return lock.isStill(path) ? lock : nil
+  }
+
+  private func isStill(_ path: FilePath) -> Bool {
+    var opened = stat(), named = stat()
+    guard fstat(descriptor, &opened) == 0, path.withPlatformString({ lstat($0, &named) }) == 0 else { return false }
+    return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+  }
+}

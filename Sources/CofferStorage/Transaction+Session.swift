@@ -1,0 +1,43 @@
+extension Transaction {
+  /// The domain's own note of its plain keys that a logout removes: an array of names, so that a program built without their key
+  /// space removes them too.
+  package static var sessionKeyList: String { "coffer.session-keys" }
+
+  /// Removes what ends with a session from both stores, once the transaction commits: the declared keys that say so, those in the
+  /// domain's list, and the items whose sealed metadata says so. A login elsewhere that falls in between makes it run again.
+  package func endSession() throws(StoreError) {
+    let ending = router.declared.values.filter(\.traits.endsWithSession)
+    // Before the listing: whatever a login adds between the two has then changed one of these as well.
+    var items: [String: RecordVersion] = [:]
+    for key in ending where key.traits.isSecret { items[key.name] = try router.vault.currentVersion(of: key.name) }
+    for (name, version) in try router.vault.markedItems() where items[name] == nil { items[name] = version }
+    for (name, version) in items {
+      vault.expect(version, of: name)
+      if version != .absent { vault.writes[name] = .remove }
+    }
+    let listed = try listedNames()
+    for name in Set(ending.filter { !$0.traits.isSecret }.map(\.name)).union(listed).union([Self.sessionKeyList]) {
+      if try plain.stored(name) != nil { plain.writes[name] = .remove }
+    }
+  }
+
+  /// Lets the transaction commit only while the item `name` is at `version`, which needs no opening of its value.
+  package func expect(_ version: RecordVersion, of name: String) { vault.expect(version, of: name) }
+
+  private func listedNames() throws(StoreError) -> [String] {
+    guard let form = try plain.stored(Self.sessionKeyList) else { return [] }
+    let names: [String]? =
+      if case .array(let items) = form {
+        items.reduce(into: []) { names, item in if case .string(let name) = item { names?.append(name) } else { names = nil } }
+      } else {
+        nil
+      }
+    guard let names else {
+      throw StoreError(
+        .undecodable(stored: form.kindName), "the list of keys that end with the session is no array of names",
+        key: Self.sessionKeyList, place: router.plain.place,
+        cure: "remove that key, and the keys of the session that it should have named; nothing was changed")
+    }
+    return names
+  }
+}

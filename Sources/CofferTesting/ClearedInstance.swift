@@ -1,0 +1,59 @@
+public import CofferDefaults
+public import CofferStorage
+internal import Coffer
+internal import Foundation
+internal import SystemPackage
+
+/// The name of a test's own domain: the module, the file up to its first dot, the function up to its parentheses.
+enum TestDomain {
+  static func name(_ function: String, _ fileID: String) -> String {
+    let parts = fileID.split(separator: "/").map { $0.prefix { $0 != "." } } + [function.prefix { $0 != "(" }]
+    return parts.map { part in String(part.map { isPlain($0) ? $0 : "_" }) }.joined(separator: ".")
+  }
+
+  private static func isPlain(_ character: Character) -> Bool {
+    character.isASCII && (character.isLetter || character.isNumber || character == "-" || character == "_")
+  }
+}
+
+extension DefaultsStore {
+  /// A domain of the calling test's own, emptied: every test starts with nothing, and none sees what another stored.
+  ///
+  /// ```swift
+  /// let controller = ThemeController(defaults: try .makeClearedInstance())
+  /// ```
+  ///
+  /// It lies in ``TestHome/current``, or in a folder for this user's tests. Two tests have one domain only if they have one function,
+  /// as the cases of a parameterised test do: give those a home each with ``IsolatedDefaults``.
+  ///
+  /// - Parameter arguments: launch arguments that override values.
+  /// - Throws: what opening a domain throws.
+  public static func makeClearedInstance(
+    arguments: [String] = [], function: String = #function, fileID: String = #fileID
+  ) throws(StoreError) -> DefaultsStore {
+    let home = TestHome.current
+    let folder = if let home { home.places.defaults } else { try commonFolder() }
+    let store = try DefaultsStore.open(domain: TestDomain.name(function, fileID), in: folder, arguments: arguments)
+    try store.removeAll()
+    return store
+  }
+
+  /// Private to the user: the folder for temporary files is everybody's.
+  private static func commonFolder() throws(StoreError) -> FilePath {
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+    return try TrustedPath.makePrivateFolder(FilePath(folder.path).appending("coffer-tests-\(getuid())"))
+  }
+}
+
+extension StorageRouter {
+  /// A router of the calling test's own: preferences in an emptied domain, secrets in guarded memory.
+  ///
+  /// - Throws: what ``/CofferDefaults/DefaultsStore/makeClearedInstance(arguments:function:fileID:)`` and opening a router throw.
+  public static func makeClearedInstance(
+    keys spaces: any KeySpace..., arguments: [String] = [], function: String = #function, fileID: String = #fileID
+  ) throws(StoreError) -> StorageRouter {
+    try StorageRouter(
+      plain: DefaultsStore.makeClearedInstance(arguments: arguments, function: function, fileID: fileID),
+      vault: MemoryStore<Vault>(), spaces: spaces)
+  }
+}

@@ -1,0 +1,89 @@
+internal import CofferStorage
+
+// Single values.
+extension Examination {
+  func absence() throws {
+    try expectValue(nil, of: "a", "before anything was stored")
+    try expect(try store.names().isEmpty, "a fresh store has names")
+    try expect(!store.place.isEmpty, "it does not say where its values are")
+  }
+
+  func saving() throws {
+    for (index, form) in try samples.forms().enumerated() {
+      try store.save(form, for: "key \(index)")
+      try expectValue(form, of: "key \(index)", "after sample \(index) was saved")
+    }
+    for (index, form) in try samples.forms().enumerated() {
+      try expectValue(form, of: "key \(index)", "after all samples were saved")
+    }
+  }
+
+  func replacing() throws {
+    for (index, form) in try samples.forms().enumerated() {
+      try store.save(form, for: "a")
+      try expectValue(form, of: "a", "after sample \(index) took another's place")
+    }
+    try expect(try store.names() == ["a"], "replacing made another name")
+  }
+
+  func removing() throws {
+    let form = try samples.number(1)
+    try store.save(nil, for: "a")
+    try expectValue(nil, of: "a", "after nothing was removed")
+    try store.save(form, for: "a")
+    try store.save(form, for: "b")
+    try store.save(nil, for: "a")
+    try expectValue(nil, of: "a", "after it was removed")
+    try expectValue(form, of: "b", "after another was removed")
+    try expect(try store.names() == ["b"], "a removed name is still listed")
+    try store.save(form, for: "a")
+    try expectValue(form, of: "a", "after it was stored again")
+  }
+
+  func names() throws {
+    let names = ["b", "a", "é", "Z", "a b", "a.b", "10", "9"]
+    for name in names { try store.save(try samples.number(1), for: name) }
+    let found = try store.names()
+    try expect(found == names.sorted(), "names() gives \(found)")
+  }
+
+  func severalAtOnce() throws {
+    let (one, two) = (try samples.number(1), try samples.number(2))
+    try store.save(one, for: "a")
+    try store.save(two, for: "b")
+    let readings = try store.load(["b", "absent", "a", "b"])
+    try expect(readings.count == 4, "four names give \(readings.count) readings")
+    let expected = [two, nil, one, two]
+    for (reading, form) in zip(readings, expected) {
+      try expect(isSame(reading.form, form), "readings are not in the order asked for")
+    }
+    try expect(readings[0].stamp == readings[3].stamp, "one name has two stamps at one moment")
+    try expect(try store.load([]).isEmpty, "no names give readings")
+  }
+
+  func stamps() throws {
+    func stamp() throws -> R.Stamp { try store.load(["a"])[0].stamp }
+    let absent = try stamp()
+    try store.save(try samples.number(1), for: "a")
+    let first = try stamp()
+    try store.save(try samples.number(9), for: "b")
+    try expect(try stamp() == first, "a stamp changes with another's value")
+    try store.save(try samples.number(2), for: "a")
+    let second = try stamp()
+    try expect(first != absent && second != first && second != absent, "a stamp stays as its value changes")
+    try store.save(nil, for: "a")
+    try expect(try stamp() == absent, "the stamp of what is absent is not always the same")
+  }
+
+  func reopening() throws {
+    guard let reopen = subject.reopen else { return }
+    let other = try reopen()
+    for (index, form) in try samples.forms().enumerated() {
+      try store.save(form, for: "key \(index)")
+      try expectValue(form, of: "key \(index)", in: other, "in another opening, after sample \(index) was saved")
+      try expectValue(form, of: "key \(index)", in: try reopen(), "in a later opening, after sample \(index) was saved")
+    }
+    try other.save(nil, for: "key 0")
+    try expectValue(nil, of: "key 0", "after another opening removed it")
+  }
+}

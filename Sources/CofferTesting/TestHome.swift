@@ -1,0 +1,79 @@
+public import Coffer
+public import CofferDefaults
+public import CofferStorage
+public import CofferVault
+internal import Foundation
+internal import SystemPackage
+
+/// A folder of its own for real stores: property lists, a vault that opens at once, and nothing of the user's. It is removed with
+/// this object.
+public final class TestHome: Sendable {
+  /// The home of the test that runs, where a trait or ``withCurrent(_:)`` gave it one.
+  @TaskLocal public static var current: TestHome?
+
+  /// Where everything is.
+  public let places: Places
+  /// The passphrase of ``makeVault(service:)``'s vault.
+  public static let passphrase = "correct horse"
+
+  /// A home in the folder for temporary files.
+  ///
+  /// - Throws: what making a folder throws.
+  public init() throws {
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("coffer-test-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    places = Places(home: FilePath(folder.path))
+  }
+
+  deinit {
+    guard let home = places.home else { return }
+    do { try FileManager.default.removeItem(atPath: home.string) } catch { print("left behind: \(home): \(error)") }
+  }
+
+  /// Runs `body` with a home of its own as ``current``.
+  public static func withCurrent<Result>(_ body: () async throws -> Result) async throws -> Result {
+    try await $current.withValue(TestHome()) { try await body() }
+  }
+
+  /// What opens the vault.
+  public func credentials() throws(StoreError) -> Credentials {
+    do throws(SecretMemoryError) {
+      var passphrase = try SecretBytes(zeros: Self.passphrase.utf8.count)
+      passphrase.withUnsafeMutableBytes { $0.copyBytes(from: Self.passphrase.utf8) }
+      return Credentials(passphrase: passphrase)
+    } catch {
+      throw StoreError(.io(12), "guarded memory ran out", cure: "free memory", underlying: error)
+    }
+  }
+
+  /// The home's vault as the store of `service`, unlocked; made at the first call, with the least cost of a passphrase that a vault
+  /// accepts: some 10 ms instead of half a second.
+  public func makeVault(service: String) throws(StoreError) -> VaultStore {
+    if FileManager.default.fileExists(atPath: places.vault.string) {
+      let store = try VaultStore(service: service, vault: places.openVault())
+      try store.unlock(with: credentials())
+      return store
+    }
+    let vault = try UnlockedVault.create(
+      at: places.vault, with: credentials(), cost: .testing, options: places.vaultOptions)
+    return try VaultStore(service: service, vault: vault)
+  }
+
+  /// The plain store of `domain`, with launch arguments of the test's choice: `["-theme", "dark"]`.
+  public func openDefaults(_ domain: String, arguments: [String] = []) throws(StoreError) -> DefaultsStore {
+    try DefaultsStore.open(
+      domain: domain, in: places.defaults, arguments: arguments,
+      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
+  }
+
+  /// A router over both real stores of this home.
+  ///
+  /// - Parameter arguments: launch arguments that override preferences.
+  public func open(
+    _ domain: String, keys spaces: any KeySpace..., arguments: [String] = []
+  ) throws(StoreError) -> StorageRouter {
+    try StorageRouter(plain: openDefaults(domain, arguments: arguments), vault: makeVault(service: domain), spaces: spaces)
+  }
+}

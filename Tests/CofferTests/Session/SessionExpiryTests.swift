@@ -1,0 +1,157 @@
+import Coffer
+import CofferStorage
+import Foundation
+import Synchronization
+import Testing
+
+private struct Token: Codable, Sendable, Equatable {
+  var text: String
+  var expiry: Date?
+}
+
+private struct ExpiringKeys: KeySpace {
+  let user = StorageKey("user", of: String.self).endsWithSession()
+  let token = StorageKey("token", secret: Token.self).expires { $0.expiry }.endsWithSession()
+}
+
+/// A clock that a test sets.
+private final class HandSetClock: Sendable {
+  private let time = Mutex((date: Date(timeIntervalSince1970: 1_800_000_000), uptime: Duration.zero))
+  var date: Date { time.withLock(\.date) }
+  var clock: SessionClock {
+    SessionClock(now: { [self] in date }, uptime: { [self] in time.withLock(\.uptime) })
+  }
+  func pass(_ seconds: Int) {
+    time.withLock { time in
+      time.date += Double(seconds)
+      time.uptime += .seconds(seconds)
+    }
+  }
+  func set(back seconds: Int) { time.withLock { $0.date -= Double(seconds) } }
+}
+
+@Suite struct SessionExpiryTests {
+  private let keys = ExpiringKeys()
+
+  private func login(_ session: Session<String>, until moment: Date?, text: String = "t") throws {
+    try session.login(as: "ada") { try $0.set(Sealed(Token(text: text, expiry: moment)), for: keys.token) }
+  }
+
+  @Test("a credential that has expired makes the session expired; a renewed one brings it back, and a logout ends it")
+  func expiry() async throws {
+    let clock = HandSetClock()
+    let app = try StorageRouter(
+      plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(now: { clock.date }), keys: keys)
+    let session = try Session(app, user: keys.user, credential: keys.token, clock: clock.clock)
+    try login(session, until: clock.date + 3600)
+    #expect(try session.state() == .loggedIn("ada"))
+    clock.pass(3600)
+    #expect(try session.state() == .expired)
+    let renewed = try await session.refresh(keys.token) { old in
+      #expect(old == nil)
+      return try Sealed(Token(text: "new", expiry: clock.date + 60))
+    }
+    #expect(try renewed.reveal().text == "new" && session.state() == .loggedIn("ada"))
+    clock.pass(60)
+    #expect(try session.state() == .expired)
+    try session.logout()
+    #expect(try session.state() == .loggedOut)
+  }
+
+  @Test("a clock that is set back while the session lives lengthens no credential's life")
+  func setBack() throws {
+    let clock = HandSetClock()
+    // This store believes the clock, as one would that was opened after it was set.
+    let app = try StorageRouter(
+      plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(now: { clock.date }), keys: keys)
+    let session = try Session(app, user: keys.user, credential: keys.token, clock: clock.clock)
+    try login(session, until: clock.date + 3600)
+    clock.pass(3599)
+    clock.set(back: 3000)
+    #expect(try session.state() == .loggedIn("ada"))
+    clock.pass(1)
+    #expect(try session.state() == .expired)
+    #expect(try app.value(for: keys.token) != nil)
+  }
+
+  @Test("a clock a day behind the vault makes the session expired, and a renewal settles it")
+  func clockBehind() async throws {
+    let vault = ClocklessVault()
+    let app = try StorageRouter(plain: MemoryStore<Plain>(), vault: vault, keys: keys)
+    let session = try Session(app, user: keys.user, credential: keys.token)
+    try login(session, until: Date() + 3600)
+    vault.isBehind.withLock { $0 = true }
+    #expect(try session.state() == .expired)
+    _ = try await session.refresh(keys.token) { old in
+      #expect(old == nil)
+      vault.isBehind.withLock { $0 = false }
+      return try Sealed(Token(text: "new", expiry: Date() + 3600))
+    }
+    #expect(try session.state() == .loggedIn("ada"))
+  }
+
+  @Test("an observer hears that the credential has expired, and of nothing else meanwhile")
+  func toldOfExpiry() async throws {
+    let home = try SessionHome()
+    let vault = try VaultStore(service: "expiring", vault: LockedVault.open(home.places.vault))
+    try vault.unlock(with: home.credentials())
+    let app = try StorageRouter.open("expiring", keys: keys, vault: vault, places: home.places)
+    let session = try app.session(user: keys.user, credential: keys.token, places: home.places)
+    try login(session, until: Date() + 600)
+    let states = StateLog()
+    try session.observe(states) { states.add($0) }
+    try await eventually("hears the present state") { states.texts == ["loggedIn ada"] }
+    try login(session, until: Date() + 0.3)
+    try await eventually("hears of the expiry") { states.texts.last == "expired" }
+    // The login is told as well, unless its credential had expired before that.
+    #expect(states.texts.dropFirst().dropLast().allSatisfy { $0 == "loggedIn ada" } && states.texts.count <= 3)
+    let token = try await session.refresh(keys.token) { _ in try Sealed(Token(text: "new", expiry: Date() + 100)) }
+    #expect(token.expires != nil)
+    try await eventually("hears of the renewal") { states.texts.suffix(2) == ["expired", "loggedIn ada"] }
+  }
+}
+
+/// A memory vault whose clock is behind when a test says so: it opens no value then.
+private final class ClocklessVault: SessionListing {
+  typealias R = Vault
+  let isBehind = Mutex(false)
+  private let inner = MemoryStore<Vault>()
+  var place: String { inner.place }
+
+  private func check() throws(StoreError) {
+    guard isBehind.withLock({ $0 }) else { return }
+    throw StoreError(.clockBehind, "the clock is behind", place: place, cure: "set it")
+  }
+  func load(_ name: String) throws(StoreError) -> SecretForm? {
+    do { try check() } catch { throw error.about(key: name) }
+    return try inner.load(name)
+  }
+  func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
+    if let name = names.first { do { try check() } catch { throw error.about(key: name) } }
+    return try inner.load(names)
+  }
+  func contains(_ name: String) throws(StoreError) -> Bool { try inner.contains(name) }
+  func names() throws(StoreError) -> [String] { try inner.names() }
+  func version(of name: String) throws(StoreError) -> RecordVersion { try inner.version(of: name) }
+  func sessionItems() throws(StoreError) -> [String: RecordVersion] { try inner.sessionItems() }
+  func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
+    try inner.update(name, body)
+  }
+  func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) { try inner.commit(batch, decision: decision) }
+  func forget(_ transaction: TransactionID) throws(StoreError) { try inner.forget(transaction) }
+}
+
+/// What an observer was told.
+final class StateLog: Sendable {
+  private let log = Mutex<[String]>([])
+  var texts: [String] { log.withLock { $0 } }
+  func add(_ state: Result<SessionState<String>, StoreError>) {
+    let text =
+      switch state {
+      case .success(.loggedIn(let user)): "loggedIn \(user)"
+      case .success(let state): "\(state)"
+      case .failure(let error): "error \(error.kind)"
+      }
+    log.withLock { $0.append(text) }
+  }
+}

@@ -1,0 +1,165 @@
+import Coffer
+import CofferStorage
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+struct SessionKeySpace: KeySpace {
+  let user = StorageKey("user", of: String.self).endsWithSession()
+  let recent = StorageKey("recent", default: [String]()).endsWithSession()
+  let theme = StorageKey("theme", default: "light")
+  let token = StorageKey("token", secret: String.self).endsWithSession()
+  let renewal = StorageKey("renewal", secret: String.self).endsWithSession()
+  let device = StorageKey("device", secret: String.self)
+}
+
+/// A folder with a vault, its key file and a plain domain, and the tool that works on them as another process does.
+final class SessionHome: Sendable {
+  let path: String
+  let places: Places
+  let keys = SessionKeySpace()
+  // The test bundle stands beside the tools.
+  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/SessionTestTool"
+
+  init() throws {
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("coffer-session-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    path = folder.path
+    places = Places(home: FilePath(path))
+    let key = try KeyFile.generate()
+    try key.withUnsafeBytes { try Data($0).write(to: folder.appendingPathComponent("key")) }
+    _ = try UnlockedVault.create(at: places.vault, with: Credentials(keyFile: key)).lock()
+  }
+
+  deinit {
+    do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
+  }
+
+  func credentials() throws -> Credentials {
+    let key = try Data(contentsOf: URL(fileURLWithPath: path + "/key"))
+    return Credentials(keyFile: try key.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
+  }
+
+  /// A router over the real stores, unlocked.
+  func open() throws -> (app: StorageRouter, vault: VaultStore) {
+    let vault = try VaultStore(service: "app", vault: LockedVault.open(places.vault))
+    try vault.unlock(with: credentials())
+    return (try StorageRouter.open("app", keys: keys, vault: vault, places: places), vault)
+  }
+
+  func session(_ app: StorageRouter) throws -> Session<String> {
+    try app.session(user: keys.user, credential: keys.token, places: places)
+  }
+
+  func login(_ session: Session<String>, _ user: String) throws {
+    try session.login(as: user) { transaction in
+      try transaction.set(Sealed("\(user)-token"), for: keys.token)
+      try transaction.set(Sealed("\(user)-renewal"), for: keys.renewal)
+      try transaction.set([user], for: keys.recent)
+      try transaction.set("theme of \(user)", for: keys.theme)
+    }
+  }
+
+  var renewals: Int {
+    let text = try? String(contentsOfFile: path + "/renewals", encoding: .utf8)
+    return text?.split(separator: "\n").count ?? 0
+  }
+
+  @discardableResult
+  func run(_ arguments: String...) throws -> (status: Int32, output: String) {
+    try Self.wait(start(Self.tool, arguments))
+  }
+
+  /// Starts the tool; ``finish(_:)`` waits for it.
+  func start(_ arguments: String...) throws -> (process: Process, pipe: Pipe) { try start(Self.tool, arguments) }
+
+  func finish(_ started: (process: Process, pipe: Pipe)) throws -> (status: Int32, output: String) {
+    try Self.wait(started)
+  }
+
+  private func start(_ program: String, _ arguments: [String]) throws -> (process: Process, pipe: Pipe) {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    return (process, pipe)
+  }
+
+  private static func wait(_ started: (process: Process, pipe: Pipe)) throws -> (status: Int32, output: String) {
+    let output = started.pipe.fileHandleForReading.readDataToEndOfFile()
+    started.process.waitUntilExit()
+    return (started.process.terminationStatus, String(decoding: output, as: UTF8.self))
+  }
+
+  /// Runs the tool and has it killed on entering its `number`th call that changes a file.
+  func traced(killedAt number: Int, _ arguments: String...) throws -> Int32 {
+    let calls = "pwrite64,fsync,fdatasync,ftruncate,fallocate,unlink,rename,renameat2"
+    let strace = ["-f", "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(calls):signal=SIGKILL:when=\(number)"]
+    return try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
+  }
+
+  static func canTrace() throws -> Bool {
+    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
+    process.arguments = ["-o", "/dev/null", "/bin/true"]
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationStatus == 0
+  }
+
+  /// What both stores say of the session, which must be one thing: nil for logged out, else the user and the token.
+  ///
+  /// The plain keys are read by a process without a passphrase.
+  func agreement(_ location: SourceLocation = #_sourceLocation) throws -> (user: String, token: String)? {
+    let read = try run("read", path)
+    #expect(read.status == 0, "\(read.output)", sourceLocation: location)
+    let plain = read.output.split(separator: "\n").map(String.init)
+    let vault = try LockedVault.open(places.vault).unlock(with: credentials())
+    func text(_ account: String) throws -> String? {
+      let form = try vault.get(ItemName(service: "app", account: account))
+      return form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+    }
+    let (token, renewal) = (try text("token"), try text("renewal"))
+    _ = try vault.verify()
+    guard let token else {
+      #expect(plain.prefix(2) == ["absent", "absent"] && renewal == nil, "\(plain)", sourceLocation: location)
+      return nil
+    }
+    let user = try #require(plain.first, sourceLocation: location)
+    #expect(plain == [user, "1 of \(user)", "theme of \(user)"], sourceLocation: location)
+    #expect(token.hasPrefix(user + "-") && renewal == "\(user)-renewal", sourceLocation: location)
+    return (user, token)
+  }
+}
+
+/// Polls `condition` until it holds, for at most half a minute.
+func eventually(_ what: Comment, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) async throws {
+  let deadline = ContinuousClock.now + .seconds(30)
+  while try !condition() {
+    guard ContinuousClock.now < deadline else {
+      Issue.record(what, sourceLocation: location)
+      return
+    }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}
+
+/// Counts what several threads do.
+final class Counter: Sendable {
+  private let count = Mutex(0)
+  var value: Int { count.withLock { $0 } }
+  @discardableResult
+  func next() -> Int {
+    count.withLock { count in
+      count += 1
+      return count
+    }
+  }
+}

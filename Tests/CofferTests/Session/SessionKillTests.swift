@@ -1,0 +1,75 @@
+import Foundation
+import Testing
+
+/// A session's process is killed at every step. Afterwards both stores say the same, and it is what was before or what should be.
+@Suite(.serialized) struct SessionKillTests {
+  /// Where the process dies, and whether the login or logout has then happened.
+  static let steps: [(name: String, happened: Bool)] = [
+    ("recordCopied", false), ("prepared", false), ("beforeVaultCommit", false), ("afterVaultCommit", true),
+    ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
+  ]
+
+  @Test("a killed login happened in both stores or in neither", arguments: steps)
+  func login(step: (name: String, happened: Bool)) throws {
+    let home = try SessionHome()
+    #expect(try home.run("login", home.path, "ada").status == 0)
+    #expect(try home.run("login", home.path, "bob", step.name).status == SIGKILL, "dies at \(step.name)")
+    #expect(try home.agreement()?.user == (step.happened ? "bob" : "ada"))
+    #expect(try home.run("logout", home.path).status == 0)
+    #expect(try home.agreement() == nil)
+  }
+
+  @Test("a killed logout happened in both stores or in neither", arguments: steps)
+  func logout(step: (name: String, happened: Bool)) throws {
+    let home = try SessionHome()
+    #expect(try home.run("login", home.path, "ada").status == 0)
+    #expect(try home.run("logout", home.path, step.name).status == SIGKILL, "dies at \(step.name)")
+    #expect(try home.agreement()?.user == (step.happened ? nil : "ada"))
+    #expect(try home.run("login", home.path, "bob").status == 0)
+    #expect(try home.agreement()?.user == "bob")
+  }
+
+  @Test(
+    "a killed refresh stored the new credential or left the old one",
+    arguments: [("renewing", false), ("beforeVaultCommit", false), ("afterVaultCommit", true)])
+  func refresh(step: (name: String, happened: Bool)) throws {
+    let home = try SessionHome()
+    #expect(try home.run("login", home.path, "ada").status == 0)
+    #expect(try home.run("refresh", home.path, "ada-token", "0", step.name).status == SIGKILL, "dies at \(step.name)")
+    let token = try #require(try home.agreement()).token
+    #expect(token.hasPrefix("ada-renewed") == step.happened && (step.happened || token == "ada-token"))
+    #expect(try home.run("refresh", home.path, token, "0").status == 0)
+    #expect(home.renewals == (step.name == "beforeVaultCommit" || step.name == "renewing" || step.happened ? 2 : 1))
+  }
+
+  @Test("killed at any call that changes a file, both stores agree", arguments: ["login", "logout", "refresh"])
+  func anySystemCall(what: String) throws {
+    guard try SessionHome.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    var outcomes: [String: Int] = [:]
+    for number in stride(from: 1, to: 2000, by: isLong ? 1 : 3) {
+      let home = try SessionHome()
+      #expect(try home.run("login", home.path, "ada").status == 0)
+      let status =
+        switch what {
+        case "login": try home.traced(killedAt: number, "login", home.path, "bob")
+        case "logout": try home.traced(killedAt: number, "logout", home.path)
+        default: try home.traced(killedAt: number, "refresh", home.path, "ada-token", "0")
+        }
+      let found = try home.agreement()
+      let isNew =
+        switch what {
+        case "login": found?.user == "bob"
+        case "logout": found == nil
+        default: found?.token != "ada-token"
+        }
+      #expect(isNew || found?.token == "ada-token", "killed at call \(number)")
+      #expect(status != 0 || isNew)
+      outcomes[status == 0 ? "ran to its end" : isNew ? "killed, all of it" : "killed, none of it", default: 0] += 1
+      if status == 0 { break }
+    }
+    print("kills at system calls of a \(what): \(outcomes.sorted { $0.key < $1.key })")
+    #expect((outcomes["killed, none of it"] ?? 0) > 0 && outcomes["ran to its end"] == 1)
+    if isLong { #expect((outcomes["killed, all of it"] ?? 0) > 0) }
+  }
+}

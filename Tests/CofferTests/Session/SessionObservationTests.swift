@@ -1,0 +1,107 @@
+import Coffer
+import CofferStorage
+import Foundation
+import Testing
+
+@Suite struct SessionObservationTests {
+  @Test("D2: every observer hears the present state and then each change, once, of this process and of another")
+  func observers() async throws {
+    let home = try SessionHome()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    let (main, settings) = (StateLog(), StateLog())
+    try session.observe(main) { main.add($0) }
+    try session.observe(settings) { settings.add($0) }
+    var expected = ["loggedOut"]
+    try await eventually("hears the present state") { main.texts == expected && settings.texts == expected }
+    try home.login(session, "ada")
+    expected.append("loggedIn ada")
+    try await eventually("hears the login") { main.texts == expected && settings.texts == expected }
+    try home.run("login", home.path, "bob")
+    expected.append("loggedIn bob")
+    try await eventually("hears another process's login: \(main.texts)") { main.texts == expected && settings.texts == expected }
+    try home.run("logout", home.path)
+    expected.append("loggedOut")
+    try await eventually("hears another process's logout") { main.texts == expected && settings.texts == expected }
+    try await Task.sleep(for: .milliseconds(100))
+    #expect(main.texts == expected && settings.texts == expected)
+  }
+
+  @Test("nobody hears of a login that was not committed")
+  func uncommitted() async throws {
+    let home = try SessionHome()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    let states = StateLog()
+    try session.observe(states) { states.add($0) }
+    #expect(throws: StoreError.self) { try session.login(as: "ada") { _ in } }
+    try home.login(session, "bob")
+    try await eventually("hears the login") { states.texts.last == "loggedIn bob" }
+    #expect(!states.texts.contains("loggedIn ada"))
+  }
+
+  @Test("locking the vault is heard, and unlocking it")
+  func lock() async throws {
+    let home = try SessionHome()
+    let (app, vault) = try home.open()
+    let session = try home.session(app)
+    try home.login(session, "ada")
+    let states = StateLog()
+    try session.observe(states) { states.add($0) }
+    try await eventually("logged in") { states.texts == ["loggedIn ada"] }
+    try vault.lock()
+    try await eventually("locked") { states.texts == ["loggedIn ada", "locked"] }
+    try vault.unlock(with: home.credentials())
+    try await eventually("logged in again") { states.texts == ["loggedIn ada", "locked", "loggedIn ada"] }
+  }
+
+  @Test("D9, D10: an observer that is gone or has cancelled hears nothing more, and one may use the session in its closure")
+  func endings() async throws {
+    let home = try SessionHome()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    let (kept, cancelled) = (StateLog(), StateLog())
+    var gone: StateLog? = StateLog()
+    let calls = Counter()
+    if let owner = gone { try session.observe(owner) { _ in calls.next() } }
+    let cancel = try session.observe(cancelled) { cancelled.add($0) }
+    try session.observe(kept) { [weak session] state in
+      kept.add(state)
+      if case .success(.loggedIn("ada")) = state { #expect(throws: Never.self) { try session?.logout() } }
+    }
+    try await eventually("begun") {
+      kept.texts == ["loggedOut"] && cancelled.texts == ["loggedOut"] && calls.value == 1
+    }
+    gone = nil
+    cancel()
+    try home.login(session, "ada")
+    try await eventually("logged out from inside") { kept.texts == ["loggedOut", "loggedIn ada", "loggedOut"] }
+    #expect(cancelled.texts == ["loggedOut"] && calls.value == 1)
+  }
+
+  @Test("a sequence begins with the present state, follows, and ends with the router")
+  func sequence() async throws {
+    let home = try SessionHome()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    var states = try session.changes().makeAsyncIterator()
+    #expect(try await states.next()?.get() == .loggedOut)
+    try home.login(session, "ada")
+    #expect(try await states.next()?.get() == .loggedIn("ada"))
+    try app.close()
+    while let state = await states.next() { _ = state }
+  }
+
+  @Test("a session that is let go is let go, observers and all")
+  func released() async throws {
+    let home = try SessionHome()
+    let (app, _) = try home.open()
+    var session: Session<String>? = try home.session(app)
+    let states = StateLog()
+    try session?.observe(states) { states.add($0) }
+    try await eventually("begun") { states.texts == ["loggedOut"] }
+    weak let released = session
+    session = nil
+    try await eventually("released") { released == nil }
+  }
+}

@@ -1,0 +1,98 @@
+internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
+internal import Foundation
+internal import SystemPackage
+
+/// Another process of a session: logs in, logs out, refreshes, and dies where it is told to; or reads the plain keys as a process
+/// without any passphrase does.
+///
+/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE MILLISECONDS [STEP]` · `read HOME`
+@main
+enum SessionTestTool {
+  static func main() async throws {
+    let arguments = CommandLine.arguments
+    let home = FilePath(arguments[2])
+    let rest = Array(arguments.dropFirst(3))
+    do {
+      switch arguments[1] {
+      case "login": try login(home, rest[0], dyingAt: rest.dropFirst().first)
+      case "logout": try open(home, dyingAt: rest.first).session.logout()
+      case "refresh": try await refresh(home, rest[0], Int(rest[1]) ?? 0, dyingAt: rest.dropFirst(2).first)
+      default: return try read(home)
+      }
+      print("acknowledged")
+    } catch let error as StoreError {
+      print("error \(error.kind)")
+      exit(3)
+    }
+  }
+
+  private static func login(_ home: FilePath, _ user: String, dyingAt step: String?) throws {
+    let (session, keys) = try open(home, dyingAt: step)
+    try session.login(as: user) { transaction in
+      try transaction.set(Sealed("\(user)-token"), for: keys.token)
+      try transaction.set(Sealed("\(user)-renewal"), for: keys.renewal)
+      try transaction.set([user], for: keys.recent)
+      try transaction.set("theme of \(user)", for: keys.theme)
+    }
+  }
+
+  private static func refresh(_ home: FilePath, _ stale: String, _ milliseconds: Int, dyingAt step: String?) async throws {
+    let (session, keys) = try open(home, dyingAt: step)
+    let renewals = home.appending("renewals").string
+    let token = try await session.refresh(keys.token, replacing: Sealed(stale)) { _ in
+      let file = try require(fopen(renewals, "a"))
+      fputs("\(getpid())\n", file)
+      fclose(file)
+      if step == "renewing" { die() }
+      try await Task.sleep(for: .milliseconds(milliseconds))
+      return try Sealed("ada-renewed-\(getpid())")
+    }
+    print(try token.reveal())
+  }
+
+  private static func read(_ home: FilePath) throws {
+    let plain = try Places(home: home).openDefaults("app")
+    // Taking the lock is what settles a transaction that a dead process left.
+    try plain.save(.string("reader was here"), for: "other")
+    for name in ["user", "recent", "theme"] {
+      switch try plain.load(name) {
+      case .string(let text): print(text)
+      case .array(let items):
+        print("\(items.count) of \(items.map { if case .string(let text) = $0 { text } else { "?" } }.joined())")
+      default: print("absent")
+      }
+    }
+  }
+
+  private static func open(_ home: FilePath, dyingAt step: String?) throws -> (session: Session<String>, keys: TestKeys) {
+    let places = Places(home: home)
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: home.appending("key").string))
+    let key = try bytes.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+    let vault = try LockedVault.open(places.vault).unlock(with: Credentials(keyFile: key))
+    var options = EngineOptions(
+      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
+    options.calls.reached = { reached in if reached.rawValue == step { die() } }
+    let keys = TestKeys()
+    let router = try StorageRouter(
+      plain: DefaultsStore.open(domain: "app", in: places.defaults, options: options),
+      vault: DyingVault(VaultStore(service: "app", vault: vault), step: step), keys: keys)
+    return (try router.session(user: keys.user, credential: keys.token, places: places), keys)
+  }
+
+  static func die() { kill(getpid(), SIGKILL) }
+
+  private static func require<Value>(_ value: Value?) throws -> Value {
+    guard let value else { throw POSIXError(.EIO) }
+    return value
+  }
+}
+
+struct TestKeys: KeySpace {
+  let user = StorageKey("user", of: String.self).endsWithSession()
+  let recent = StorageKey("recent", default: [String]()).endsWithSession()
+  let theme = StorageKey("theme", default: "light")
+  let token = StorageKey("token", secret: String.self).endsWithSession()
+  let renewal = StorageKey("renewal", secret: String.self).endsWithSession()
+}
