@@ -46,10 +46,18 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    // Keeps a vault unlocked in a process of its own, and asks it.
+    .target(
+      name: "CofferAgent",
+      dependencies: [
+        "CofferVault", "CofferStorage", "CofferMemory", "CCofferPlatform",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory",
+        "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
