@@ -123,6 +123,11 @@ let package = Package(
       ],
       swiftSettings: strict),
     .testTarget(
+      name: "CofferAgentTests",
+      dependencies: [
+        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system"),
+      ]),
+    .testTarget(
       name: "CofferTests", dependencies: ["Coffer", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: strict),
     .testTarget(

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -171,6 +172,8 @@ ssize_t coffer_send(int fd, const void *bytes, size_t count) {
   return send(fd, bytes, count, MSG_DONTWAIT);
 #endif
 }
+
+int coffer_spawn_new_session(void) { return POSIX_SPAWN_SETSID; }
 
 static int64_t time_of(clockid_t clock) {
   struct timespec now;

@@ -24,6 +24,6 @@ struct CofferCommand: ParsableCommand {
         ]),
       CommandGroup(name: "Vault", subcommands: [VaultCommand.self]),
       CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),
-      CommandGroup(name: "Programs", subcommands: [EnvCommand.self]),
+      CommandGroup(name: "Programs", subcommands: [UnlockCommand.self, LockCommand.self, AgentCommand.self, EnvCommand.self]),
     ])
 }

@@ -16,7 +16,9 @@ import Testing
     ],
     "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CCofferPlatform", "SystemPackage"],
     "CofferValues": ["CofferStorage", "CofferDefaults"],
-    "Coffer": ["CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "SystemPackage", "Logging"],
+    "Coffer": [
+      "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "SystemPackage", "Logging",
+    ],
     "CofferCLI": ["Coffer", "CCofferPlatform", "ArgumentParser", "Logging", "SystemPackage"],
     "CofferTesting": [
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Testing",

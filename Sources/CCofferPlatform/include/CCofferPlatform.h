@@ -51,6 +51,9 @@ int coffer_peer_user(int fd, unsigned *user);
 /// send(2) that fails with EPIPE and raises no signal.
 ssize_t coffer_send(int fd, const void *bytes, size_t count);
 
+/// POSIX_SPAWN_SETSID: the child of posix_spawn(3) begins a session.
+int coffer_spawn_new_session(void);
+
 /// Nanoseconds since the machine was started: with, and without, the time it was suspended.
 int64_t coffer_time_since_boot(void);
 int64_t coffer_time_awake(void);

@@ -65,7 +65,10 @@ public final class AgentClient: Sendable {
 
   /// What the agent says of itself.
   public func status() throws(StoreError) -> AgentStatus {
-    try ask(.status, isWrite: false) { (_) throws(StoreError) in } answer: { (fields) throws(StoreError) in try fields.status() }
+    try ask(.status, isWrite: false) { (_) throws(StoreError) in
+    } answer: { (fields) throws(StoreError) in
+      try fields.status()
+    }
   }
 
   /// Has the agent unlock the vault.
@@ -79,12 +82,16 @@ public final class AgentClient: Sendable {
 
   /// Has the agent wipe its keys.
   public func lock() throws(StoreError) {
-    try ask(.lock, isWrite: false) { (_) throws(StoreError) in } answer: { (_) throws(StoreError) in }
+    try ask(.lock, isWrite: false) { (_) throws(StoreError) in
+    } answer: { (_) throws(StoreError) in
+    }
   }
 
   /// Has the agent wipe its keys and end.
   public func stop() throws(StoreError) {
-    try ask(.stop, isWrite: false) { (_) throws(StoreError) in } answer: { (_) throws(StoreError) in }
+    try ask(.stop, isWrite: false) { (_) throws(StoreError) in
+    } answer: { (_) throws(StoreError) in
+    }
   }
 
   /// Asks, and reads a single answer.
@@ -130,20 +137,20 @@ public final class AgentClient: Sendable {
   ) throws(StoreError) {
     try Reentrancy.check(place.socket.string)
     var heard = false
-    let page = { (fields: inout FrameReader) throws(StoreError) in
+    func hearPage(_ fields: inout FrameReader) throws(StoreError) {
       heard = true
       try page(&fields)
     }
     try request.withFrame { (frame) throws(StoreError) in
       // A connection that was kept may have been ended meanwhile. What only reads may then be asked again.
       if let kept = takeIdle() {
-        do throws(StoreError) { return try talk(on: kept, frame, isGreeted: true, time, page) } catch {
+        do throws(StoreError) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
           guard error.isTransport else { throw error }
           guard !isWrite, !heard else { throw unanswered(error) }
         }
       }
       guard let fresh = try place.connect() else { throw absent }
-      do throws(StoreError) { try talk(on: fresh, frame, isGreeted: false, time, page) } catch {
+      do throws(StoreError) { try talk(on: fresh, frame, isGreeted: false, time, hearPage) } catch {
         guard error.isTransport else { throw error }
         if error.kind == .busy { throw silent(error) }
         throw isWrite ? unanswered(error) : absent

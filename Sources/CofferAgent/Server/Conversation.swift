@@ -40,7 +40,8 @@ final class Conversation {
     let silence = greeting == nil ? Self.firstSilence : Self.longestSilence
     let arrival = try mark.waiting { () throws(StoreError) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
     switch consume arrival {
-    case .closed, .silence: return false
+    case .closed: return false
+    case .silence: return false
     case .frame(let frame): return try answer(frame, on: socket)
     }
   }
@@ -180,7 +181,9 @@ extension Frame {
   func request() throws(StoreError) -> AgentProtocol.Request {
     try body.withUnsafeBytes { (raw) throws(StoreError) in
       try FrameReader.checkVersion(raw)
-      guard let request = AgentProtocol.Request(rawValue: raw[1]) else { throw FrameReader.malformed("it asks for nothing known") }
+      guard let request = AgentProtocol.Request(rawValue: raw[1]) else {
+        throw FrameReader.malformed("it asks for nothing known")
+      }
       return request
     }
   }

@@ -40,16 +40,17 @@ final class HeldVault: Sendable {
       lapse(&state)
       try checkFile(&state)
       state.unlocked?.lastUse = clock.sinceBoot()
-      switch state.unlocked {
-      case .none:
-        throw StoreError(
-          .locked, "the agent holds no key: \(state.whyLocked)", place: place, cure: "coffer unlock, then try again")
-      case .some(let unlocked):
-        do throws(StoreError) { return try body(unlocked.vault) } catch {
-          // The vault is of no more use: its slot was removed, or its key changed under a recipient.
-          if error.kind == .locked || error.kind == .closed { drop(&state, error.what) }
-          throw error
+      do throws(StoreError) {
+        switch state.unlocked {
+        case .none:
+          throw StoreError(
+            .locked, "the agent holds no key: \(state.whyLocked)", place: place, cure: "coffer unlock, then try again")
+        case .some(let unlocked): return try body(unlocked.vault)
         }
+      } catch {
+        // The vault is of no more use: its slot was removed, or its key changed under a recipient.
+        if state.unlocked != nil, error.kind == .locked || error.kind == .closed { drop(&state, error.what) }
+        throw error
       }
     }
   }

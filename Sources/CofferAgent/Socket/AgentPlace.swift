@@ -25,6 +25,8 @@ struct AgentPlace: Sendable {
   ///
   /// - Throws: ``StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
   func connect() throws(StoreError) -> LocalSocket? {
+    // Where there is no socket, whatever is wrong with its folder is of no concern to who only wants to know.
+    guard socket.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
     guard let folder = try TrustedPath.privateFolder(folder) else { return nil }
     let descriptor = try Self.reachable(folder) { coffer_local_connect($0, Self.patience) }
     guard descriptor >= 0 else {

@@ -142,5 +142,6 @@ struct LocalSocket: ~Copyable {
   static let gone = StoreError(
     .io(ECONNRESET), "the other end of the agent's socket went away", place: LocalSocket.placeName, cure: "coffer agent status")
   static let slow = StoreError(
-    .busy, "the other end of the agent's socket takes too long", place: LocalSocket.placeName, cure: "try again, or leave the agent out")
+    .busy, "the other end of the agent's socket takes too long", place: LocalSocket.placeName,
+    cure: "try again, or leave the agent out")
 }

@@ -4,7 +4,7 @@ internal import CofferStorage
 /// Builds one frame in guarded memory: its length, then the body.
 struct FrameWriter: ~Copyable {
   private var bytes: SecretBytes
-  private var used = 4
+  private var used: Int
 
   /// Most requests and answers fit in this; it is a block of the smallest slab but a few.
   private static let firstCapacity = 512
@@ -13,15 +13,24 @@ struct FrameWriter: ~Copyable {
   init(answer: AgentProtocol.Answer) throws(StoreError) { try self.init(kind: answer.rawValue) }
 
   private init(kind: UInt8) throws(StoreError) {
-    do throws(SecretMemoryError) { bytes = try SecretBytes(zeros: Self.firstCapacity) } catch { throw StoreError(memory: error) }
-    try put(AgentProtocol.version)
-    try put(kind)
+    let made: SecretBytes
+    do throws(SecretMemoryError) { made = try SecretBytes(zeros: Self.firstCapacity) } catch { throw StoreError(memory: error) }
+    self.init(made, kind)
+  }
+
+  private init(_ memory: consuming SecretBytes, _ kind: UInt8) {
+    bytes = memory
+    bytes.withUnsafeMutableBytes { buffer in
+      buffer[4] = AgentProtocol.version
+      buffer[5] = kind
+    }
+    used = 6
   }
 
   /// A page of an answer, whose kind and count are known when it is full.
   init(page: ()) throws(StoreError) {
     try self.init(kind: AgentProtocol.Answer.done.rawValue)
-    try put(0 as UInt32)
+    used += 4
   }
 
   /// Completes a page of `count` elements.
