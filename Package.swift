@@ -48,10 +48,18 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    // Keeps a vault unlocked in a process of its own, and asks it.
+    .target(
+      name: "CofferAgent",
+      dependencies: [
+        "CofferVault", "CofferStorage", "CofferMemory", "CCofferPlatform",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory",
+        "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -133,6 +141,11 @@ let package = Package(
       name: "SessionTestTool",
       dependencies: ["Coffer", "CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
       path: "Tests/SessionTestTool", swiftSettings: strict),
+    .testTarget(
+      name: "CofferAgentTests",
+      dependencies: [
+        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system"),
+      ]),
     .testTarget(
       name: "CofferTests",
       dependencies: ["Coffer", "CofferStorage", "SessionTestTool", .product(name: "SystemPackage", package: "swift-system")],

@@ -4,11 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
@@ -82,6 +88,106 @@ int64_t coffer_filesystem_type(int fd) {
 
 int coffer_open(const char *path, int flags, unsigned mode) { return open(path, flags, (mode_t)mode); }
 int coffer_openat(int dir, const char *path, int flags, unsigned mode) { return openat(dir, path, flags, (mode_t)mode); }
+
+static int local_address(const char *path, struct sockaddr_un *address) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof address->sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  strcpy(address->sun_path, path);
+  return 0;
+}
+
+static int local_socket(void) {
+#ifdef __linux__
+  return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+#else
+  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  int on = 1;
+  if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+  return fd;
+#endif
+}
+
+static int closed(int fd) {
+  int code = errno;
+  close(fd);
+  errno = code;
+  return -1;
+}
+
+int coffer_local_connect(const char *path, int patience) {
+  struct sockaddr_un address;
+  if (local_address(path, &address) != 0) return -1;
+  int fd = local_socket();
+  if (fd < 0) return -1;
+  struct timeval limit = {.tv_sec = patience / 1000, .tv_usec = patience % 1000 * 1000};
+  if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) return closed(fd);
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) != 0) return closed(fd);
+  return fd;
+}
+
+int coffer_local_listen(const char *path, int backlog) {
+  struct sockaddr_un address;
+  if (local_address(path, &address) != 0) return -1;
+  int fd = local_socket();
+  if (fd < 0) return -1;
+  if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) return closed(fd);
+  if (listen(fd, backlog) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0) return closed(fd);
+  return fd;
+}
+
+int coffer_accept(int fd) {
+#ifdef __linux__
+  return accept4(fd, NULL, NULL, SOCK_CLOEXEC);
+#else
+  int peer = accept(fd, NULL, NULL);
+  if (peer >= 0) fcntl(peer, F_SETFD, FD_CLOEXEC), fcntl(peer, F_SETFL, 0);
+  return peer;
+#endif
+}
+
+int coffer_peer_user(int fd, unsigned *user) {
+#ifdef __linux__
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+  *user = peer.uid;
+#else
+  uid_t owner;
+  gid_t group;
+  if (getpeereid(fd, &owner, &group) != 0) return -1;
+  *user = owner;
+#endif
+  return 0;
+}
+
+ssize_t coffer_send(int fd, const void *bytes, size_t count) {
+#ifdef MSG_NOSIGNAL
+  return send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);
+#else
+  return send(fd, bytes, count, MSG_DONTWAIT);
+#endif
+}
+
+int coffer_spawn_new_session(void) { return POSIX_SPAWN_SETSID; }
+
+static int64_t time_of(clockid_t clock) {
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+#ifdef __linux__
+int64_t coffer_time_since_boot(void) { return time_of(CLOCK_BOOTTIME); }
+int64_t coffer_time_awake(void) { return time_of(CLOCK_MONOTONIC); }
+#else
+int64_t coffer_time_since_boot(void) { return time_of(CLOCK_MONOTONIC); }
+int64_t coffer_time_awake(void) { return time_of(CLOCK_UPTIME_RAW); }
+#endif
 
 static pid_t loading_process;
 __attribute__((constructor)) static void note_loading_process(void) { loading_process = getpid(); }

@@ -1,4 +1,5 @@
 // One import is enough: whoever imports Coffer sees keys and routers, guarded memory, and both stores.
+@_exported public import CofferAgent
 @_exported public import CofferDefaults
 @_exported public import CofferMemory
 @_exported public import CofferStorage

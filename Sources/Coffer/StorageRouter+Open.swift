@@ -1,3 +1,4 @@
+public import CofferAgent
 public import CofferDefaults
 public import CofferStorage
 public import CofferVault
@@ -60,6 +61,20 @@ extension StorageRouter {
     try StorageRouter(plain: places.orStandard().openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
   }
 
+  /// A router for the app `domain` whose secrets the user's agent keeps: this program needs nothing to unlock the vault with.
+  ///
+  /// ```swift
+  /// let places = try Places.standard()
+  /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: places.agentStore(service: "com.example.app"))
+  /// ```
+  ///
+  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
+  public static func open(
+    _ domain: String, keys spaces: any KeySpace..., vault: AgentStore, places: Places? = nil
+  ) throws(StoreError) -> StorageRouter {
+    try StorageRouter(plain: places.orStandard().openDefaults(domain), vault: vault, spaces: spaces)
+  }
+
   /// Returns once everything written through this router survives a power loss and other programs can read it.
   ///
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.io`.
@@ -92,6 +107,18 @@ extension Places {
   ///
   /// - Throws: what ``LockedVault/open(_:options:)`` throws.
   public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: vaultOptions) }
+
+  /// The items of one service in the vault here, kept by the user's agent. Asks nothing yet: without an agent, calls throw
+  /// ``StoreError/Kind/locked``.
+  ///
+  /// - Throws: ``StoreError/Kind/denied`` where there is no run folder (`XDG_RUNTIME_DIR` is not set), ``StoreError/Kind/invalidName``.
+  public func agentStore(service: String) throws(StoreError) -> AgentStore {
+    guard let run else {
+      throw StoreError(.denied, "there is no folder for the agent's socket", cure: "set XDG_RUNTIME_DIR or COFFER_HOME")
+    }
+    let client = AgentClient(folder: run, vault: vault, options: vaultOptions)
+    return try AgentStore(service: service, vault: vault.string, client: client)
+  }
 
   /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,
   /// for which no key is needed.

@@ -24,6 +24,11 @@ struct CofferCommand: ParsableCommand {
         ]),
       CommandGroup(name: "Vault", subcommands: [VaultCommand.self]),
       CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),
-      CommandGroup(name: "Programs", subcommands: [AuthCommand.self, LoginCommand.self, LogoutCommand.self, EnvCommand.self]),
+      CommandGroup(
+        name: "Programs",
+        subcommands: [
+          UnlockCommand.self, LockCommand.self, AgentCommand.self, AuthCommand.self, LoginCommand.self, LogoutCommand.self,
+          EnvCommand.self,
+        ]),
     ])
 }

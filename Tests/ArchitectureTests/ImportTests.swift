@@ -14,8 +14,11 @@ import Testing
     "CofferVault": [
       "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage", "Logging",
     ],
+    "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CCofferPlatform", "SystemPackage"],
     "CofferValues": ["CofferStorage", "CofferDefaults"],
-    "Coffer": ["CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Logging"],
+    "Coffer": [
+      "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "SystemPackage", "Logging",
+    ],
     "CofferCLI": ["Coffer", "CCofferPlatform", "ArgumentParser", "Logging", "SystemPackage"],
     "CofferTesting": [
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Testing",

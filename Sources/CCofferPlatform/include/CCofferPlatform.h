@@ -34,6 +34,30 @@ int64_t coffer_filesystem_type(int fd);
 int coffer_open(const char *path, int flags, unsigned mode);
 int coffer_openat(int dir, const char *path, int flags, unsigned mode);
 
+/// A stream socket of this machine, close-on-exec, connected to the one that listens at `path`. Waits at most `patience` milliseconds
+/// for room in the listener's queue: EAGAIN then. ENAMETOOLONG where the path does not fit the address.
+int coffer_local_connect(const char *path, int patience);
+
+/// A stream socket of this machine, close-on-exec and non-blocking, bound to `path`, which is made with the process's umask, and
+/// listening.
+int coffer_local_listen(const char *path, int backlog);
+
+/// accept(2) with close-on-exec.
+int coffer_accept(int fd);
+
+/// The user of the process at the other end when it connected or began to listen (Linux SO_PEERCRED, macOS getpeereid).
+int coffer_peer_user(int fd, unsigned *user);
+
+/// send(2) that fails with EPIPE and raises no signal.
+ssize_t coffer_send(int fd, const void *bytes, size_t count);
+
+/// POSIX_SPAWN_SETSID: the child of posix_spawn(3) begins a session.
+int coffer_spawn_new_session(void);
+
+/// Nanoseconds since the machine was started: with, and without, the time it was suspended.
+int64_t coffer_time_since_boot(void);
+int64_t coffer_time_awake(void);
+
 /// Whether this process was forked from the one that loaded the program, without an exec(2) since.
 bool coffer_is_forked_child(void);
 

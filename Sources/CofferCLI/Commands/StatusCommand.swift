@@ -3,7 +3,7 @@ internal import Coffer
 
 struct StatusCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "One screen: the vault, what opens it, and the domains of preferences.",
+    commandName: "status", abstract: "One screen: the vault, what opens it, the agent, and the domains of preferences.",
     discussion: "Unlocks nothing and asks for nothing.")
 
   @OptionGroup var output: JSONOption
@@ -22,7 +22,7 @@ struct StatusCommand: Command {
         Answer.Vault(
           path: vault.path.string, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description))
-      }, domains: domains)
+      }, agent: AgentReport(try session.agentStatus()), domains: domains)
     try Output.line(output.json ? JSONText.encode(answer) : text(answer, session))
   }
 
@@ -35,6 +35,7 @@ struct StatusCommand: Command {
     } else {
       rows.append(["vault", "none at \(session.places.vault); coffer init makes one"])
     }
+    rows.append(["agent", answer.agent.summary])
     rows.append([
       "domains", answer.domains.isEmpty ? "none in \(session.places.defaults)" : answer.domains.joined(separator: ", "),
     ])
@@ -43,6 +44,7 @@ struct StatusCommand: Command {
 
   private struct Answer: Encodable {
     let vault: Vault?
+    let agent: AgentReport
     let domains: [String]
     struct Vault: Encodable { let path: String, id: String, format: Int, slots: [String] }
   }

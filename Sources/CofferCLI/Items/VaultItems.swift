@@ -1,43 +1,117 @@
 internal import Coffer
 
 /// The items of the vault, for commands that need no more than items: whoever holds the keys, a command works the same.
+///
+/// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked in this process
+/// from the next source; what was a write that nobody answered is an error instead, since it may have happened.
 final class VaultItems {
-  private let vault: UnlockedVault
+  private let session: Session
+  private let options: UnlockingOptions
+  private var agent: AgentClient?
+  private var own: UnlockedVault?
 
-  init(_ vault: consuming UnlockedVault) { self.vault = vault }
+  fileprivate init(_ session: Session, _ options: UnlockingOptions, agent: AgentClient) {
+    self.session = session
+    self.options = options
+    self.agent = agent
+  }
+
+  fileprivate init(_ session: Session, _ options: UnlockingOptions, vault: consuming UnlockedVault) {
+    self.session = session
+    self.options = options
+    own = consume vault
+  }
 
   /// Value and metadata of `name`; nil when there is no such item.
-  func get(_ name: ItemName) throws -> SecretForm? { try vault.get(name) }
+  func get(_ name: ItemName) throws -> SecretForm? {
+    try ask { (agent) throws(StoreError) in
+      try agent.get(name)
+    } or: { (vault) throws(StoreError) in
+      try vault.get(name)
+    }
+  }
 
   /// All but the value of `name`; nil when there is no such item.
-  func item(_ name: ItemName) throws -> VaultItem? { try vault.item(name) }
+  func item(_ name: ItemName) throws -> VaultItem? {
+    try ask { (agent) throws(StoreError) in
+      try agent.item(name)
+    } or: { (vault) throws(StoreError) in
+      try vault.item(name)
+    }
+  }
 
   /// All items, or those of one service, by name; no value is opened.
-  func list(service: String? = nil) throws -> [VaultItem] { try vault.list(service: service) }
+  func list(service: String? = nil) throws -> [VaultItem] {
+    try ask { (agent) throws(StoreError) in
+      try agent.list(service: service)
+    } or: { (vault) throws(StoreError) in
+      try vault.list(service: service)
+    }
+  }
 
   /// Stores `form` under `name` and returns what a listing now says.
   @discardableResult
   func set(_ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always) throws -> VaultItem {
-    try vault.set(form, for: name, if: condition)
+    try ask { (agent) throws(StoreError) in
+      try agent.set(form, for: name, if: condition)
+    } or: { (vault) throws(StoreError) in
+      try vault.set(form, for: name, if: condition)
+    }
   }
 
   /// Removes `name`; false when there was nothing.
   @discardableResult
   func delete(_ name: ItemName, if condition: WriteCondition = .always) throws -> Bool {
-    try vault.delete(name, if: condition)
+    try ask { (agent) throws(StoreError) in
+      try agent.delete(name, if: condition)
+    } or: { (vault) throws(StoreError) in
+      try vault.delete(name, if: condition)
+    }
   }
 
   /// Makes all of `changes` in one transaction, or none, and returns what a listing now says of each item that was set.
   @discardableResult
-  func apply(_ changes: [ItemChange]) throws -> [VaultItem] { try vault.apply(changes) }
+  func apply(_ changes: [ItemChange]) throws -> [VaultItem] {
+    try ask { (agent) throws(StoreError) in
+      try agent.apply(changes)
+    } or: { (vault) throws(StoreError) in
+      try vault.apply(changes)
+    }
+  }
+
+  private func ask<Result>(
+    _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
+  ) throws -> Result {
+    if let agent {
+      do throws(StoreError) { return try remote(agent) } catch {
+        guard error.kind == .locked else { throw error }
+        session.note("\(error.what), so the vault is unlocked here")
+        self.agent = nil
+        own = Optional(try session.unlockedVault(options))
+      }
+    }
+    switch own {
+    case .some(let vault): return try local(vault)
+    case .none: throw StoreError(.locked, "the vault is locked", place: session.places.vault.string, cure: "coffer unlock")
+    }
+  }
 }
 
 extension Session {
   /// The items of the vault, unlocked in the order of the sources.
-  func items(_ options: UnlockingOptions) throws -> VaultItems { VaultItems(try unlockedVault(options)) }
+  func items(_ options: UnlockingOptions) throws -> VaultItems {
+    if let agent = try agent(options) { return VaultItems(self, options, agent: agent) }
+    return VaultItems(self, options, vault: try unlockedVault(options))
+  }
 
   /// The items of one service as a store; nil where there is no vault.
   func secrets(service: String, _ options: UnlockingOptions) throws -> (any Store<Vault>)? {
+    if let agent = try agent(options) { return try AgentStore(service: service, vault: places.vault.string, client: agent) }
+    return try vaultStore(service: service, options)
+  }
+
+  /// The same, unlocked in this process.
+  func vaultStore(service: String, _ options: UnlockingOptions) throws -> VaultStore? {
     do { return try VaultStore(service: service, vault: unlockedVault(options)) } catch let error as StoreError {
       guard error.kind == .noVault else { throw error }
       return nil

@@ -21,6 +21,9 @@ struct UnlockingOptions: ParsableArguments {
     help: ArgumentHelp("Refuse a vault older than this (its generation, as 'coffer vault status' prints it).", valueName: "n"))
   var minGeneration: UInt64?
 
+  @Flag(help: "Unlock in this process, even where an agent holds the vault.")
+  var noAgent = false
+
   func validate() throws {
     guard passphraseFd == nil || passphraseFile == nil else {
       throw ValidationError("give the passphrase by --passphrase-fd or by --passphrase-file, not by both")

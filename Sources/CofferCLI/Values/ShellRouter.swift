@@ -37,6 +37,9 @@ final class ShellRouter {
     return vault
   }
 
+  /// The vault unlocked in this process, which is told of changes; nil where there is none.
+  func watchedVault() throws -> VaultStore? { try session.vaultStore(service: domain, unlocking) }
+
   /// The vault, which must exist.
   func existingVault() throws -> any Store<Vault> {
     guard let vault = try vault() else {

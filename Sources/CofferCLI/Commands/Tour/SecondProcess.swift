@@ -62,10 +62,19 @@ enum SecondProcess {
 
   #if os(Linux)
     // Names this very program, even if its file was replaced meanwhile.
-    private static let executable = "/proc/self/exe"
+    static let executable = "/proc/self/exe"
   #else
-    private static let executable = CommandLine.arguments[0]
+    static let executable = CommandLine.arguments[0]
   #endif
+
+  /// The path of this program's file.
+  static func path() throws(StoreError) -> String {
+    guard let path = realpath(executable, nil) else {
+      throw StoreError(errno: errno, "find this program's file", place: FilePath(executable))
+    }
+    defer { free(path) }
+    return String(cString: path)
+  }
 
   private static var environment: [String] {
     ["PATH", "HOME", "TMPDIR", "LANG"].compactMap { name in Places.environment(name).map { "\(name)=\($0)" } }

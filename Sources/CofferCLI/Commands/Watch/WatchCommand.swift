@@ -22,7 +22,7 @@ struct WatchCommand: Command {
     for key in keys { try StoredName.check(key) }
     let router = try ShellRouter(router, unlocking, session)
     var feeds = [(store: "defaults", feed: router.plain.changes)]
-    if !plain, let vault = try router.vault() { feeds.append((store: "vault", feed: vault.changes)) }
+    if !plain, let vault = try router.watchedVault() { feeds.append((store: "vault", feed: vault.changes)) }
     try ChangeLines(domain: router.domain, keys: keys, session).run(feeds)
   }
 }

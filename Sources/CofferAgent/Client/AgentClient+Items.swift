@@ -1,0 +1,65 @@
+public import CofferStorage
+public import CofferVault
+
+/// The items of the vault, as ``UnlockedVault`` has them.
+extension AgentClient {
+  /// The value and metadata of `name`; nil when there is no such item.
+  public func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
+    try ask(.get, isWrite: false) { (writer) throws(StoreError) in
+      try writer.put(name)
+    } answer: { (fields) throws(StoreError) in
+      try fields.optionalForm()
+    }
+  }
+
+  /// All but the value of `name`; nil when there is no such item.
+  public func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
+    try askForPages(.item) { (writer) throws(StoreError) in
+      try writer.put(name)
+    } element: { (fields) throws(StoreError) in
+      try fields.item()
+    }.first
+  }
+
+  /// All items, or those of one service, by name.
+  public func list(service: String? = nil) throws(StoreError) -> [VaultItem] {
+    try askForPages(.list) { (writer) throws(StoreError) in
+      try writer.put(service)
+    } element: { (fields) throws(StoreError) in
+      try fields.item()
+    }
+  }
+
+  /// Stores `form` under `name` and returns what a listing now says.
+  @discardableResult
+  public func set(
+    _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always
+  ) throws(StoreError) -> VaultItem {
+    guard let item = try apply([.set(form, for: name, if: condition)]).first else {
+      throw FrameReader.malformed("it does not say what was stored")
+    }
+    return item
+  }
+
+  /// Removes `name` where `condition` holds; false when there was nothing.
+  @discardableResult
+  public func delete(_ name: ItemName, if condition: WriteCondition = .always) throws(StoreError) -> Bool {
+    try ask(.delete, isWrite: true) { (writer) throws(StoreError) in
+      try writer.put(name)
+      try writer.put(condition)
+    } answer: { (fields) throws(StoreError) in
+      try fields.flag()
+    }
+  }
+
+  /// Makes all of `changes` in one transaction, or none.
+  @discardableResult
+  public func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
+    try askForPages(.apply, isWrite: true) { (writer) throws(StoreError) in
+      try writer.put(UInt32(clamping: changes.count))
+      for change in changes { try writer.put(change) }
+    } element: { (fields) throws(StoreError) in
+      try fields.item()
+    }
+  }
+}

@@ -1,0 +1,123 @@
+public import CofferStorage
+internal import CofferVault
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
+///
+/// It behaves as the vault's own store does, with two differences. Where the agent is locked or not running every call throws
+/// ``StoreError/Kind/locked``, and may be answered again once somebody ran `coffer unlock`. And it tells of no changes: its feed has
+/// ended.
+public final class AgentStore: Store {
+  /// Serves the vault's route.
+  public typealias R = Vault
+
+  private let client: AgentClient
+  /// The service whose items these are: an app's domain.
+  public let service: String
+  /// The vault's path, which decides transactions with the plain store.
+  public let place: String
+
+  /// A store over the agent of `client`.
+  ///
+  /// - Parameter vault: the vault's file.
+  /// - Throws: ``StoreError/Kind/invalidName`` for a bad service name.
+  public init(service: String, vault: String, client: AgentClient) throws(StoreError) {
+    self.service = try StoredName.check(service, as: "service")
+    place = vault
+    self.client = client
+  }
+
+  /// The value of the item `name`; nil when there is none.
+  public func load(_ name: String) throws(StoreError) -> SecretForm? { try load([name]).first?.form }
+
+  /// Several values from one moment.
+  public func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
+    let readings = try client.askForPages(.load) { (writer) throws(StoreError) in
+      try writer.put(service)
+      try writer.put(UInt32(clamping: names.count))
+      for name in names { try writer.put(name) }
+    } element: { (fields) throws(StoreError) in
+      try fields.reading()
+    }
+    guard readings.count == names.count else { throw FrameReader.malformed("it has an answer too many or too few") }
+    return readings
+  }
+
+  /// Whether there is an item `name`, expired or not.
+  public func contains(_ name: String) throws(StoreError) -> Bool {
+    try client.ask(.contains, isWrite: false) { (writer) throws(StoreError) in
+      try writer.put(service)
+      try writer.put(name)
+    } answer: { (fields) throws(StoreError) in
+      try fields.flag()
+    }
+  }
+
+  /// The accounts of the service's items, ascending.
+  public func names() throws(StoreError) -> [String] {
+    try client.askForPages(.names) { (writer) throws(StoreError) in
+      try writer.put(service)
+    } element: { (fields) throws(StoreError) in
+      try fields.text()
+    }
+  }
+
+  /// Times an update is tried while others keep changing the same item.
+  private static let attempts = 100
+  /// The longest pause before another try, in microseconds: a few commits' time.
+  private static let longestPause: UInt32 = 20_000
+
+  /// Read, change and write in one step. The agent waits for no client's closure: `body` runs on what was read, and again where
+  /// somebody else changed that before it could be written.
+  ///
+  /// - Throws: ``StoreError/Kind/busy`` when others were always first.
+  public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
+    for attempt in 1...Self.attempts {
+      let reading = try load([name])[0]
+      let new = try Reentrancy.inside { () throws(StoreError) in try body(reading.form) }
+      guard new != nil || reading.form != nil else { return }
+      var batch = Batch<Vault>()
+      batch.expectations[name] = reading.stamp
+      batch.writes[name] = Write(new)
+      do throws(StoreError) { return try commit(batch, decision: nil) } catch {
+        guard error.kind == .conflict else { throw error }
+      }
+      usleep(.random(in: 0...min(Self.longestPause, UInt32(attempt) * 500)))
+    }
+    throw StoreError(
+      .busy, "others changed the item \(Self.attempts) times before it could be written", key: name, place: place,
+      cure: "try again")
+  }
+
+  /// All of `batch` in one transaction of the vault, or nothing. A vault decides transactions and is never prepared.
+  ///
+  /// - Throws: ``StoreError/Kind/refused`` when a `decision` is given, ``StoreError/Kind/tooLarge(limit:)`` for more than the agent
+  ///   takes in one message: four of the largest values.
+  public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
+    guard decision == nil else {
+      throw StoreError(
+        .refused, "a vault cannot wait for another store's decision", place: place,
+        cure: "prepare the plain store and let the vault decide")
+    }
+    try client.ask(.commit, isWrite: true) { (writer) throws(StoreError) in
+      try writer.put(service)
+      try writer.put(batch)
+    } answer: { (_) throws(StoreError) in
+    }
+  }
+
+  /// Drops the record of a decided transaction.
+  public func forget(_ transaction: TransactionID) throws(StoreError) {
+    try client.ask(.forget, isWrite: true) { (writer) throws(StoreError) in
+      try writer.put(transaction)
+    } answer: { (_) throws(StoreError) in
+    }
+  }
+}

@@ -1,0 +1,126 @@
+internal import CCofferPlatform
+public import CofferStorage
+internal import Dispatch
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Keeps a vault unlocked for the other programs of one user.
+///
+/// It answers requests for items and never hands out a key. Each client has a thread of its own, so one that is slow, silent or
+/// gone keeps no other waiting; the vault itself serves one call at a time.
+public final class AgentServer: Sendable {
+  private let place: AgentPlace
+  private let listener: Int32
+  private let lock: Int32
+  private let bell: Bell
+  let vault: HeldVault
+  let connections = Connections()
+  private let isStopping = Atomic<Bool>(false)
+
+  /// How long the wait for clients lasts at most while a vault is unlocked: a resume from suspension is noticed by then, and before
+  /// any request is answered in any case.
+  private static let watch = Duration.seconds(5)
+
+  /// An agent that listens from now on; call ``run()`` to have it answer.
+  ///
+  /// - Throws: ``StoreError`` `.alreadyExists` when an agent runs in this folder, `.denied` when the folder is not this user's alone,
+  ///   `.io`.
+  public convenience init(_ settings: AgentSettings) throws(StoreError) { try self.init(settings, clock: .machine) }
+
+  init(_ settings: AgentSettings, clock: AgentClock) throws(StoreError) {
+    place = AgentPlace(folder: try TrustedPath.makePrivateFolder(settings.folder))
+    lock = try Self.takeLock(place)
+    do throws(StoreError) {
+      bell = try Bell()
+      listener = try place.listen()
+    } catch {
+      close(lock)
+      throw error
+    }
+    vault = HeldVault(settings, clock: clock)
+  }
+
+  deinit {
+    close(listener)
+    close(lock)
+  }
+
+  // The lock belongs to the open file: it goes with the process, however that ends, and a socket without it is stale.
+  private static func takeLock(_ place: AgentPlace) throws(StoreError) -> Int32 {
+    let descriptor = place.lock.withPlatformString { coffer_open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the agent's lock", place: place.lock) }
+    guard coffer_ofd_lock(descriptor, true) == 0 else {
+      let code = errno
+      close(descriptor)
+      guard code == EAGAIN || code == EACCES else { throw StoreError(errno: code, "lock", place: place.lock) }
+      throw StoreError(
+        .alreadyExists, "an agent is running here", place: place.socket.string,
+        cure: "coffer agent status shows it, coffer agent stop ends it")
+    }
+    return descriptor
+  }
+
+  /// Answers clients until ``stop()``, then locks the vault, removes the socket and waits for running requests.
+  public func run() throws(StoreError) {
+    defer { finish() }
+    while !isStopping.load(ordering: .acquiring) {
+      let left = vault.lapse().map { min($0, Self.watch) }
+      guard try wait(for: left) else { continue }
+      let descriptor = coffer_accept(listener)
+      guard descriptor >= 0 else { continue }
+      admit(LocalSocket(descriptor))
+    }
+  }
+
+  /// Locks the vault.
+  public func lockVault() {
+    vault.lock(because: "it was asked to")
+    bell.ring()
+  }
+
+  /// Makes ``run()`` return.
+  public func stop() {
+    isStopping.store(true, ordering: .releasing)
+    bell.ring()
+  }
+
+  /// Has ``run()`` look at the vault's time again: it was just unlocked.
+  func wake() { bell.ring() }
+
+  private func finish() {
+    // First the name, so that no client finds an agent that is going.
+    _ = place.socket.withPlatformString { unlink($0) }
+    vault.lock(because: "the agent ended")
+    connections.endAll()
+  }
+
+  /// Whether a client waits to be accepted.
+  private func wait(for limit: Duration?) throws(StoreError) -> Bool {
+    var waiting = [
+      pollfd(fd: listener, events: Int16(POLLIN), revents: 0), pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
+    ]
+    let milliseconds = limit.map { max(0, $0.components.seconds * 1000 + 1) } ?? -1
+    guard poll(&waiting, 2, Int32(clamping: milliseconds)) >= 0 || errno == EINTR else {
+      throw StoreError(errno: errno, "wait for clients", place: place.socket)
+    }
+    if waiting[1].revents != 0 { bell.silence() }
+    return waiting[0].revents != 0
+  }
+
+  private func admit(_ socket: consuming LocalSocket) {
+    do throws(StoreError) {
+      try AgentPlace.checkPeer(socket.descriptor, "the client", place: place.socket)
+      try connections.serve(socket) { [self] (socket, mark) in Conversation(self, mark).hold(with: socket) }
+    } catch {
+      // Of another user, or no thread could be made: the connection is closed, which is all that can be said to it.
+    }
+  }
+}

@@ -1,0 +1,121 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import Dispatch
+internal import Synchronization
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The connections that are open, each with a thread.
+final class Connections: Sendable {
+  /// Connections at once: twice as many as a busy machine has shells and builds asking; each costs a thread and, at most, a message.
+  static let most = 128
+  /// Bytes of a thread's stack: SQLite's and the coding's deepest calls need a tenth of it.
+  private static let stackBytes = 1 << 20
+
+  /// One connection, as the others know it.
+  final class Mark: Sendable {
+    fileprivate let descriptor: Int32
+    fileprivate let waitingSince = Mutex<ContinuousClock.Instant?>(.now)
+    fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    /// Runs `body` as something that is the client's turn: while it lasts, the connection may be ended for another.
+    func waiting<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+      waitingSince.withLock { $0 = .now }
+      defer { waitingSince.withLock { $0 = nil } }
+      return try body()
+    }
+  }
+
+  private let open = Mutex<[ObjectIdentifier: Mark]>([:])
+  private let running = DispatchGroup()
+
+  var count: Int { open.withLock { $0.count } }
+
+  /// Holds a conversation on `socket` on a thread of its own. Where there are too many, the one whose client has been silent for
+  /// longest is ended.
+  func serve(
+    _ socket: consuming LocalSocket, _ conversation: @escaping @Sendable (borrowing LocalSocket, Mark) -> Void
+  ) throws(StoreError) {
+    let mark = Mark(socket.descriptor)
+    let box = SocketBox(socket)
+    open.withLock { open in
+      if open.count >= Self.most { Self.endMostSilent(of: open) }
+      open[ObjectIdentifier(mark)] = mark
+    }
+    running.enter()
+    do throws(StoreError) {
+      try Self.detach { [self] in
+        box.withSocket { conversation($0, mark) }
+        // Before the descriptor is closed and its number used again.
+        _ = open.withLock { $0.removeValue(forKey: ObjectIdentifier(mark)) }
+        box.close()
+        running.leave()
+      }
+    } catch {
+      _ = open.withLock { $0.removeValue(forKey: ObjectIdentifier(mark)) }
+      running.leave()
+      throw error
+    }
+  }
+
+  /// Ends every conversation and waits until they have.
+  func endAll() {
+    open.withLock { open in for mark in open.values { shutdown(mark.descriptor, Int32(SHUT_RDWR)) } }
+    running.wait()
+  }
+
+  private static func endMostSilent(of open: [ObjectIdentifier: Mark]) {
+    let silent = open.values.compactMap { mark in mark.waitingSince.withLock { $0 }.map { (mark, $0) } }
+    guard let longest = silent.min(by: { $0.1 < $1.1 }) else { return }
+    shutdown(longest.0.descriptor, Int32(SHUT_RDWR))
+  }
+
+  private final class SocketBox: Sendable {
+    private let socket: Mutex<LocalSocket?>
+    init(_ socket: consuming LocalSocket) { self.socket = Mutex(socket) }
+
+    func withSocket(_ body: (borrowing LocalSocket) -> Void) {
+      socket.withLock { socket in
+        switch socket {
+        case .some(let open): body(open)
+        case .none: break
+        }
+      }
+    }
+
+    func close() { socket.withLock { $0 = nil } }
+  }
+
+  private final class Work {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  // Not Dispatch: its threads are few, and a silent client would hold one of them.
+  private static func detach(_ body: @escaping @Sendable () -> Void) throws(StoreError) {
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    defer { pthread_attr_destroy(&attributes) }
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    pthread_attr_setstacksize(&attributes, stackBytes)
+    var thread = pthread_t()
+    let work = Unmanaged.passRetained(Work(body))
+    let code = pthread_create(&thread, &attributes, { Connections.begin($0) }, work.toOpaque())
+    guard code == 0 else {
+      work.release()
+      throw StoreError(errno: code, "start a thread", place: "agent")
+    }
+  }
+
+  private static func begin(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() }
+    return nil
+  }
+}

@@ -1,0 +1,98 @@
+internal import CofferStorage
+internal import CofferVault
+
+extension Conversation {
+  /// Answers a request for items.
+  func answerFromVault(
+    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  ) throws(StoreError) {
+    switch request {
+    case .greet, .status, .unlock, .lock, .stop: return
+    case .get:
+      let name = try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }
+      let form = try use { (vault) throws(StoreError) in try vault.get(name) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(form) }
+    case .item:
+      let name = try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }
+      let item = try use { (vault) throws(StoreError) in try vault.item(name) }
+      try pages(of: item.map { [$0] } ?? [], on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .list:
+      let service = try frame.arguments { (fields) throws(StoreError) in try fields.optionalText() }
+      let items = try use { (vault) throws(StoreError) in try vault.list(service: service) }
+      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .apply:
+      let changes = try frame.arguments { (fields) throws(StoreError) in try fields.changes() }
+      let items = try use { (vault) throws(StoreError) in try vault.apply(changes) }
+      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .delete:
+      let (name, condition) = try frame.arguments { (fields) throws(StoreError) in
+        (try fields.itemName(), try fields.condition())
+      }
+      let isDone = try use { (vault) throws(StoreError) in try vault.delete(name, if: condition) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
+    case .load, .contains, .names, .commit, .forget: try answerFromStore(request, frame, on: socket)
+    }
+  }
+
+  /// Answers a request for a store of one service.
+  private func answerFromStore(
+    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  ) throws(StoreError) {
+    switch request {
+    case .load:
+      let (service, names) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.texts()) }
+      let readings = try use { (vault) throws(StoreError) in try vault.load(names, service: service) }
+      try pages(of: readings, on: socket) { (reading, writer) throws(StoreError) in try writer.put(reading) }
+    case .contains:
+      let (service, name) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
+      let isThere = try use { (vault) throws(StoreError) in try vault.contains(name, service: service) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(isThere) }
+    case .names:
+      let service = try frame.arguments { (fields) throws(StoreError) in try fields.text() }
+      let names = try use { (vault) throws(StoreError) in try vault.list(service: service).map(\.name.account) }
+      try pages(of: names, on: socket) { (name, writer) throws(StoreError) in try writer.put(name) }
+    case .commit:
+      let (service, batch) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
+      try use { (vault) throws(StoreError) in try vault.commit(batch, service: service) }
+      try done(on: socket) { (_) throws(StoreError) in }
+    case .forget:
+      let id = try frame.arguments { (fields) throws(StoreError) in try fields.transactionID() }
+      try use { (vault) throws(StoreError) in try vault.forget(id) }
+      try done(on: socket) { (_) throws(StoreError) in }
+    default: return
+    }
+  }
+
+  /// Sends `elements` in as many frames as they need, each of which says how many it holds.
+  private func pages<Element>(
+    of elements: [Element], on socket: borrowing LocalSocket,
+    _ put: (Element, inout FrameWriter) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var rest = elements[...]
+    repeat {
+      var page = try FrameWriter(page: ())
+      var count: UInt32 = 0
+      while let element = rest.first, count == 0 || page.bodyCount < AgentProtocol.pageBytes {
+        try put(element, &page)
+        count += 1
+        rest.removeFirst()
+      }
+      page.finishPage(count, isLast: rest.isEmpty)
+      try send(page, on: socket)
+    } while !rest.isEmpty
+  }
+}
+
+extension FrameReader {
+  mutating func texts() throws(StoreError) -> [String] {
+    var texts: [String] = []
+    for _ in 0..<(try count(ofAtLeast: 4)) { texts.append(try text()) }
+    return texts
+  }
+
+  mutating func changes() throws(StoreError) -> [ItemChange] {
+    var changes: [ItemChange] = []
+    for _ in 0..<(try count(ofAtLeast: 10)) { changes.append(try change()) }
+    return changes
+  }
+}

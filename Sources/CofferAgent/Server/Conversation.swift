@@ -1,0 +1,218 @@
+internal import CofferMemory
+internal import CofferStorage
+internal import CofferVault
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// One client's questions and the answers to them, on the client's thread.
+final class Conversation {
+  private let server: AgentServer
+  private let mark: Connections.Mark
+  private var greeting: Greeting?
+
+  /// How long a client may take to say its first word, and how long it may be silent afterwards.
+  private static let firstSilence = Duration.seconds(5)
+  private static let longestSilence = Duration.seconds(300)
+  /// How long a message may take, either way: the largest are of some megabytes, and both ends are on one machine.
+  private static let wholeMessage = Duration.seconds(10)
+
+  init(_ server: AgentServer, _ mark: Connections.Mark) {
+    self.server = server
+    self.mark = mark
+  }
+
+  /// Answers until the client goes, is silent for too long, or says what cannot be understood.
+  func hold(with socket: borrowing LocalSocket) {
+    do throws(StoreError) { while try answerNext(on: socket) {} } catch {
+      // What could not be read or sent leaves the connection in no known state: it ends. Whoever still listens is told.
+      do throws(StoreError) { try fail(error, on: socket) } catch {}
+    }
+  }
+
+  private func answerNext(on socket: borrowing LocalSocket) throws(StoreError) -> Bool {
+    let silence = greeting == nil ? Self.firstSilence : Self.longestSilence
+    let arrival = try mark.waiting { () throws(StoreError) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
+    switch consume arrival {
+    case .closed: return false
+    case .silence: return false
+    case .frame(let frame): return try answer(frame, on: socket)
+    }
+  }
+
+  /// Answers a request; false when the conversation is over.
+  private func answer(_ frame: consuming Frame, on socket: borrowing LocalSocket) throws(StoreError) -> Bool {
+    let request: AgentProtocol.Request
+    do throws(StoreError) { request = try frame.request() } catch {
+      try fail(error, on: socket)
+      return false
+    }
+    do throws(StoreError) {
+      try answer(request, frame, on: socket)
+      return request != .stop
+    } catch {
+      // A client that failed to send or receive is told by the end of the connection.
+      guard error.place != LocalSocket.placeName else { throw error }
+      try fail(error, on: socket)
+      // After a failed greeting the request that came with it must not be answered for another vault.
+      return request != .greet
+    }
+  }
+
+  private func answer(
+    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  ) throws(StoreError) {
+    if request == .greet {
+      greeting = try frame.arguments { (fields) throws(StoreError) in try fields.greeting() }
+      try checkGreeting()
+      return try done(on: socket) { (_) throws(StoreError) in }
+    }
+    switch request {
+    case .greet: return
+    case .status:
+      try frame.noArguments()
+      let status = status
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
+    case .lock:
+      try frame.noArguments()
+      server.vault.lock(because: "it was asked to")
+      try done(on: socket) { (_) throws(StoreError) in }
+    case .stop:
+      try frame.noArguments()
+      server.vault.lock(because: "the agent ended")
+      try done(on: socket) { (_) throws(StoreError) in }
+      server.stop()
+    case .unlock:
+      let expectation = try vaultGreeting()
+      let credentials = try frame.arguments { (fields) throws(StoreError) in try fields.credentials() }
+      try server.vault.unlock(with: credentials, expectation)
+      server.wake()
+      let status = status
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
+    default:
+      _ = try vaultGreeting()
+      try answerFromVault(request, frame, on: socket)
+    }
+  }
+
+  private var status: AgentStatus {
+    let settings = server.vault.settings
+    let held = server.vault.describe()
+    return AgentStatus(
+      process: getpid(), vault: settings.vault, unlocked: held.id, whyLocked: held.whyLocked, idle: settings.idle,
+      lifetime: settings.lifetime, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life),
+      connections: server.connections.count, unlockedMemory: SecretMemory.report.unlockedBytes)
+  }
+
+  private func vaultGreeting() throws(StoreError) -> Greeting {
+    guard let greeting, !greeting.path.isEmpty else { throw FrameReader.malformed("no greeting named the vault") }
+    return greeting
+  }
+
+  /// - Throws: ``StoreError/Kind/refused`` for another vault's path, ``StoreError/Kind/replaced`` for another vault.
+  private func checkGreeting() throws(StoreError) {
+    guard let greeting, !greeting.path.isEmpty else { return }
+    let mine = server.vault.settings.vault
+    guard greeting.path == mine.string else {
+      throw StoreError(
+        .refused, "the agent keeps another vault than \(greeting.path)", place: mine.string,
+        cure: "--no-agent, or another COFFER_HOME")
+    }
+    if let expected = greeting.vault {
+      let found = server.vault.describe().id
+      guard found == nil || found == expected else {
+        throw StoreError(
+          .replaced, "the agent holds another vault than \(expected)", place: mine.string,
+          cure: "coffer lock, then unlock the vault that you expect")
+      }
+    }
+  }
+
+  /// Runs `body` with the vault that the greeting asked for.
+  func use<Result: Sendable>(_ body: (borrowing UnlockedVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    let least = greeting?.leastGeneration
+    return try server.vault.use { (vault) throws(StoreError) in
+      if let least {
+        let found = try vault.status().generation
+        guard found >= least else {
+          throw StoreError(
+            .rolledBack, "commit \(found) stands where commit \(least) was expected", place: vault.path.string,
+            cure: "find out who put an older vault back")
+        }
+      }
+      return try body(vault)
+    }
+  }
+
+  /// Sends the answer, or its last page.
+  func done(
+    on socket: borrowing LocalSocket, _ body: (inout FrameWriter) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try send(.done, on: socket, body)
+  }
+
+  func send(
+    _ answer: AgentProtocol.Answer, on socket: borrowing LocalSocket, _ body: (inout FrameWriter) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var writer = try FrameWriter(answer: answer)
+    try body(&writer)
+    try send(writer, on: socket)
+  }
+
+  func send(_ writer: consuming FrameWriter, on socket: borrowing LocalSocket) throws(StoreError) {
+    try writer.withFrame { (frame) throws(StoreError) in try socket.send(frame, within: Self.wholeMessage) }
+  }
+
+  private func fail(_ error: StoreError, on socket: borrowing LocalSocket) throws(StoreError) {
+    try send(.failed, on: socket) { (writer) throws(StoreError) in try writer.put(error) }
+  }
+}
+
+extension Frame {
+  /// What is asked for.
+  ///
+  /// - Throws: ``StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
+  func request() throws(StoreError) -> AgentProtocol.Request {
+    try body.withUnsafeBytes { (raw) throws(StoreError) in
+      try FrameReader.checkVersion(raw)
+      guard let request = AgentProtocol.Request(rawValue: raw[1]) else {
+        throw FrameReader.malformed("it asks for nothing known")
+      }
+      return request
+    }
+  }
+
+  /// Reads what follows version and kind with `body`, all of it.
+  func arguments<Result: ~Copyable>(_ body: (inout FrameReader) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try read { (fields) throws(StoreError) in
+      let _: UInt16 = try fields.number()
+      return try body(&fields)
+    }
+  }
+
+  func noArguments() throws(StoreError) { try arguments { (_) throws(StoreError) in } }
+}
+
+extension FrameReader {
+  static func checkVersion(_ raw: UnsafeRawBufferPointer) throws(StoreError) {
+    guard raw[0] != AgentProtocol.version else { return }
+    throw StoreError(
+      .newerFormat(found: Int(raw[0]), supported: Int(AgentProtocol.version)),
+      "the agent and its client speak different versions of their protocol", cure: "coffer agent stop, then coffer unlock")
+  }
+
+  mutating func credentials() throws(StoreError) -> Credentials {
+    var credentials = Credentials()
+    if try flag() { credentials.passphrase = try secret() }
+    if try flag() { credentials.keyFile = try secret() }
+    if try flag() { credentials.recoveryCode = try secret() }
+    if try flag() { credentials.identity = try secret() }
+    return credentials
+  }
+}

@@ -1,0 +1,29 @@
+internal import CofferStorage
+
+/// Slows down who tries passphrases: each failure after the third doubles the time before the next try counts.
+///
+/// The file can be attacked without the agent, at the cost of Argon2id; the agent shall not be the cheaper way.
+struct Guesses {
+  private var failures = 0
+  private var notBefore = Duration.zero
+
+  /// Mistakes that cost nothing.
+  private static let free = 3
+  /// The longest wait: an owner who knows the passphrase is back soon.
+  private static let longest = 64
+
+  /// - Throws: ``StoreError/Kind/busy`` before the wait is over.
+  func check(now: Duration, place: String) throws(StoreError) {
+    guard now < notBefore else { return }
+    throw StoreError(
+      .busy, "\(failures) wrong secrets in a row", place: place, cure: "wait \((notBefore - now).components.seconds + 1) s")
+  }
+
+  mutating func failed(now: Duration) {
+    failures += 1
+    guard failures > Self.free else { return }
+    notBefore = now + .seconds(min(Self.longest, 1 << min(failures - Self.free, 6)))
+  }
+
+  mutating func succeeded() { self = Guesses() }
+}

@@ -1,0 +1,161 @@
+internal import CofferStorage
+internal import CofferVault
+internal import Synchronization
+internal import SystemPackage
+
+/// The vault as the agent holds it: unlocked until it is told otherwise, its time is over, the machine was suspended, or another
+/// file stands in its place.
+final class HeldVault: Sendable {
+  private struct Unlocked: ~Copyable {
+    let vault: UnlockedVault
+    let file: FileIdentity?
+    /// When it was unlocked and last used, since boot; how long the machine had been suspended.
+    let since: Duration
+    var lastUse: Duration
+    let suspended: Duration
+  }
+  private struct State: ~Copyable {
+    var unlocked: Unlocked?
+    var whyLocked = "nothing has unlocked it yet"
+  }
+
+  let settings: AgentSettings
+  private let clock: AgentClock
+  private let state = Mutex(State())
+  /// One unlocking at a time, outside of the vault's own lock: requests are told meanwhile that the vault is locked.
+  private let guesses = Mutex(Guesses())
+
+  init(_ settings: AgentSettings, clock: AgentClock = .machine) {
+    self.settings = settings
+    self.clock = clock
+  }
+
+  private var place: String { settings.vault.string }
+
+  /// Runs `body` with the vault, and counts as its use.
+  ///
+  /// - Throws: ``StoreError/Kind/locked``, with the reason.
+  func use<Result: Sendable>(_ body: (borrowing UnlockedVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try state.withLock { (state) throws(StoreError) in
+      lapse(&state)
+      try checkFile(&state)
+      state.unlocked?.lastUse = clock.sinceBoot()
+      do throws(StoreError) {
+        switch state.unlocked {
+        case .none:
+          throw StoreError(
+            .locked, "the agent holds no key: \(state.whyLocked)", place: place, cure: "coffer unlock, then try again")
+        case .some(let unlocked): return try body(unlocked.vault)
+        }
+      } catch {
+        // The vault is of no more use: its slot was removed, or its key changed under a recipient.
+        if state.unlocked != nil, error.kind == .locked || error.kind == .closed { drop(&state, error.what) }
+        throw error
+      }
+    }
+  }
+
+  /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
+  ///
+  /// - Throws: ``StoreError/Kind/busy`` while guesses are slowed down; what opening and unlocking the vault throws.
+  func unlock(with credentials: consuming Credentials, _ expectation: Greeting) throws(StoreError) {
+    var given = Optional(credentials)
+    try guesses.withLock { (guesses) throws(StoreError) in
+      try guesses.check(now: clock.sinceBoot(), place: place)
+      guard let credentials = given.take() else { return }
+      var options = settings.options
+      options.expected = expectation.vault
+      options.leastGeneration = expectation.leastGeneration
+      let vault: UnlockedVault
+      do throws(StoreError) { vault = try LockedVault.open(settings.vault, options: options).unlock(with: credentials) } catch {
+        if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }
+        throw error
+      }
+      guesses.succeeded()
+      try hold(vault)
+    }
+  }
+
+  private func hold(_ vault: consuming UnlockedVault) throws(StoreError) {
+    let file = try Stat.ofLink(vault.path)?.identity
+    let now = clock.sinceBoot()
+    let held = Unlocked(vault: vault, file: file, since: now, lastUse: now, suspended: clock.suspended)
+    var next = Optional(held)
+    state.withLock { $0.unlocked = next.take() }
+  }
+
+  /// Waits for running calls and wipes the keys.
+  func lock(because reason: String) {
+    state.withLock { state in if state.unlocked != nil { drop(&state, reason) } }
+  }
+
+  /// Locks the vault when its time is over, and returns how long until that may be so; nil when it is locked.
+  func lapse() -> Duration? {
+    state.withLock { state in
+      lapse(&state)
+      return remaining(state).map { min($0.idle, $0.life) }
+    }
+  }
+
+  /// What the agent says of the vault.
+  func describe() -> (id: VaultID?, whyLocked: String, idle: Duration, life: Duration) {
+    state.withLock { state in
+      lapse(&state)
+      let id: VaultID? =
+        switch state.unlocked {
+        case .some(let unlocked): unlocked.vault.id
+        case .none: nil
+        }
+      let left = remaining(state)
+      return (id, id == nil ? state.whyLocked : "", left?.idle ?? .zero, left?.life ?? .zero)
+    }
+  }
+
+  private func remaining(_ state: borrowing State) -> (idle: Duration, life: Duration)? {
+    let now = clock.sinceBoot()
+    switch state.unlocked {
+    case .some(let held): return (settings.idle - (now - held.lastUse), settings.lifetime - (now - held.since))
+    case .none: return nil
+    }
+  }
+
+  private func lapse(_ state: inout State) {
+    guard let left = remaining(state) else { return }
+    let suspended: Duration
+    switch state.unlocked {
+    case .some(let held): suspended = clock.suspended - held.suspended
+    case .none: suspended = .zero
+    }
+    if suspended > AgentClock.suspensionTolerance {
+      drop(&state, "the machine was suspended")
+    } else if left.life <= .zero {
+      drop(&state, "its time of \(settings.lifetime.words) was over")
+    } else if left.idle <= .zero {
+      drop(&state, "nobody used it for \(settings.idle.words)")
+    }
+  }
+
+  /// The open file stays readable after another took its name, and would be answered from for hours.
+  private func checkFile(_ state: inout State) throws(StoreError) {
+    let path: FilePath, file: FileIdentity?
+    switch state.unlocked {
+    case .some(let held): (path, file) = (held.vault.path, held.file)
+    case .none: return
+    }
+    if try Stat.ofLink(path)?.identity != file { drop(&state, "another file stands in the vault's place") }
+  }
+
+  private func drop(_ state: inout State, _ reason: String) {
+    state.unlocked = nil
+    state.whyLocked = reason
+  }
+}
+
+extension Duration {
+  /// `8 h`, `15 min` or `90 s`.
+  var words: String {
+    let seconds = components.seconds
+    if seconds % 3600 == 0, seconds > 0 { return "\(seconds / 3600) h" }
+    return seconds % 60 == 0 && seconds > 0 ? "\(seconds / 60) min" : "\(seconds) s"
+  }
+}

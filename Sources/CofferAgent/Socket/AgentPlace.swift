@@ -1,0 +1,85 @@
+internal import CCofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// Where the agent of a user listens: `agent.sock` in a folder that is this user's alone, beside the lock of the one instance.
+struct AgentPlace: Sendable {
+  let folder: FilePath
+  var socket: FilePath { folder.appending("agent.sock") }
+  var lock: FilePath { folder.appending("agent.lock") }
+
+  /// Clients that may wait to be accepted: more than may be connected.
+  private static let backlog: Int32 = 256
+  /// How long a connection may wait for room in that queue: a stopped agent shall not stop its clients.
+  private static let patience: Int32 = 2000
+
+  /// A connection to the agent; nil where none listens.
+  ///
+  /// - Throws: ``StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
+  func connect() throws(StoreError) -> LocalSocket? {
+    // Where there is no socket, whatever is wrong with its folder is of no concern to who only wants to know.
+    guard socket.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
+    guard let folder = try TrustedPath.privateFolder(folder) else { return nil }
+    let descriptor = try Self.reachable(folder) { coffer_local_connect($0, Self.patience) }
+    guard descriptor >= 0 else {
+      if errno == ENOENT || errno == ECONNREFUSED { return nil }
+      throw StoreError(errno: errno, "connect to the agent", place: socket)
+    }
+    let connection = LocalSocket(descriptor)
+    try Self.checkPeer(connection.descriptor, "the agent", place: socket)
+    return connection
+  }
+
+  /// A listening socket under the name, which a dead agent may have left. The caller holds the lock.
+  func listen() throws(StoreError) -> Int32 {
+    let stale = socket.withPlatformString { unlink($0) }
+    guard stale == 0 || errno == ENOENT else { throw StoreError(errno: errno, "remove a stale socket", place: socket) }
+    let descriptor = try Self.reachable(folder) { coffer_local_listen($0, Self.backlog) }
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "listen for clients", place: socket) }
+    let closed = socket.withPlatformString { chmod($0, 0o600) }
+    guard closed == 0 else {
+      let code = errno
+      close(descriptor)
+      throw StoreError(errno: code, "close the socket to other users", place: socket)
+    }
+    return descriptor
+  }
+
+  /// - Throws: ``StoreError/Kind/denied`` unless the process at the other end of `descriptor` is this user's.
+  static func checkPeer(_ descriptor: Int32, _ who: String, place: FilePath) throws(StoreError) {
+    var user: UInt32 = 0
+    guard coffer_peer_user(descriptor, &user) == 0 else {
+      throw StoreError(errno: errno, "ask whose process \(who) is", place: place)
+    }
+    guard user == geteuid() else {
+      throw StoreError(
+        .denied, "\(who) is a process of user \(user), not of user \(geteuid())", place: place.string,
+        cure: "find out who put it there; --no-agent leaves the agent out")
+    }
+  }
+
+  /// Lends a path of the socket that fits an address, whose length is 107 bytes on Linux however deep the folder is.
+  private static func reachable(_ folder: FilePath, _ body: (UnsafePointer<CChar>) -> Int32) throws(StoreError) -> Int32 {
+    let path = folder.appending("agent.sock")
+    #if os(Linux)
+      if path.length >= 108 {
+        let handle = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
+        guard handle >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
+        let result = "/proc/self/fd/\(handle)/agent.sock".withCString(body)
+        let code = errno
+        close(handle)
+        errno = code
+        return result
+      }
+    #endif
+    return path.withPlatformString(body)
+  }
+}

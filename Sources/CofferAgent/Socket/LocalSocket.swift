@@ -1,0 +1,147 @@
+internal import CCofferPlatform
+internal import CofferMemory
+internal import CofferStorage
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A connected socket of this machine. Moves frames, each within a time that no peer can stretch.
+struct LocalSocket: ~Copyable {
+  let descriptor: Int32
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  deinit { close(descriptor) }
+
+  /// What became of waiting for a frame.
+  enum Arrival: ~Copyable {
+    case frame(Frame)
+    /// The peer closed the connection between two frames.
+    case closed
+    /// Nothing began within the time for it.
+    case silence
+  }
+
+  /// Waits up to `patience` for a frame to begin, then up to `whole` for all of it.
+  ///
+  /// - Throws: ``StoreError`` `.tooLarge`, `.damaged` (an empty body), `.busy` (too slow), `.io` (closed in the midst of a frame).
+  func receive(begins patience: Duration, whole: Duration) throws(StoreError) -> Arrival {
+    var header: UInt32 = 0
+    guard try isReadable(until: .now + patience) else { return .silence }
+    let deadline = ContinuousClock.now + whole
+    let got = try withUnsafeMutableBytes(of: &header) { (raw) throws(StoreError) in try fill(raw, deadline, mayEnd: true) }
+    guard got else { return .closed }
+    let count = Int(UInt32(littleEndian: header))
+    guard count >= 2 else { throw FrameReader.malformed("it is too short for a version and a kind") }
+    guard count <= AgentProtocol.largestBody else {
+      throw StoreError(
+        .tooLarge(limit: AgentProtocol.largestBody), "a message of \(count) bytes between agent and client",
+        cure: "make smaller transactions, or unlock the vault in this process")
+    }
+    return .frame(Frame(body: try body(of: count, deadline)))
+  }
+
+  private func body(of count: Int, _ deadline: ContinuousClock.Instant) throws(StoreError) -> SecretBytes {
+    var bytes = try Self.zeros(min(count, AgentProtocol.trustedBody))
+    var have = 0
+    while true {
+      let start = have
+      try bytes.withUnsafeMutableBytes { (raw) throws(StoreError) in
+        _ = try fill(UnsafeMutableRawBufferPointer(rebasing: raw[start...]), deadline, mayEnd: false)
+      }
+      have = bytes.count
+      guard have < count else { return bytes }
+      var larger = try Self.zeros(min(count, have * 4))
+      bytes.withUnsafeBytes { old in larger.withUnsafeMutableBytes { $0.copyMemory(from: old) } }
+      bytes = larger
+    }
+  }
+
+  private static func zeros(_ count: Int) throws(StoreError) -> SecretBytes {
+    do throws(SecretMemoryError) { return try SecretBytes(zeros: count) } catch { throw StoreError(memory: error) }
+  }
+
+  /// Fills `buffer`; false when the peer closed before its first byte, where it may.
+  private func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, _ deadline: ContinuousClock.Instant, mayEnd: Bool
+  ) throws(StoreError) -> Bool {
+    var have = 0
+    while have < buffer.count {
+      let got = recv(descriptor, buffer.baseAddress.map { $0 + have }, buffer.count - have, Int32(MSG_DONTWAIT))
+      if got > 0 {
+        have += got
+      } else if got == 0 {
+        guard mayEnd, have == 0 else { throw Self.gone }
+        return false
+      } else if errno == EAGAIN || errno == EWOULDBLOCK {
+        guard try isReadable(until: deadline) else { throw Self.slow }
+      } else if errno == ECONNRESET, mayEnd, have == 0 {
+        return false
+      } else if errno != EINTR {
+        throw StoreError(errno: errno, "read from the agent's socket", place: FilePath(Self.placeName))
+      }
+    }
+    return true
+  }
+
+  /// Sends all of `frame` within `limit`.
+  ///
+  /// - Throws: ``StoreError`` `.busy` (too slow), `.io` (the peer is gone).
+  func send(_ frame: UnsafeRawBufferPointer, within limit: Duration) throws(StoreError) {
+    let deadline = ContinuousClock.now + limit
+    var rest = frame
+    while !rest.isEmpty {
+      let sent = coffer_send(descriptor, rest.baseAddress, rest.count)
+      if sent >= 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest[sent...])
+      } else if errno == EAGAIN || errno == EWOULDBLOCK {
+        guard try isReady(Int16(POLLOUT), until: deadline) else { throw Self.slow }
+      } else if errno == EPIPE || errno == ECONNRESET {
+        throw Self.gone
+      } else if errno != EINTR {
+        throw StoreError(errno: errno, "write to the agent's socket", place: FilePath(Self.placeName))
+      }
+    }
+  }
+
+  /// Whether the peer has closed, or said something unasked: either way nothing more can be asked here.
+  var isSpent: Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&waiting, 1, 0) != 0
+  }
+
+  private func isReadable(until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
+    try isReady(Int16(POLLIN), until: deadline)
+  }
+
+  private func isReady(_ events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
+    while true {
+      let left = deadline - .now
+      let (seconds, attoseconds) = left.components
+      guard seconds >= 0, attoseconds >= 0 else { return false }
+      var waiting = pollfd(fd: descriptor, events: events, revents: 0)
+      let milliseconds = min(seconds, 3600) * 1000 + attoseconds / 1_000_000_000_000_000 + 1
+      let ready = poll(&waiting, 1, Int32(milliseconds))
+      if ready > 0 { return true }
+      guard ready == 0 || errno == EINTR else {
+        throw StoreError(errno: errno, "wait for the agent's socket", place: FilePath(Self.placeName))
+      }
+    }
+  }
+
+  /// What errors of the conversation itself name as their place.
+  static let placeName = "agent.sock"
+
+  /// The peer went away.
+  static let gone = StoreError(
+    .io(ECONNRESET), "the other end of the agent's socket went away", place: LocalSocket.placeName, cure: "coffer agent status")
+  static let slow = StoreError(
+    .busy, "the other end of the agent's socket takes too long", place: LocalSocket.placeName,
+    cure: "try again, or leave the agent out")
+}

@@ -1,0 +1,47 @@
+internal import CofferVault
+
+/// The numbers of the agent's protocol: see the article "The agent".
+enum AgentProtocol {
+  /// The version of the protocol that this build speaks, the first byte of every frame's body.
+  static let version: UInt8 = 1
+
+  /// Bytes of a frame's body, at most: a transaction of four of the largest values with their descriptions. More in guarded memory
+  /// than `RLIMIT_MEMLOCK` usually lets a process lock would only end in swap.
+  static let largestBody = 4 * (VaultItem.largestValue + 64 * 1024)
+
+  /// Bytes of a body that are taken on trust: memory for more is made as the bytes arrive, so that a peer has to send what it makes
+  /// the agent hold.
+  static let trustedBody = 16 * 1024
+
+  /// Bytes at which a page of a listing is sent and the next begun: what a block of guarded memory holds that comes from a slab.
+  static let pageBytes = 15 * 1024
+
+  /// What a request asks for.
+  enum Request: UInt8, CaseIterable {
+    case greet = 1
+    case status = 2
+    case unlock = 3
+    case lock = 4
+    case stop = 5
+    case get = 10
+    case item = 11
+    case list = 12
+    case apply = 13
+    case delete = 14
+    case load = 20
+    case contains = 21
+    case names = 22
+    case commit = 23
+    case forget = 24
+  }
+
+  /// What an answer is.
+  enum Answer: UInt8 {
+    /// The answer, or its last page.
+    case done = 0
+    /// A page of the answer; another frame follows.
+    case more = 1
+    /// The request failed; the body is an error.
+    case failed = 2
+  }
+}

@@ -1,0 +1,84 @@
+internal import CofferMemory
+internal import CofferStorage
+
+/// One frame's body, in guarded memory: it may hold a secret.
+struct Frame: ~Copyable {
+  let body: SecretBytes
+
+  /// Reads all of the body with `body`, and refuses what that leaves over.
+  func read<Result: ~Copyable>(_ body: (inout FrameReader) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try self.body.withUnsafeBytes { (raw) throws(StoreError) in
+      var reader = FrameReader(raw)
+      let result = try body(&reader)
+      try reader.end()
+      return result
+    }
+  }
+}
+
+/// A cursor over a frame's body, which somebody else wrote: every length is checked against what is there.
+struct FrameReader {
+  private let bytes: UnsafeRawBufferPointer
+  private var position = 0
+
+  /// The bytes must outlive the reader.
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  private var remaining: Int { bytes.count - position }
+
+  static func malformed(_ why: String) -> StoreError {
+    StoreError(.damaged, "a message between agent and client is malformed: \(why)", cure: "use one version of coffer for both")
+  }
+
+  private mutating func take(_ count: Int) throws(StoreError) -> UnsafeRawBufferPointer {
+    guard count <= remaining else { throw Self.malformed("it ends in the middle of a field") }
+    defer { position += count }
+    return UnsafeRawBufferPointer(rebasing: bytes[position..<position + count])
+  }
+
+  mutating func number<Number: FixedWidthInteger>(_: Number.Type = Number.self) throws(StoreError) -> Number {
+    Number(littleEndian: try take(MemoryLayout<Number>.size).loadUnaligned(as: Number.self))
+  }
+
+  mutating func flag() throws(StoreError) -> Bool {
+    switch try number(UInt8.self) {
+    case 0: false
+    case 1: true
+    default: throw Self.malformed("a flag is neither 0 nor 1")
+    }
+  }
+
+  private mutating func prefixed() throws(StoreError) -> UnsafeRawBufferPointer { try take(Int(number(UInt32.self))) }
+
+  mutating func text() throws(StoreError) -> String {
+    guard let text = String(validating: try prefixed(), as: UTF8.self) else { throw Self.malformed("a text is not UTF-8") }
+    return text
+  }
+
+  mutating func optionalText() throws(StoreError) -> String? { try flag() ? text() : nil }
+
+  /// Bytes that are no secret, at most `limit`.
+  mutating func plainBytes(limit: Int) throws(StoreError) -> [UInt8] {
+    let raw = try prefixed()
+    guard raw.count <= limit else { throw Self.malformed("a field is longer than \(limit) bytes") }
+    return Array(raw)
+  }
+
+  /// A secret, copied from guarded memory to guarded memory.
+  mutating func secret() throws(StoreError) -> SecretBytes {
+    let raw = try prefixed()
+    do throws(SecretMemoryError) { return try SecretBytes(copying: raw) } catch { throw StoreError(memory: error) }
+  }
+
+  /// How many elements follow. Each takes at least `least` bytes, so a number that cannot be is told before memory is made for it.
+  mutating func count(ofAtLeast least: Int) throws(StoreError) -> Int {
+    let count = Int(try number(UInt32.self))
+    guard count <= remaining / least else { throw Self.malformed("it announces more elements than it has bytes for") }
+    return count
+  }
+
+  /// Trailing bytes would be a second encoding of the same message.
+  func end() throws(StoreError) {
+    guard remaining == 0 else { throw Self.malformed("\(remaining) bytes follow its end") }
+  }
+}

@@ -1,0 +1,123 @@
+internal import CofferMemory
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+extension FrameWriter {
+  mutating func put(_ name: ItemName) throws(StoreError) {
+    try put(name.service)
+    try put(name.account)
+  }
+
+  /// Seconds since 1970, as the bits of a double: what a date is, without rounding.
+  mutating func put(_ date: Date) throws(StoreError) { try put(date.timeIntervalSince1970.bitPattern) }
+
+  mutating func put(_ metadata: ItemMetadata) throws(StoreError) {
+    try put(metadata.label)
+    try put(metadata.contentType)
+    try put(metadata.expires != nil)
+    if let expires = metadata.expires { try put(expires) }
+    try put(UInt32(clamping: metadata.attributes.count))
+    for (name, value) in metadata.attributes {
+      try put(name)
+      try put(value)
+    }
+  }
+
+  mutating func put(_ item: VaultItem) throws(StoreError) {
+    try put(item.name)
+    try put(item.metadata)
+    try put(item.created)
+    try put(item.modified)
+    try put(item.revision)
+    try put(UInt64(clamping: item.valueBytes))
+  }
+
+  mutating func put(_ form: SecretForm) throws(StoreError) {
+    guard form.bytes.isIntact else {
+      throw StoreError(.locked, "the value is gone from this forked process", cure: "read it again in this process")
+    }
+    try put(form.metadata)
+    try put(form.bytes)
+  }
+
+  mutating func put(_ form: SecretForm?) throws(StoreError) {
+    try put(form != nil)
+    if let form { try put(form) }
+  }
+
+  mutating func put(_ condition: WriteCondition) throws(StoreError) {
+    switch condition {
+    case .always: try put(0 as UInt8)
+    case .absent: try put(1 as UInt8)
+    case .revision(let revision):
+      try put(2 as UInt8)
+      try put(revision)
+    }
+  }
+
+  mutating func put(_ change: ItemChange) throws(StoreError) {
+    switch change {
+    case .set(let form, let name, let condition):
+      try put(true)
+      try put(name)
+      try put(condition)
+      try put(form)
+    case .remove(let name, let condition):
+      try put(false)
+      try put(name)
+      try put(condition)
+    }
+  }
+}
+
+extension FrameReader {
+  mutating func itemName() throws(StoreError) -> ItemName { try ItemName(service: text(), account: text()) }
+
+  mutating func date() throws(StoreError) -> Date {
+    let seconds = Double(bitPattern: try number(UInt64.self))
+    guard seconds.isFinite else { throw Self.malformed("a time is not a number") }
+    return Date(timeIntervalSince1970: seconds)
+  }
+
+  mutating func metadata() throws(StoreError) -> ItemMetadata {
+    var metadata = ItemMetadata(label: try text(), contentType: try text())
+    if try flag() { metadata.expires = try date() }
+    for _ in 0..<(try count(ofAtLeast: 8)) {
+      let name = try text()
+      guard metadata.attributes.updateValue(try text(), forKey: name) == nil else {
+        throw Self.malformed("an attribute is named twice")
+      }
+    }
+    return metadata
+  }
+
+  mutating func item() throws(StoreError) -> VaultItem {
+    try VaultItem(
+      name: itemName(), metadata: metadata(), created: date(), modified: date(), revision: number(),
+      valueBytes: Int(clamping: number(UInt64.self)))
+  }
+
+  mutating func form() throws(StoreError) -> SecretForm {
+    let metadata = try metadata()
+    return SecretForm(try secret(), metadata: metadata)
+  }
+
+  mutating func optionalForm() throws(StoreError) -> SecretForm? { try flag() ? form() : nil }
+
+  mutating func condition() throws(StoreError) -> WriteCondition {
+    switch try number(UInt8.self) {
+    case 0: .always
+    case 1: .absent
+    case 2: .revision(try number())
+    default: throw Self.malformed("it has an unknown condition")
+    }
+  }
+
+  mutating func change() throws(StoreError) -> ItemChange {
+    let isSet = try flag()
+    let name = try itemName()
+    let condition = try condition()
+    return isSet ? .set(try form(), for: name, if: condition) : .remove(name, if: condition)
+  }
+}

@@ -1,0 +1,28 @@
+internal import ArgumentParser
+internal import Coffer
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+struct AgentStop: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "stop", abstract: "Have the agent wipe its keys and end.", discussion: "Exit status 1 where none runs.")
+
+  @OptionGroup var output: JSONOption
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ session: Session) throws {
+    let client = AgentClient(folder: try session.runFolder())
+    do throws(StoreError) { try client.stop() } catch {
+      guard error.kind == .locked else { throw error }
+      throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
+    }
+    // The keys are wiped by now; the socket's name goes a moment later, and whoever starts another agent needs that.
+    for _ in 0..<500 where try client.isRunning() { usleep(2_000) }
+  }
+}

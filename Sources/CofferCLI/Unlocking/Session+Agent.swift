@@ -1,0 +1,34 @@
+internal import Coffer
+
+extension Session {
+  /// The agent, where one holds the vault unlocked and nothing on the command line comes before it.
+  ///
+  /// - Throws: ``StoreError/Kind/denied`` when the agent is another user's, ``StoreError/Kind/busy`` when it does not answer.
+  func agent(_ options: UnlockingOptions) throws -> AgentClient? {
+    guard options.isEmpty, !options.noAgent, let run = places.run else { return nil }
+    let client = AgentClient(folder: run, vault: places.vault, options: try vaultOptions(options))
+    do throws(StoreError) { return try client.status().unlocked == nil ? nil : client } catch {
+      // Not running, or there for another vault: unlocking here finds out what is so, and says it.
+      guard [.locked, .refused, .replaced].contains(error.kind) else { throw error }
+      return nil
+    }
+  }
+
+  /// The run folder, which the agent needs.
+  func runFolder() throws(StoreError) -> FilePath {
+    guard let run = places.run else {
+      throw StoreError(
+        .denied, "there is no folder for the agent's socket", cure: "set XDG_RUNTIME_DIR, or COFFER_HOME, or use --home")
+    }
+    return run
+  }
+
+  /// What the agent says of itself, whichever vault it keeps; nil where none runs.
+  func agentStatus() throws(StoreError) -> AgentStatus? {
+    guard let run = places.run else { return nil }
+    do throws(StoreError) { return try AgentClient(folder: run).status() } catch {
+      guard error.kind == .locked else { throw error }
+      return nil
+    }
+  }
+}

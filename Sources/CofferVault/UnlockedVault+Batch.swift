@@ -1,0 +1,44 @@
+package import CofferStorage
+
+/// What a store of one service does, for whoever holds the vault for several services at once.
+extension UnlockedVault {
+  /// Several values of `service` from one moment.
+  package borrowing func load(_ names: [String], service: String) throws(StoreError) -> [Reading<Vault>] {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.load(names, service: service) }
+    }
+  }
+
+  /// Whether `service` has an item of that name, expired or not.
+  package borrowing func contains(_ name: String, service: String) throws(StoreError) -> Bool {
+    let item = try ItemName(service: service, account: name)
+    return try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.version(of: item) != .absent }
+    }
+  }
+
+  /// Applies a batch of `service` in one transaction, or nothing.
+  package borrowing func commit(_ batch: Batch<Vault>, service: String) throws(StoreError) {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.writing { (change) throws(StoreError) in try vault.apply(batch, service: service, &change) }
+    }
+  }
+
+  /// Drops the record of a decided transaction.
+  package borrowing func forget(_ transaction: TransactionID) throws(StoreError) {
+    try engine.run { (vault) throws(StoreError) in try vault.forget(transaction) }
+  }
+}
+
+extension OpenVault {
+  fileprivate func load(_ names: [String], service: String) throws(StoreError) -> [Reading<Vault>] {
+    var readings: [Reading<Vault>] = []
+    for name in names {
+      do throws(StoreError) {
+        let found = try get(ItemName(service: service, account: name))
+        readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
+      } catch { throw error.about(key: name) }
+    }
+    return readings
+  }
+}

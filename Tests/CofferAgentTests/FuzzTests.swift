@@ -1,0 +1,137 @@
+import CofferMemory
+import CofferStorage
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferAgent
+
+/// What anyone may send: cut, flipped, grown and made up. `COFFER_FUZZ=long` tries ten times as much.
+@Suite struct FuzzTests {
+  private static let rounds = ProcessInfo.processInfo.environment["COFFER_FUZZ"] == "long" ? 1_000_000 : 100_000
+
+  private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return (state ^ state >> 29) &* 0xBF58_476D_1CE4_E5B9
+    }
+  }
+
+  /// One valid body of each request and answer.
+  private static func bodies() throws -> [[UInt8]] {
+    let name = try ItemName(service: "service", account: "account")
+    let metadata = ItemMetadata(label: "l", contentType: "t", attributes: ["k": "v"], expires: Date(timeIntervalSince1970: 9))
+    func body(_ request: AgentProtocol.Request, _ put: (inout FrameWriter) throws -> Void) throws -> [UInt8] {
+      var writer = try FrameWriter(request: request)
+      try put(&writer)
+      return try writer.withFrame { (raw) throws(StoreError) in Array(raw.dropFirst(4)) }
+    }
+    var batch = Batch<Vault>()
+    batch.expectations = ["a": .absent]
+    batch.writes = ["a": .set(try form("v", metadata)), "b": .remove]
+    batch.decides = .random()
+    return [
+      try body(.greet) { try $0.put(Greeting(path: "/v", vault: VaultID(bytes: Array(0..<16)), leastGeneration: 1)) },
+      try body(.unlock) { try $0.put(TestAgent.credentials()) },
+      try body(.get) { try $0.put(name) }, try body(.item) { try $0.put(name) }, try body(.list) { try $0.put("s" as String?) },
+      try body(.apply) {
+        try $0.put(1 as UInt32)
+        try $0.put(.set(form("v", metadata), for: name, if: .revision(1)) as ItemChange)
+      },
+      try body(.delete) {
+        try $0.put(name)
+        try $0.put(.absent as WriteCondition)
+      },
+      try body(.load) {
+        try $0.put("s")
+        try $0.put(1 as UInt32)
+        try $0.put("n")
+      },
+      try body(.commit) {
+        try $0.put("s")
+        try $0.put(batch)
+      },
+      try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in }, try body(.stop) { _ in },
+    ]
+  }
+
+  private static func mutated(_ seed: [UInt8], _ random: inout Seeded) -> [UInt8] {
+    var bytes = seed
+    for _ in 0..<Int.random(in: 1...4, using: &random) {
+      let place = Int.random(in: 0..<max(1, bytes.count), using: &random)
+      switch Int.random(in: 0..<5, using: &random) {
+      case 0 where !bytes.isEmpty: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+      case 1 where !bytes.isEmpty: bytes[place] = [0, 1, 0x7F, 0xFF].randomElement(using: &random) ?? 0
+      case 2: bytes = Array(bytes.prefix(place))
+      case 3: bytes.insert(.random(in: .min ... .max, using: &random), at: min(place, bytes.count))
+      default: bytes += (0..<Int.random(in: 1...9, using: &random)).map { _ in .random(in: .min ... .max, using: &random) }
+      }
+    }
+    return bytes
+  }
+
+  /// Reads a body as the agent does, and as a client would read an answer of every kind.
+  private static func read(_ bytes: [UInt8]) throws {
+    guard bytes.count >= 2 else { return }
+    let frame = Frame(body: try bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
+    let request = try frame.request()
+    try frame.arguments { (fields) throws(StoreError) in
+      switch request {
+      case .greet: _ = try fields.greeting()
+      case .unlock: _ = try fields.credentials()
+      case .get, .item: _ = try fields.itemName()
+      case .list: _ = try fields.optionalText()
+      case .apply: _ = try fields.changes()
+      case .delete:
+        _ = try fields.itemName()
+        _ = try fields.condition()
+      case .load:
+        _ = try fields.text()
+        _ = try fields.texts()
+      case .contains, .names: _ = try fields.text()
+      case .commit:
+        _ = try fields.text()
+        _ = try fields.batch()
+      case .forget: _ = try fields.transactionID()
+      case .status: _ = try fields.status()
+      case .lock: _ = try fields.item()
+      case .stop: _ = try fields.error()
+      }
+    }
+  }
+
+  @Test func `no body of a frame does harm`() throws {
+    var random = Seeded(state: 20)
+    let seeds = try Self.bodies()
+    var read = 0
+    for round in 0..<Self.rounds {
+      do {
+        try Self.read(Self.mutated(seeds[round % seeds.count], &random))
+        read += 1
+      } catch let error as StoreError { #expect(!error.cure.isEmpty) }
+    }
+    print("agent frames: \(Self.rounds) read, \(read) of them understood")
+    #expect(read > 0 && read < Self.rounds)
+  }
+
+  @Test func `an agent that is sent nonsense goes on answering`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    try agent.client().set(form("v"), for: ItemName(service: "x"))
+    var random = Seeded(state: 21)
+    // Not those that unlock, lock or stop: an agent that does as it is told is no failure.
+    let seeds = try Self.bodies().filter { ![2, 3, 4, 5].contains($0[1]) }
+    let rounds = Self.rounds / 50
+    for round in 0..<rounds {
+      let socket = try agent.connect()
+      var body = Self.mutated(seeds[round % seeds.count], &random)
+      if body.count > 1, [3, 4, 5].contains(body[1]) { body[1] = 2 }
+      let frame = withUnsafeBytes(of: UInt32(body.count).littleEndian, Array.init) + body
+      _ = frame.withUnsafeBytes { send(socket.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+      if round.isMultiple(of: 2) { _ = try? socket.receive(begins: .milliseconds(50), whole: .seconds(1)) }
+    }
+    print("agent sockets: \(rounds) malformed messages sent")
+    #expect(try agent.client().get(ItemName(service: "x"))?.text == "v")
+  }
+}

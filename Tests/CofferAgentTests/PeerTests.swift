@@ -1,0 +1,121 @@
+import CofferStorage
+import CofferVault
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferAgent
+
+@Suite struct PeerTests {
+  private static func bytes(_ socket: borrowing LocalSocket, _ bytes: [UInt8]) {
+    _ = write(socket.descriptor, bytes, bytes.count)
+  }
+
+  /// The kind of the error that comes next on `socket`; nil when it is closed without one.
+  private static func failure(on socket: borrowing LocalSocket) throws -> StoreError.Kind? {
+    switch try socket.receive(begins: .seconds(20), whole: .seconds(5)) {
+    case .frame(let frame):
+      guard try frame.answerKind() == .failed else { return nil }
+      return try frame.arguments { (fields) throws(StoreError) in try fields.error() }.kind
+    case .closed: return nil
+    case .silence: return .busy
+    }
+  }
+
+  @Test func `one agent runs in a folder, and a socket left behind is replaced`() throws {
+    let agent = try TestAgent()
+    #expect(kind { _ = try AgentServer(agent.settings) } == .alreadyExists)
+    agent.stop()
+    #expect(kind { _ = try agent.client().status() } == .locked)
+    // What a killed agent leaves: its name, and nobody who listens.
+    let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(socket) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let path = agent.settings.folder.appending("agent.sock").string
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    _ = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+    }
+    #expect(access(path, F_OK) == 0)
+    #expect(kind { _ = try agent.client().status() } == .locked)
+    #expect(try !agent.client().isRunning())
+    let next = try TestAgent(folder: agent.folder)
+    defer { next.stop(); TestAgent.remove(agent.folder) }
+    #expect(try next.client().isRunning())
+  }
+
+  @Test func `a folder that others can enter is refused on both ends, and the socket is its owner's alone`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    var facts = stat()
+    #expect(stat(agent.settings.folder.appending("agent.sock").string, &facts) == 0 && facts.st_mode & 0o777 == 0o600)
+    #expect(stat(agent.settings.folder.string, &facts) == 0 && facts.st_mode & 0o777 == 0o700)
+    chmod(agent.settings.folder.string, 0o755)
+    #expect(kind { _ = try agent.client().status() } == .denied)
+    #expect(kind { _ = try AgentServer(agent.settings) } == .denied)
+    chmod(agent.settings.folder.string, 0o700)
+    #expect(try agent.client().isRunning())
+  }
+
+  @Test func `a folder too deep for a socket's address works`() throws {
+    let top = try TestAgent.newFolder()
+    defer { TestAgent.remove(top) }
+    let folder = top.appending(String(repeating: "d", count: 120))
+    let server = try AgentServer(AgentSettings(folder: folder, vault: top.appending("v")))
+    Thread.detachNewThread { try? server.run() }
+    #expect(try AgentClient(folder: folder).isRunning())
+    server.stop()
+  }
+
+  @Test func `gigabytes, half frames, silence and nonsense end the connection and nothing else`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let huge = try agent.connect()
+    Self.bytes(huge, [0, 0, 0, 0x40, 1, 1])
+    #expect(try Self.failure(on: huge) == .tooLarge(limit: AgentProtocol.largestBody))
+    let short = try agent.connect()
+    Self.bytes(short, [1, 0, 0, 0, 1])
+    #expect(try Self.failure(on: short) == .damaged)
+    let unknown = try agent.connect()
+    Self.bytes(unknown, [2, 0, 0, 0, 1, 99])
+    #expect(try Self.failure(on: unknown) == .damaged)
+    let newer = try agent.connect()
+    Self.bytes(newer, [2, 0, 0, 0, 2, 2])
+    #expect(try Self.failure(on: newer) == .newerFormat(found: 2, supported: 1))
+    let unnamed = try agent.connect()
+    Self.bytes(unnamed, [2, 0, 0, 0, 1, 13])
+    #expect(try Self.failure(on: unnamed) == .damaged)
+    let trailing = try agent.connect()
+    Self.bytes(trailing, [3, 0, 0, 0, 1, 2, 0])
+    #expect(try Self.failure(on: trailing) == .damaged)
+    let (half, silent) = (try agent.connect(), try agent.connect())
+    Self.bytes(half, [200, 0, 0, 0, 1, 1, 5])
+    // Meanwhile others are answered.
+    for _ in 0..<100 { _ = try agent.client().list() }
+    #expect(try Self.failure(on: silent) == nil)
+    #expect(try Self.failure(on: half) == .busy)
+    #expect(try agent.client().isRunning())
+  }
+
+  @Test func `more silent connections than there is room for keep nobody out`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    var held: [Int32] = []
+    defer { for descriptor in held { close(descriptor) } }
+    for _ in 0..<(Connections.most * 2) { held.append(dup(try agent.connect().descriptor)) }
+    for _ in 0..<50 { #expect(try agent.client().list().isEmpty) }
+  }
+
+  @Test func `a client that is used again after its connection was ended connects anew`() throws {
+    let agent = try TestAgent()
+    let client = agent.client()
+    try client.set(form("v"), for: ItemName(service: "x"))
+    agent.stop()
+    #expect(kind { _ = try client.list() } == .locked)
+    #expect(kind { try client.delete(ItemName(service: "x")) } == .locked)
+    let next = try TestAgent(folder: agent.folder)
+    defer { next.stop(); TestAgent.remove(agent.folder) }
+    #expect(try client.list().count == 1)
+  }
+}

@@ -1,0 +1,98 @@
+import CofferMemory
+import CofferStorage
+import CofferVault
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import CofferAgent
+
+/// A folder with a vault, and an agent for it on a thread of this process.
+final class TestAgent {
+  let folder: FilePath
+  let settings: AgentSettings
+  let server: AgentServer
+  private let isDone = DispatchSemaphore(value: 0)
+
+  init(clock: AgentClock = .machine, folder: FilePath? = nil, unlocked: Bool = true) throws {
+    self.folder = try folder ?? Self.newFolder()
+    let vault = self.folder.appending("vault.sqlite")
+    if folder == nil {
+      _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing)
+    }
+    settings = AgentSettings(folder: self.folder.appending("run"), vault: vault, idle: .seconds(60), lifetime: .seconds(600))
+    server = try AgentServer(settings, clock: clock)
+    let (server, isDone) = (server, isDone)
+    Thread.detachNewThread {
+      do { try server.run() } catch { Issue.record(error) }
+      isDone.signal()
+    }
+    if unlocked { _ = try client().unlock(with: Self.credentials()) }
+  }
+
+  func stop() {
+    server.stop()
+    isDone.wait()
+  }
+
+  func client(_ options: VaultOptions = VaultOptions()) -> AgentClient {
+    AgentClient(folder: settings.folder, vault: settings.vault, options: options)
+  }
+
+  func store(_ service: String = "app") throws -> AgentStore {
+    try AgentStore(service: service, vault: settings.vault.string, client: client())
+  }
+
+  /// The vault in this process, beside the agent.
+  func vault() throws -> UnlockedVault { try LockedVault.open(settings.vault).unlock(with: Self.credentials()) }
+
+  /// A bare connection.
+  func connect() throws -> LocalSocket {
+    guard let socket = try AgentPlace(folder: settings.folder).connect() else { throw CancellationError() }
+    return socket
+  }
+
+  static func newFolder() throws -> FilePath {
+    var name = Array("/tmp/coffer-agent-XXXXXX".utf8CString)
+    try #require(mkdtemp(&name) != nil)
+    return FilePath(String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self))
+  }
+
+  static func remove(_ folder: FilePath) { try? FileManager.default.removeItem(atPath: folder.string) }
+
+  static func credentials(_ passphrase: String = "correct horse") throws -> Credentials {
+    Credentials(passphrase: try secret(passphrase))
+  }
+
+  static func secret(_ text: String) throws -> SecretBytes {
+    try Array(text.utf8).withUnsafeBytes { try SecretBytes(copying: $0) }
+  }
+}
+
+func form(_ text: String, _ metadata: ItemMetadata = ItemMetadata()) throws -> SecretForm {
+  SecretForm(try TestAgent.secret(text), metadata: metadata)
+}
+
+extension SecretForm {
+  var text: String { bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+}
+
+func kind(_ body: () throws -> Void) -> StoreError.Kind? {
+  do { try body() } catch let error as StoreError { return error.kind } catch { return nil }
+  return nil
+}
+
+/// Two clocks that a test sets.
+final class HandClock: Sendable {
+  private let times = Mutex((boot: Duration.seconds(1000), awake: Duration.seconds(1000)))
+  func pass(_ time: Duration, suspended: Bool = false) {
+    times.withLock {
+      $0.boot += time
+      if !suspended { $0.awake += time }
+    }
+  }
+  var clock: AgentClock {
+    AgentClock(sinceBoot: { self.times.withLock { $0.boot } }, awake: { self.times.withLock { $0.awake } })
+  }
+}

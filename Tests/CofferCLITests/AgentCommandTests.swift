@@ -1,0 +1,233 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct AgentCommandTests {
+  /// A home with a vault and an item, whose agent is unlocked; nothing else opens it.
+  private func unlockedHome(_ options: String = "") throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set github alice --quiet", in: "tok3n\n")
+    try home.transcript("unlock --quiet \(options)")
+    home.locked()
+    return home
+  }
+
+  private func stop(_ home: Home) { _ = try? home.coffer("agent stop") }
+
+  private func status(_ home: Home) throws -> [String: Any] {
+    let answer = try home.coffer("agent status --json")
+    return try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])
+  }
+
+  @Test("unlock starts an agent; every item command works through it; lock and stop end that")
+  func wholeStory() throws {
+    let home = try unlockedHome()
+    defer { stop(home) }
+    try home.transcript("vault get github", out: "tok3n")
+    try home.transcript("vault get github alice --field account", out: "alice")
+    try home.transcript("vault list", out: "github  alice\n")
+    try home.transcript("vault find ALI", out: "github  alice\n")
+    try home.transcript("vault set github bob --create", in: "b")
+    try home.transcript("vault set github bob --create", in: "c", err: "there is such an item already", exit: 73)
+    try home.transcript("vault get github", err: "2 items match: alice, bob", exit: 2)
+    #expect(try home.coffer("vault show github bob --reveal").out.contains("value     b"))
+    try home.transcript("vault delete github bob")
+    try home.transcript("vault delete github bob", err: "no such item", exit: 1)
+    try home.transcript("set token --secret", in: "s")
+    try home.transcript("get token", out: "s")
+    try home.transcript("set theme dark --plain")
+    try home.transcript("set theme --secret", err: "moved into the vault")
+    try home.transcript("get theme", out: "dark")
+    try home.transcript("lock")
+    try home.transcript("vault get github", err: "there is nothing to unlock it with", exit: 69)
+    #expect(try home.coffer("agent status").status == 69)
+    try home.transcript("unlock --quiet --key-file \(home.path)/key")
+    try home.transcript("vault get github", out: "tok3n")
+    try home.transcript("agent stop")
+    try home.transcript("agent stop", err: "no agent is running", exit: 1)
+    try home.transcript("lock")
+    try home.transcript("vault get github", err: "there is nothing to unlock it with", exit: 69)
+  }
+
+  @Test("the agent stands between the command line and the environment; --no-agent leaves it out")
+  func order() throws {
+    let home = try unlockedHome()
+    defer { stop(home) }
+    let wrong = try home.file("wrong", "PVKEY1-nonsense")
+    try home.transcript("vault get github", with: ["COFFER_KEY_FILE": wrong], out: "tok3n")
+    #expect(try home.coffer("vault get github --key-file \(wrong)").status != 0)
+    try home.transcript("vault get github --no-agent", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("vault get github --no-agent --key-file \(home.path)/key", out: "tok3n")
+    try home.transcript(
+      "vault get github", with: ["COFFER_EXPECT_VAULT": "00112233445566778899aabbccddeeff"], err: "COFFER_EXPECT_VAULT", exit: 66)
+    try home.transcript("unlock --no-agent", err: "nothing to unlock without the agent", exit: 64)
+  }
+
+  @Test("status says what the agent does, for people and programs")
+  func statuses() throws {
+    let home = try unlockedHome("--idle 90s --lifetime 2h")
+    defer { stop(home) }
+    #expect(
+      try home.coffer("status").out.contains("agent    unlocked; locks after 1 min without use, in 1 h 59 min at the latest"))
+    let status = try status(home)
+    #expect(status["running"] as? Bool == true && status["idle"] as? Int == 90 && status["lifetime"] as? Int == 7200)
+    #expect((status["unlocked"] as? String)?.count == 32 && status["locked"] is NSNull)
+    try home.transcript("agent start", err: "an agent is running", exit: 73)
+    try home.transcript("agent start --idle soon", err: "--idle", exit: 64)
+    stop(home)
+    #expect(try home.coffer("status").out.contains("agent    none; coffer unlock starts one"))
+    try home.transcript("agent status", err: "no agent is running", exit: 1)
+    try home.transcript("agent start", err: "agent: locked: nothing has unlocked it yet")
+    try home.transcript("vault list --key-file \(home.path)/key", out: "github  alice\n")
+  }
+
+  @Test("an agent that was killed is replaced, and commands fall through to the next source")
+  func killed() throws {
+    let home = try unlockedHome()
+    defer { stop(home) }
+    let process = try #require(try status(home)["process"] as? Int32)
+    kill(process, SIGKILL)
+    let deadline = Date() + 20
+    while kill(process, 0) == 0, Date() < deadline { usleep(5_000) }
+    #expect(home.exists("run/agent.sock"))
+    try home.transcript("vault get github", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("vault get github", with: ["COFFER_KEY_FILE": home.path + "/key"], out: "tok3n")
+    try home.transcript("unlock --quiet", with: ["COFFER_KEY_FILE": home.path + "/key"])
+    try home.transcript("vault get github", out: "tok3n")
+    #expect(try status(home)["process"] as? Int32 != process)
+  }
+
+  @Test("SIGUSR1 locks; SIGTERM ends the agent and takes its socket away")
+  func signals() throws {
+    let home = try unlockedHome()
+    defer { stop(home) }
+    let process = try #require(try status(home)["process"] as? Int32)
+    kill(process, SIGUSR1)
+    let deadline = Date() + 20
+    while try !(status(home)["unlocked"] is NSNull), Date() < deadline { usleep(5_000) }
+    #expect(try status(home)["locked"] as? String == "it was asked to")
+    kill(process, SIGTERM)
+    while home.exists("run/agent.sock"), Date() < deadline { usleep(5_000) }
+    #expect(!home.exists("run/agent.sock"))
+  }
+
+  @Test("neither its command line nor its environment nor its folders hold a secret")
+  func traces() throws {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse")
+    try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
+    unlink(home.path + "/pass")
+    try home.transcript("unlock --quiet", with: ["COFFER_PASSPHRASE": "correct horse", "GITHUB_TOKEN": "tok3n"])
+    defer { stop(home) }
+    try home.transcript("vault set x --quiet", in: "tok3n")
+    let process = try #require(try status(home)["process"] as? Int32)
+    for file in ["cmdline", "environ"] {
+      let content = try String(decoding: Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/\(file)")), as: UTF8.self)
+      #expect(!content.isEmpty && !content.contains("horse") && !content.contains("tok3n"), "\(file)")
+    }
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/cwd") == "/")
+    for file in 0...2 {
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/fd/\(file)") == "/dev/null")
+    }
+    let grep = try home.coffer("agent status --json")
+    #expect(!grep.out.contains("horse"))
+    #expect(home.mode("run") == 0o700 && home.mode("run/agent.sock") == 0o600)
+  }
+
+  @Test("another user's agent is not asked, and another user is not answered")
+  func otherUsers() throws {
+    guard geteuid() == 0 else { return print("skipped: only root can be another user") }
+    let home = try unlockedHome()
+    defer { stop(home) }
+    let nobody: uid_t = 65534
+    // The folder in another's hands: refused before anything is said.
+    chown(home.path + "/run", nobody, nobody)
+    try home.transcript("vault get github", err: "belongs to user 65534", exit: 77)
+    try home.transcript("vault get github --no-agent --key-file \(home.path)/key", out: "tok3n")
+    chown(home.path + "/run", 0, 0)
+    guard access("/usr/bin/python3", X_OK) == 0, access("/usr/bin/setpriv", X_OK) == 0 else {
+      return print("skipped: no python3 or setpriv for a client of another user")
+    }
+    // Doors wide open: the other user gets to the socket, and is hung up on.
+    for path in ["", "/run", "/run/agent.sock"] { chmod(home.path + path, 0o777) }
+    let script =
+      "import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
+      + "s.send(bytes([2,0,0,0,1,2])); print('got', len(s.recv(100)))"
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+    process.arguments = [
+      "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", script, home.path + "/run/agent.sock",
+    ]
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(text.contains("got 0") || text.contains("ConnectionResetError") || text.contains("BrokenPipe"), "\(text)")
+    chmod(home.path + "/run", 0o700)
+    chmod(home.path, 0o700)
+    try home.transcript("vault get github", out: "tok3n")
+  }
+
+  @Test("control-C at the passphrase of unlock restores the terminal, and leaves a locked agent")
+  func interrupted() throws {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse")
+    try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
+    defer { stop(home) }
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("unlock", in: home)
+    terminal.shows("Passphrase of")
+    #expect(!terminal.echoes)
+    terminal.type("\u{3}")
+    #expect(try child.wait() == 130)
+    #expect(terminal.echoes)
+    #expect(try home.coffer("agent status").status == 69)
+  }
+
+  @Test("standard output that is closed is exit 141 through the agent too")
+  func closedOutput() throws {
+    let home = try unlockedHome()
+    defer { stop(home) }
+    let process = Process()
+    let reader = Pipe()
+    process.executableURL = URL(fileURLWithPath: Home.coffer)
+    process.arguments = ["vault", "get", "github"]
+    process.environment = home.environment
+    process.standardOutput = reader
+    try reader.fileHandleForReading.close()
+    try process.run()
+    try reader.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 141)
+  }
+
+  @Test("the unit for systemd is written once, replaced on demand, and is one that systemd takes")
+  func unit() throws {
+    let home = try Home.withVault()
+    let file = home.path + "/config/systemd/user/coffer-agent.service"
+    try home.transcript("agent install --idle 30m", err: "systemctl --user enable --now coffer-agent")
+    let unit = try home.content("config/systemd/user/coffer-agent.service")
+    #expect(unit.contains("agent start --foreground --idle 30m\n") && unit.contains("Environment=COFFER_HOME=\(home.path)\n"))
+    try home.transcript("agent install --idle 30m", err: "there already")
+    try home.transcript("agent install", err: "another unit stands there", exit: 73)
+    try home.transcript("agent install --force --quiet")
+    #expect(try home.coffer("agent install --print").out == home.content("config/systemd/user/coffer-agent.service"))
+    let verify = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first { access($0, X_OK) == 0 }
+    guard let verify else { return print("skipped: systemd-analyze is not installed") }
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(fileURLWithPath: verify)
+    process.arguments = ["--user", "verify", file]
+    process.environment = ["XDG_RUNTIME_DIR": home.path, "HOME": home.path, "PATH": "/usr/bin:/bin"]
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(text)")
+    #expect(!text.contains("coffer-agent.service:"), "\(text)")
+  }
+}
