@@ -2,6 +2,8 @@ internal import ArgumentParser
 
 /// The root of the command tree.
 struct CofferCommand: ParsableCommand {
+  static let number = "0.1.0"
+
   static let configuration = CommandConfiguration(
     commandName: "coffer",
     abstract: """
@@ -14,7 +16,7 @@ struct CofferCommand: ParsableCommand {
       Data goes to standard output, messages to standard error, questions to the terminal. \
       Every exit status has one meaning: see 'coffer help exit-codes'.
       """,
-    version: "coffer 0.1.0",
+    version: "coffer \(number)",
     groupedSubcommands: [
       CommandGroup(
         name: "Everyday",
@@ -24,6 +26,8 @@ struct CofferCommand: ParsableCommand {
         ]),
       CommandGroup(name: "Vault", subcommands: [VaultCommand.self]),
       CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),
-      CommandGroup(name: "Programs", subcommands: [EnvCommand.self]),
+      CommandGroup(
+        name: "Programs",
+        subcommands: [RunCommand.self, InjectCommand.self, CredentialCommand.self, EnvCommand.self]),
     ])
 }

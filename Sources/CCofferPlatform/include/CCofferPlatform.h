@@ -41,4 +41,17 @@ bool coffer_is_forked_child(void);
 bool coffer_inside_closure(void);
 void coffer_set_inside_closure(bool inside);
 
+/// A file in memory, without a name, closed at exec(2), for its owner to read alone. Linux memfd_create.
+int coffer_memory_file(const char *name);
+/// Nobody can change the file in memory from now on.
+int coffer_seal_memory_file(int fd);
+
+/// A descriptor that can be read when one of the blocked `signals` came, closed at exec(2). Linux signalfd.
+int coffer_signal_descriptor(const void *signals);
+/// The next signal from such a descriptor, 0 when there is none; `from_kernel` tells whether the terminal or the kernel sent it.
+int coffer_next_signal(int fd, bool *from_kernel);
+
+/// The environment of this process: `environ`, which Swift takes for unsafe to read.
+char **coffer_environment(void);
+
 #endif
