@@ -64,7 +64,12 @@ let package = Package(
       swiftSettings: strict),
     // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
     .executableTarget(
-      name: "CofferBenchmarks", dependencies: ["Coffer", "CCofferSodium", "CCofferSQLite"], swiftSettings: strict),
+      name: "CofferBenchmarks",
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
 
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(

@@ -2,6 +2,7 @@ extension StorageRouter {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///
   /// - Throws: ``StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
+  @inlinable
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     try admit(key)
     do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
@@ -10,6 +11,7 @@ extension StorageRouter {
   /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
   ///
   /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then.
+  @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     try admit(key)
     let form = try key.form(of: value)

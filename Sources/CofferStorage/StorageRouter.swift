@@ -1,4 +1,4 @@
-internal import Synchronization
+public import Synchronization
 
 /// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.
 ///
@@ -15,7 +15,7 @@ public final class StorageRouter: Sendable {
   let observers = KeyObservers()
   /// The sequences that ``close()`` ends.
   let sequences = Handler<Void>()
-  private let id: UInt64
+  @usableFromInline let id: UInt64
   private static let lastID = Atomic<UInt64>(0)
 
   /// A router over two stores.
@@ -57,17 +57,18 @@ public final class StorageRouter: Sendable {
   }
 
   /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
-  @inline(__always)
+  @inlinable
   func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    if key.admission.router.load(ordering: .relaxed) != id { try admitSlowly(key) }
+    if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key) }
   }
 
-  private func admitSlowly<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+  @usableFromInline
+  func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard let known = declared[key.name], known.site == key.site, known is StorageKey<V, R> else {
       throw StoreError(
         .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
         cure: "pass its key space to the router's keys: argument")
     }
-    key.admission.router.store(id, ordering: .relaxed)
+    key.declaration.admittedBy.store(id, ordering: .relaxed)
   }
 }

@@ -21,7 +21,10 @@ import Testing
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Testing",
       "Foundation",
     ],
-    "CofferBenchmarks": ["Coffer", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "Foundation"],
+    "CofferBenchmarks": [
+      "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage",
+      "Foundation",
+    ],
   ]
 
   @Test func `every target imports only what its arrows point at`() throws {

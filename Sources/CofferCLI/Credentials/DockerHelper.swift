@@ -53,21 +53,21 @@ struct DockerHelper {
     }
     guard !server.isEmpty else { throw Refusal.noServer }
     guard !user.isEmpty else { throw Refusal.noUser }
-    let items = try session.openItems(unlocking)
+    let items = try session.items(unlocking)
     let name = try ItemName(service: Self.prefix + server, account: user)
     let value = try secret.bytes.duplicate()
-    try items.set(
-      SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain")), for: name)
+    let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
     // One credential for each server: the former user's would be handed out by chance.
-    for other in try items.list(service: name.service) where other.name != name { _ = try items.delete(other.name) }
+    let others = try items.list(service: name.service).map(\.name).filter { $0 != name }
+    try items.apply([.set(form, for: name)] + others.map { .remove($0) })
   }
 
   private func get() throws {
     let server = try server()
-    let items = try session.openItems(unlocking)
+    let items = try session.items(unlocking)
     guard let item = try stored(server, items).first else { throw Refusal.notFound }
     let found: SecretForm?
-    do throws(StoreError) { found = try items.value(item.name) } catch {
+    do { found = try items.get(item.name) } catch let error as StoreError {
       guard error.kind == .expired else { throw error }
       throw Refusal.notFound
     }
@@ -78,14 +78,14 @@ struct DockerHelper {
 
   private func erase() throws {
     let server = try server()
-    let items = try session.openItems(unlocking)
+    let items = try session.items(unlocking)
     let stored = try stored(server, items)
     guard !stored.isEmpty else { throw Refusal.notFound }
-    for item in stored { _ = try items.delete(item.name) }
+    try items.apply(stored.map { .remove($0.name) })
   }
 
   private func list() throws {
-    let items = try session.openItems(unlocking).list().filter { $0.name.service.hasPrefix(Self.prefix) }
+    let items = try session.items(unlocking).list().filter { $0.name.service.hasPrefix(Self.prefix) }
     let users = items.sorted { $0.modified < $1.modified }.map { item in
       (String(item.name.service.dropFirst(Self.prefix.count)), item.name.account)
     }
@@ -93,7 +93,7 @@ struct DockerHelper {
   }
 
   /// The items of a server, the one written last first.
-  private func stored(_ server: String, _ items: OpenItems) throws -> [VaultItem] {
+  private func stored(_ server: String, _ items: VaultItems) throws -> [VaultItem] {
     try items.list(service: Self.prefix + server).sorted { $0.modified > $1.modified }
   }
 

@@ -9,7 +9,7 @@ struct GitHelper {
   /// Before our own entries of `state[]`; those of other helpers are not ours to look at.
   private static let statePrefix = "coffer:revision="
 
-  let items: OpenItems
+  let items: VaultItems
   let message: GitMessage
 
   /// The service of the items that are meant; nil where the message names no place, and nothing is meant.
@@ -43,18 +43,9 @@ struct GitHelper {
 
   /// The stored credential; nil where it is gone or has expired.
   private func credential(_ name: ItemName) throws -> GitCredential? {
-    do throws(StoreError) {
-      guard let form = try items.value(name) else { return nil }
-      return try Self.read(form, name)
-    } catch {
-      guard error.kind == .expired else { throw error }
+    do { return try items.get(name).map(GitCredential.init) } catch let error as StoreError {
+      guard error.kind == .expired else { throw error.about(key: name.description) }
       return nil
-    }
-  }
-
-  private static func read(_ form: SecretForm, _ name: ItemName) throws(StoreError) -> GitCredential {
-    do { return try GitCredential(form) } catch let error as StoreError { throw error.about(key: name.description) } catch {
-      throw StoreError(.noSpace, "there is not enough memory", cure: "close other programs")
     }
   }
 
@@ -122,19 +113,11 @@ struct GitHelper {
     let refused = GitCredential(message)
     for item in try candidates(service) where isStillAsGiven(item) {
       if refused.password != nil || refused.credential != nil {
-        guard let stored = try storedForErasing(item.name) else { continue }
+        guard let stored = try credential(item.name) else { continue }
         guard refused.password == nil || GitCredential.isSame(refused.password, stored.password) else { continue }
         guard refused.credential == nil || GitCredential.isSame(refused.credential, stored.credential) else { continue }
       }
-      _ = try items.delete(item.name)
-    }
-  }
-
-  /// The stored credential to compare with; nil where it has expired, and is handed out to nobody anyway.
-  private func storedForErasing(_ name: ItemName) throws -> GitCredential? {
-    do throws(StoreError) { return try items.value(name).map { (form) throws(StoreError) in try Self.read(form, name) } } catch {
-      guard error.kind == .expired else { throw error }
-      return nil
+      try items.delete(item.name, if: .revision(item.revision))
     }
   }
 

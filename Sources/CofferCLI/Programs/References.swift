@@ -9,9 +9,9 @@ struct References {
   /// - Throws: `.notFound`, `.ambiguous` or `.expired`, said of the reference; whatever unlocking throws.
   init(_ references: [Reference], _ unlocking: UnlockingOptions, _ session: Session) throws {
     guard !references.isEmpty else { return }
-    let items = try session.openItems(unlocking)
+    let items = try session.items(unlocking)
     for reference in references where values[reference] == nil {
-      do throws(StoreError) { values[reference] = try Self.value(of: reference, in: items) } catch {
+      do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
         throw error.about(key: reference.description)
       }
     }
@@ -23,10 +23,10 @@ struct References {
     return value
   }
 
-  private static func value(of reference: Reference, in items: OpenItems) throws(StoreError) -> SecretForm {
+  private static func value(of reference: Reference, in items: VaultItems) throws -> SecretForm {
     let item = try item(of: reference, in: items)
     guard let attribute = reference.attribute else {
-      guard let form = try items.value(item.name) else { throw nothing("the vault has no such item") }
+      guard let form = try items.get(item.name) else { throw nothing("the vault has no such item") }
       return form
     }
     guard let text = ItemJSON(item).fields.first(where: { $0.0 == attribute })?.1, !text.isEmpty else {
@@ -34,12 +34,10 @@ struct References {
         .notFound, "the item has nothing of the name '\(attribute)'",
         cure: "coffer vault show lists what an item has; without the last part the value is meant")
     }
-    return try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(StoreError) in
-      do throws(SecretMemoryError) { return SecretForm(try SecretBytes(copying: raw)) } catch { throw StoreError(memory: error) }
-    }
+    return try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
   }
 
-  private static func item(of reference: Reference, in items: OpenItems) throws(StoreError) -> VaultItem {
+  private static func item(of reference: Reference, in items: VaultItems) throws -> VaultItem {
     if let account = reference.account {
       guard let item = try items.item(ItemName(service: reference.service, account: account)) else {
         throw nothing("the vault has no such item")

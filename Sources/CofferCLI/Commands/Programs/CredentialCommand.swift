@@ -30,7 +30,7 @@ struct CredentialGit: Command {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let message = try GitMessage(from: 0)
     guard let service = GitHelper.service(message) else { return }
-    let helper = GitHelper(items: try session.openItems(unlocking), message: message)
+    let helper = GitHelper(items: try session.items(unlocking), message: message)
     switch operation {
     case "get": try helper.get(service)
     case "store": try helper.store(service)
