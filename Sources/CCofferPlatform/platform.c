@@ -3,11 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-<<<<<<< HEAD
-#include <signal.h>
-=======
 #include <stdatomic.h>
->>>>>>> main
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -16,7 +12,6 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/vfs.h>
 #else
 #include <sys/mount.h>
@@ -92,65 +87,6 @@ static pid_t loading_process;
 __attribute__((constructor)) static void note_loading_process(void) { loading_process = getpid(); }
 bool coffer_is_forked_child(void) { return getpid() != loading_process; }
 
-<<<<<<< HEAD
-static _Thread_local bool inside_closure;
-bool coffer_inside_closure(void) { return inside_closure; }
-void coffer_set_inside_closure(bool inside) { inside_closure = inside; }
-
-int coffer_memory_file(const char *name) {
-#ifdef __linux__
-  int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (fd >= 0 && fchmod(fd, 0400) != 0) {
-    close(fd);
-    return -1;
-  }
-  return fd;
-#else
-  (void)name;
-  errno = ENOSYS;
-  return -1;
-#endif
-}
-
-int coffer_seal_memory_file(int fd) {
-#ifdef __linux__
-  return fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
-#else
-  (void)fd;
-  errno = ENOSYS;
-  return -1;
-#endif
-}
-
-int coffer_signal_descriptor(const void *signals) {
-#ifdef __linux__
-  return signalfd(-1, (const sigset_t *)signals, SFD_CLOEXEC | SFD_NONBLOCK);
-#else
-  (void)signals;
-  errno = ENOSYS;
-  return -1;
-#endif
-}
-
-int coffer_next_signal(int fd, bool *from_kernel) {
-#ifdef __linux__
-  struct signalfd_siginfo info;
-  ssize_t got;
-  do got = read(fd, &info, sizeof info);
-  while (got < 0 && errno == EINTR);
-  if (got < 0) return errno == EAGAIN ? 0 : -1;
-  *from_kernel = info.ssi_code > 0;
-  return (int)info.ssi_signo;
-#else
-  (void)fd, (void)from_kernel;
-  errno = ENOSYS;
-  return -1;
-#endif
-}
-
-extern char **environ;
-char **coffer_environment(void) { return environ; }
-=======
 _Thread_local bool coffer_closure_mark;
 
 _Thread_local uint32_t coffer_thread_mark;
@@ -158,4 +94,3 @@ uint32_t coffer_number_thread(void) {
   static _Atomic uint32_t last;
   return coffer_thread_mark = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
 }
->>>>>>> main
