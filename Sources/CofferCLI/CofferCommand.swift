@@ -28,6 +28,9 @@ struct CofferCommand: ParsableCommand {
       CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),
       CommandGroup(
         name: "Programs",
-        subcommands: [RunCommand.self, InjectCommand.self, CredentialCommand.self, EnvCommand.self]),
+        subcommands: [
+          RunCommand.self, InjectCommand.self, CredentialCommand.self, GenerateCommand.self, DoctorCommand.self,
+          InstallCommand.self, CompletionCommand.self, EnvCommand.self,
+        ]),
     ])
 }

@@ -14,7 +14,8 @@ import Testing
   func fill() throws {
     let home = try home()
     try home.transcript(
-      "inject", in: "a: {{ coffer://github/ada }}\nb: {{coffer://github}}{{\tcoffer://github/ada/env }}\nc: {{ .Values.x }} {{ } }}",
+      "inject",
+      in: "a: {{ coffer://github/ada }}\nb: {{coffer://github}}{{\tcoffer://github/ada/env }}\nc: {{ .Values.x }} {{ } }}",
       out: "a: hunter2\nb: hunter2prod\nc: {{ .Values.x }} {{ } }}")
     try home.transcript("inject", in: "", out: "")
     try home.transcript("inject -i \(try home.file("t", "{{ coffer://github }}", mode: 0o644))", out: "hunter2")
@@ -35,8 +36,9 @@ import Testing
     symlink(out, home.path + "/link")
     try home.transcript("inject -i \(template) -o \(home.path)/link", err: "symbolic link", exit: 77)
     try home.transcript("inject -i \(template) -o /dev/stdout", out: "key=hunter2\n")
-    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).sorted().filter { !$0.hasPrefix(".run") }
-      == ["data", "key", "link", "out", "state", "t"])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: home.path).sorted().filter { !$0.hasPrefix(".run") }
+        == ["data", "key", "link", "out", "state", "t"])
   }
 
   @Test("an unknown, malformed, unfinished or locked reference: nothing is written")
@@ -45,7 +47,8 @@ import Testing
     let out = try home.file("out", "before")
     for (template, words, status) in [
       ("x {{ coffer://github/ada }} {{ coffer://github/bob }}", "'coffer://github/bob': the vault has no such item", 1),
-      ("\n{{ coffer://a/b/c/d }}", "line 2: the reference", 64), ("\n\n{{ coffer://github/ada }\n}}", "line 3: a reference has no '}}'", 64),
+      ("\n{{ coffer://a/b/c/d }}", "line 2: the reference", 64),
+      ("\n\n{{ coffer://github/ada }\n}}", "line 3: a reference has no '}}'", 64),
       ("{{ coffer://github/ada", "has no '}}'", 64),
     ] as [(String, String, Int32)] {
       try home.transcript("inject -o \(out)", in: template, err: words, exit: status)

@@ -28,7 +28,8 @@ import Testing
   @Test("an environment file mixes references and plain values; --env goes before it")
   func envFile() throws {
     let home = try home()
-    let file = try home.file("app.env", "TOKEN=coffer://github/ada\nMODE='a b'\nexport DB=\"coffer://https%3A%2F%2Fdb.example.com%2Fx/svc\"\n")
+    let file = try home.file(
+      "app.env", "TOKEN=coffer://github/ada\nMODE='a b'\nexport DB=\"coffer://https%3A%2F%2Fdb.example.com%2Fx/svc\"\n")
     try home.transcript("run --env-file \(file) -- /bin/sh -c 'echo $TOKEN $MODE $DB'", out: "hunter2 a b s3cret-db\n")
     try home.transcript(
       "run --env-file \(file) -e MODE=coffer://github -- /bin/sh -c 'echo $MODE'", out: "hunter2\n")
@@ -42,7 +43,8 @@ import Testing
   func files() throws {
     let home = try home()
     try home.transcript("run --fd 3=coffer://github/ada -- /bin/sh -c 'cat <&3'", out: "hunter2")
-    try home.transcript("run --file KEY=coffer://github/ada -- /bin/sh -c 'cat $KEY; cat $KEY; sh -c \"cat $KEY\"'", out: "hunter2hunter2hunter2")
+    try home.transcript(
+      "run --file KEY=coffer://github/ada -- /bin/sh -c 'cat $KEY; cat $KEY; sh -c \"cat $KEY\"'", out: "hunter2hunter2hunter2")
     let binary = Data((0...255).map(UInt8.init))
     #expect(try home.coffer("vault set raw --exact", in: binary).status == 0)
     #expect(try home.coffer("run --fd 9=coffer://raw -- cat /proc/self/fd/9").bytes == binary)
@@ -79,7 +81,8 @@ import Testing
     let home = try home()
     let plain = try home.file("plain.txt", "no program")
     let script = try home.file("script", "exit 7\n", mode: 0o700)
-    try home.transcript("run \(mask)-e A=coffer://github -- no-such-command", err: "there is no command 'no-such-command'", exit: 127)
+    try home.transcript(
+      "run \(mask)-e A=coffer://github -- no-such-command", err: "there is no command 'no-such-command'", exit: 127)
     try home.transcript("run \(mask)-- /no/such/command", err: "there is no command", exit: 127)
     try home.transcript("run \(mask)-- \(plain)", err: "cannot be executed", exit: 126)
     try home.transcript("run \(mask)-- /tmp", err: "cannot be executed", exit: 126)
@@ -116,9 +119,12 @@ import Testing
     for (signal, status) in [(SIGTERM, 40), (SIGHUP, 41), (SIGUSR1, 42)] as [(Int32, Int32)] {
       let ready = home.path + "/ready-\(signal)"
       let child = try Child(
-        ["run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c",
-          "trap 'exit \(status)' \(signal); touch \(ready); while :; do sleep 0.05; done"],
-        environment: home.environment, opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)])
+        [
+          "run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c",
+          "trap 'exit \(status)' \(signal); touch \(ready); while :; do sleep 0.05; done",
+        ],
+        environment: home.environment,
+        opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)])
       let deadline = Date() + 30
       while access(ready, F_OK) != 0, Date() < deadline { usleep(5_000) }
       kill(child.id, signal)
@@ -135,7 +141,8 @@ import Testing
     let home = try home()
     let child = try Child(
       ["run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c", "touch \(home.path)/up; sleep 30"],
-      environment: home.environment, opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)])
+      environment: home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)])
     let deadline = Date() + 30
     while !home.exists("up"), Date() < deadline { usleep(5_000) }
     for file in ["cmdline", "environ"] {

@@ -102,7 +102,8 @@ struct OutputMask: ~Copyable {
     }
     let (from, rest) = (size, count - size)
     held.withUnsafeMutableBytes { raw in
-      UnsafeMutableRawBufferPointer(rebasing: raw[..<rest]).copyMemory(from: UnsafeRawBufferPointer(rebasing: raw[from..<from + rest]))
+      UnsafeMutableRawBufferPointer(rebasing: raw[..<rest]).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: raw[from..<from + rest]))
     }
     isCovered.replaceSubrange(..<rest, with: isCovered[from..<from + rest])
     for index in rest..<count { isCovered[index] = false }
@@ -118,7 +119,9 @@ extension OutputMask {
     for form in values {
       let value = try form.bytes.withoutTrailingNewline(.lineFeedOrCRLF)
       let lines = try value.withUnsafeBytes { raw in
-        try raw.split { $0 == 0x0A || $0 == 0x0D }.map { SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0))) }
+        try raw.split { $0 == 0x0A || $0 == 0x0D }.map {
+          SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0)))
+        }
       }
       let found = lines.filter { $0.bytes.count >= shortest }
       if found.isEmpty { tooShort() }

@@ -32,7 +32,8 @@ struct Template {
         continue
       }
       let line = raw[..<at].count { $0 == 0x0A } + 1
-      guard let end = inside.end, let text = PlainBytes.text(UnsafeRawBufferPointer(rebasing: raw[inside.start..<end.text])) else {
+      guard let end = inside.end, let text = PlainBytes.text(UnsafeRawBufferPointer(rebasing: raw[inside.start..<end.text]))
+      else {
         throw Failure.usage(
           "line \(line): a reference has no '}}' after it (\(place))", try: "{{ coffer://service/account }}; nothing was written")
       }
