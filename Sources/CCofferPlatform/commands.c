@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -64,3 +65,10 @@ int coffer_next_signal(int fd, bool *from_kernel) {
 
 extern char **environ;
 char **coffer_environment(void) { return environ; }
+
+static uint64_t limit_of(int resource) {
+  struct rlimit limit;
+  return getrlimit(resource, &limit) == 0 ? (uint64_t)limit.rlim_cur : 0;
+}
+uint64_t coffer_lock_limit(void) { return limit_of(RLIMIT_MEMLOCK); }
+uint64_t coffer_core_limit(void) { return limit_of(RLIMIT_CORE); }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct EnvFileTests {
   private func read(_ text: String) throws -> [(String, String)] {
-    let file = try Data(text.utf8).withUnsafeBytes { try SecretBytes(copying: $0) }
+    let file = try Home.secret(text)
     return try EnvFile.read(file, place: "f").map { entry in
       (entry.name, entry.value.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
     }

@@ -1,3 +1,4 @@
+import Coffer
 import Foundation
 import Testing
 
@@ -52,6 +53,19 @@ import Testing
     for _ in 0..<100 { try recipe.make().withUnsafeBytes { for byte in $0 { counts[byte, default: 0] += 1 } } }
     // 100 000 digits: 10 000 of each, with a deviation of 95.
     #expect(counts.count == 10 && counts.values.allSatisfy { (9_300...10_700).contains($0) }, "\(counts)")
+  }
+
+  @Test("a reader that is gone is exit status 141, and no message")
+  func closedPipe() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    try home.transcript("vault set a", in: "hunter2")
+    for line in ["generate", "inject -i template", "run --mask -e A=coffer://a -- yes"] {
+      _ = try home.file("template", "{{ coffer://a }}")
+      let answer = try home.program(["bash", "-c", "{ sleep 0.3; coffer -q \(line); } | true; exit ${PIPESTATUS[0]}"])
+      guard let answer else { return print("skipped: bash is not installed") }
+      #expect(answer.status == 141 && answer.err.isEmpty, "\(line): \(answer)")
+    }
   }
 
   @Test("set stores what it generated without showing it")

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct OutputMaskTests {
   private func masked(_ secrets: [String], _ text: String, chunk: Int) throws -> String {
-    let forms = try secrets.map { SecretForm(try Data($0.utf8).withUnsafeBytes { try SecretBytes(copying: $0) }) }
+    let forms = try secrets.map { SecretForm(try Home.secret($0)) }
     var mask = try OutputMask(OutputMask.patterns(of: forms, tooShort: {}), chunk: chunk)
     var rest = Array(text.utf8)[...]
     var out: [UInt8] = []

@@ -63,4 +63,8 @@ int coffer_next_signal(int fd, bool *from_kernel);
 /// The environment of this process: `environ`, which Swift takes for unsafe to read.
 char **coffer_environment(void);
 
+/// Bytes that this process may lock in memory, and that a core dump of it may have: RLIMIT_MEMLOCK, RLIMIT_CORE.
+uint64_t coffer_lock_limit(void);
+uint64_t coffer_core_limit(void);
+
 #endif

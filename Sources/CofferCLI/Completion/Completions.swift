@@ -29,8 +29,10 @@ enum Completions {
   /// The keys of the router's domain, in both stores.
   static let routerKeys = CompletionKind.custom { words, _, _ in
     let domain = value(of: "--domain", words) ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer"
-    return list(words) { Swift.Set(try $0.domain(domain).names()) }
-      + list(words) { Swift.Set(try $0.silentItems().filter { $0.name.service == domain }.map(\.name.account)) }
+    return list(words) { session in
+      let secrets = try session.silentItems().filter { $0.name.service == domain }.map(\.name.account)
+      return Swift.Set(try session.domain(domain).names() + secrets)
+    }
   }
 
   private static func list(_ words: [String], _ find: (Session) throws -> Swift.Set<String>) -> [String] {
@@ -59,6 +61,6 @@ extension Session {
     if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { credentials.keyFile = try sources.keyFile(path) }
     if let path = ProcessEnvironment.value("COFFER_IDENTITY") { credentials.identity = try sources.identity(path) }
     guard !credentials.isEmpty else { return [] }
-    return try VaultItems(lockedVault().unlock(with: credentials)).list()
+    do { return try VaultItems(lockedVault().unlock(with: credentials)).list() } catch { return [] }
   }
 }

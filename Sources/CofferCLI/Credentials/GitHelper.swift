@@ -43,7 +43,7 @@ struct GitHelper {
 
   /// The stored credential; nil where it is gone or has expired.
   private func credential(_ name: ItemName) throws -> GitCredential? {
-    do { return try items.get(name).map(GitCredential.init) } catch let error as StoreError {
+    do { return try items.get(name).map { try GitCredential($0) } } catch let error as StoreError {
       guard error.kind == .expired else { throw error.about(key: name.description) }
       return nil
     }

@@ -1,3 +1,4 @@
+internal import CCofferPlatform
 internal import Coffer
 internal import SystemPackage
 
@@ -11,27 +12,20 @@ internal import SystemPackage
 
 extension Checkup {
   /// Bytes of memory that a command wants to lock: a value of 2 MiB twice while it is sealed, keys, and room to read.
-  private static let wantedLock = rlim_t(8 << 20)
+  private static let wantedLock = UInt64(8 << 20)
 
   /// Whether secrets can be kept out of swap and of core dumps.
   func memory(_ check: String) -> [Finding] {
     var findings: [Finding] = []
-    var limit = rlimit()
-    #if canImport(Glibc)
-      let (lock, core) = (__RLIMIT_MEMLOCK, RLIMIT_CORE)
-      let isKnown = getrlimit(lock, &limit) == 0
-    #else
-      let (lock, core) = (RLIMIT_MEMLOCK, RLIMIT_CORE)
-      let isKnown = getrlimit(lock, &limit) == 0
-    #endif
+    let limit = coffer_lock_limit()
     let report = SecretMemory.report
-    if report.unlockedBytes > 0 || (isKnown && limit.rlim_cur < Self.wantedLock && geteuid() != 0) {
+    if report.unlockedBytes > 0 || (limit < Self.wantedLock && geteuid() != 0) {
       findings.append(
         Finding(
-          check, .warning, "only \(limit.rlim_cur) bytes of memory may be locked: secrets beyond them may reach swap",
+          check, .warning, "only \(limit) bytes of memory may be locked: secrets beyond them may reach swap",
           cure: "raise the limit: 'ulimit -l 8192', LimitMEMLOCK=8M for a service, or memlock in limits.conf(5)"))
     }
-    if getrlimit(core, &limit) == 0, limit.rlim_cur != 0 {
+    if coffer_core_limit() != 0 {
       findings.append(
         Finding(check, .warning, "the system did not let the program forbid core dumps", cure: "ulimit -c 0"))
     }
@@ -69,20 +63,22 @@ extension Checkup {
 
   /// Property lists can be read, and nobody else can write them.
   func preferences(_ check: String) -> [Finding] {
-    do {
-      return try DefaultsDomain.list(in: places.defaults).compactMap { domain in
-        var facts = stat()
-        guard domain.file.withPlatformString({ stat($0, &facts) }) == 0, facts.st_mode & 0o022 != 0 else {
-          do {
-            _ = try session.domain(domain.name)
-            return nil
-          } catch { return Finding(check, error) }
-        }
-        return Finding(
-          check, .problem, "others than you can write the preferences", place: domain.file.string,
-          cure: "chmod go-w '\(domain.file)'")
-      }
-    } catch let error as StoreError { return [Finding(check, error)] } catch { return [] }
+    do throws(StoreError) {
+      return try DefaultsDomain.list(in: places.defaults).compactMap { look(check, at: $0) }
+    } catch { return [Finding(check, error)] }
+  }
+
+  private func look(_ check: String, at domain: DefaultsDomain) -> Finding? {
+    var facts = stat()
+    let isThere = domain.file.withPlatformString { stat($0, &facts) } == 0
+    guard isThere, facts.st_mode & 0o022 != 0 else {
+      do throws(StoreError) {
+        _ = try session.domain(domain.name)
+        return nil
+      } catch { return Finding(check, error) }
+    }
+    return Finding(
+      check, .problem, "others than you can write the preferences", place: domain.file.string, cure: "chmod go-w '\(domain.file)'")
   }
 }
 
@@ -92,8 +88,7 @@ enum UnixSocket {
   static func refuses(_ path: String) -> Bool {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
-    let bytes = path.utf8.map(CChar.init(bitPattern:))
-    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+    guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
     #if canImport(Glibc)
       let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

@@ -38,8 +38,8 @@ struct Checkup {
   private func vault(_ check: String) -> [Finding] {
     do {
       let vault = try session.lockedVault()
-      let weak = vault.slots.filter { $0.mebibytes > 0 && ($0.mebibytes < 64 || $0.passes < 3) }
-      return weak.map { slot in
+      let cheap = vault.slots.filter { $0.mebibytes > 0 && ($0.mebibytes < 64 || $0.passes < 3) }
+      return cheap.map { slot in
         Finding(
           check, .warning,
           "the passphrase of slot \(slot.id) costs an attacker little: \(slot.passes) passes over \(slot.mebibytes) MiB",
@@ -142,9 +142,10 @@ struct Checkup {
   }
 
   private func editing(_ check: String) -> [Finding] {
-    Swift.Set(MemoryFolder.parents(places)).flatMap { parent in
+    let folders: [String] = Swift.Set(MemoryFolder.parents(places)).flatMap { parent -> [String] in
       Self.entries(of: parent).filter { $0.hasPrefix(MemoryFolder.prefix) }.map { parent.appending($0).string }
-    }.filter { Self.isMine($0) && Self.age(of: $0) > Self.longestEdit }.sorted().map { path in
+    }
+    return folders.filter { Self.isMine($0) && Self.age(of: $0) > Self.longestEdit }.sorted().map { path in
       Finding(check, .problem, "an editor that was killed left a secret in memory", place: path, cure: "rm -r \(path)")
     }
   }

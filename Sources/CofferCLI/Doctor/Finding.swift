@@ -27,7 +27,7 @@ struct Finding: Encodable {
   }
 
   /// An error of a store, which says all of it already.
-  init(_ check: String, _ severity: Severity = .problem, _ error: StoreError) {
-    self.init(check, severity, error.what, place: error.place, cure: error.cure)
+  init(_ check: String, _ error: StoreError) {
+    self.init(check, .problem, error.what, place: error.place, cure: error.cure)
   }
 }

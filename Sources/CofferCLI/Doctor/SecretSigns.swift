@@ -35,7 +35,7 @@ enum SecretSigns {
       return "the value looks like \(what)"
     }
     let name = key.lowercased().filter(\.isLetter)
-    if words.contains(where: name.contains), !isOrdinary(value) { return "the key's name says that it is a secret" }
+    if words.contains(where: { name.contains($0) }), !isOrdinary(value) { return "the key's name says that it is a secret" }
     return isRandom(value) ? "the value looks random" : nil
   }
 

@@ -47,9 +47,10 @@ final class MemoryFolder {
 
   /// Overwrites and removes every file in it, and the folder.
   func wipe() {
-    let files = FileManager.default.enumerator(atPath: path.string)?.compactMap { $0 as? String } ?? []
-    for file in files { Self.overwrite(path.appending(file)) }
-    do { try FileManager.default.removeItem(atPath: path.string) } catch {
+    do {
+      for file in try FileManager.default.subpathsOfDirectory(atPath: path.string) { Self.overwrite(path.appending(file)) }
+      try FileManager.default.removeItem(atPath: path.string)
+    } catch {
       Output.message("coffer: note: \(path) could not be removed; what is in it was overwritten")
     }
   }

@@ -31,11 +31,11 @@ struct PassStore {
   }
 
   private func names() throws -> [String] {
-    guard let files = FileManager.default.enumerator(atPath: folder.string), FileFacts.exists(folder) else {
+    guard FileFacts.exists(folder) else {
       throw StoreError(
         .notFound, "there is no pass store", place: folder.string, cure: "give its folder, or set PASSWORD_STORE_DIR")
     }
-    let entries = files.compactMap { $0 as? String }
+    let entries = try FileManager.default.subpathsOfDirectory(atPath: folder.string)
       .filter { $0.hasSuffix(Self.suffix) && !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
     guard !entries.isEmpty else {
       throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")

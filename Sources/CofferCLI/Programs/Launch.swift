@@ -64,6 +64,8 @@ struct Launch {
     posix_spawnattr_setsigmask(&attributes, &signals)
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     Hardening.restoreForCommands()
+    // We go on ourselves, and a closed pipe is still an error of `write` to us.
+    defer { signal(SIGPIPE, SIG_IGN) }
     var child: pid_t = 0
     func spawn(_ file: String, _ words: [String]) -> Int32 {
       CStrings.lend(words) { argv in environment.lend { posix_spawn(&child, file, &actions, &attributes, argv, $0) } }

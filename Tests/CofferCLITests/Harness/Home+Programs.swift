@@ -1,7 +1,12 @@
+import Coffer
 import Foundation
 import Testing
 
 extension Home {
+  static func secret(_ text: String) throws -> SecretBytes {
+    try text.utf8Span.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
+  }
+
   /// A folder on PATH in which this program has the names that others look for.
   func withHelpers() throws {
     let bin = path + "/bin"
@@ -17,7 +22,7 @@ extension Home {
     _ words: [String], in input: String = "", with variables: [String: String] = [:]
   ) throws -> (status: Int32, out: String, err: String)? {
     let folders = (environment["PATH"] ?? "").split(separator: ":")
-    guard let file = folders.map({ "\($0)/\(words[0])" }).first(where: { access($0, X_OK) == 0 }) else { return nil }
+    guard let file = folders.map({ "\($0)/\(words[0])" }).first(where: { (path: String) in access(path, X_OK) == 0 }) else { return nil }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: file)
     process.arguments = Array(words.dropFirst())

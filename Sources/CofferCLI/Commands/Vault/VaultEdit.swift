@@ -39,7 +39,8 @@ struct VaultEdit: Command {
 
   private func trimmed(_ edited: consuming SecretBytes, like before: borrowing SecretBytes) throws -> SecretBytes {
     let hadNewline = before.withUnsafeBytes { $0.last == 0x0A }
-    return exact || hadNewline ? edited : try edited.withoutTrailingNewline(.lineFeed)
+    if exact || hadNewline { return edited }
+    return try edited.withoutTrailingNewline(.lineFeed)
   }
 }
 
