@@ -78,7 +78,8 @@ extension Checkup {
       } catch { return Finding(check, error) }
     }
     return Finding(
-      check, .problem, "others than you can write the preferences", place: domain.file.string, cure: "chmod go-w '\(domain.file)'")
+      check, .problem, "others than you can write the preferences", place: domain.file.string,
+      cure: "chmod go-w '\(domain.file)'")
   }
 }
 

@@ -22,7 +22,8 @@ extension Home {
     _ words: [String], in input: String = "", with variables: [String: String] = [:]
   ) throws -> (status: Int32, out: String, err: String)? {
     let folders = (environment["PATH"] ?? "").split(separator: ":")
-    guard let file = folders.map({ "\($0)/\(words[0])" }).first(where: { (path: String) in access(path, X_OK) == 0 }) else { return nil }
+    let files: [String] = folders.map { "\($0)/\(words[0])" }
+    guard let file = files.first(where: { access($0, X_OK) == 0 }) else { return nil }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: file)
     process.arguments = Array(words.dropFirst())

@@ -37,7 +37,6 @@ struct RunCommand: Command {
     help: ArgumentHelp("A variable with the path of a file in memory that holds the value.", valueName: "name=reference"))
   var file: [String] = []
   @Flag(help: "Replace the secrets in what the command prints.") var mask = false
-  @Argument(help: .hidden) var surplus: [String] = []
   @Argument(parsing: .postTerminator, help: "The command and its words, after --.") var command: [String] = []
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var common: CommonOptions
@@ -45,9 +44,6 @@ struct RunCommand: Command {
   static var startsPrograms: Bool { true }
 
   func perform(_ session: Session) throws {
-    guard surplus.isEmpty else {
-      throw Failure.usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
-    }
     guard !command.isEmpty else {
       throw Failure.usage("there is no command", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
