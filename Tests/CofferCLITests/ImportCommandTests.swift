@@ -104,8 +104,10 @@ import Testing
     home.environment["COFFER_HOME"] = other.path
     home.environment["COFFER_KEY_FILE"] = other.path + "/key"
     let entry = try Data(contentsOf: URL(fileURLWithPath: home.path + "/store/top.gpg"))
-    _ = try home.file("store/top.gpg", entry.prefix(entry.count / 2))
-    try home.transcript("vault import --from pass", err: "gpg could not decrypt the entry", exit: 65)
+    for length in [entry.count / 4, entry.count / 2, entry.count - 1] {
+      _ = try home.file("store/top.gpg", entry.prefix(length))
+      try home.transcript("vault import --from pass", err: "gpg could not decrypt the entry", exit: 65)
+    }
     try other.transcript("vault list")
   }
 

@@ -35,7 +35,7 @@ import Testing
     #expect(home.mode("out") == 0o600)
     symlink(out, home.path + "/link")
     try home.transcript("inject -i \(template) -o \(home.path)/link", err: "symbolic link", exit: 77)
-    try home.transcript("inject -i \(template) -o /dev/stdout", out: "key=hunter2\n")
+    try home.transcript("inject -i \(template) -o -", out: "key=hunter2\n")
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: home.path).sorted().filter { !$0.hasPrefix(".run") }
         == ["data", "key", "link", "out", "state", "t"])

@@ -10,7 +10,10 @@ enum Completions {
   /// The accounts of the services that stand on the line.
   static let accounts = CompletionKind.custom { words, _, _ in
     list(words) { session in
-      Swift.Set(try session.silentItems().filter { words.contains($0.name.service) }.map(\.name.account).filter { !$0.isEmpty })
+      Swift.Set(
+        try session.silentItems().filter { words.dropFirst().contains($0.name.service) }.map(\.name.account).filter {
+          !$0.isEmpty
+        })
     }
   }
 
@@ -21,7 +24,7 @@ enum Completions {
   /// The keys of the domains that stand on the line.
   static let keys = CompletionKind.custom { words, _, _ in
     list(words) { session in
-      let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name).filter { words.contains($0) }
+      let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name).filter { words.dropFirst().contains($0) }
       return Swift.Set(try domains.flatMap { try session.domain($0).names() })
     }
   }

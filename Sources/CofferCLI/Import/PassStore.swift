@@ -49,8 +49,10 @@ struct PassStore {
   }
 
   private static func decrypt(_ file: FilePath, _ name: String) throws -> SecretBytes {
-    let answer = try gpg(["--quiet", "--batch", "--decrypt", "--", file.string], name)
-    guard answer.status == 0 else {
+    let answer = try gpg(
+      ["--quiet", "--batch", "--status-fd", "\(CapturedCommand.notesDescriptor)", "--decrypt", "--", file.string], name)
+    // A file that was cut off may end with status 0 and nothing printed: what counts is that gpg says it decrypted all of it.
+    guard answer.status == 0, answer.notes.contains("DECRYPTION_OKAY") else {
       throw StoreError(
         .damaged, "gpg could not decrypt the entry (status \(answer.status))", key: name, place: file.string,
         cure: "see gpg's message above; nothing was imported")
