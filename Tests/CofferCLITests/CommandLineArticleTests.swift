@@ -86,7 +86,8 @@ import Testing
       let words = row.split(separator: "`").map(String.init)
       let line = String(words[1].dropFirst("coffer ".count))
       let isInit = line.hasPrefix("vault init")
-      let answer = try (isInit ? try Home() : home).coffer(line.replacing("PATH", with: "\(home.path)/new-key"))
+      let answer = try (isInit ? try Home() : home).coffer(
+        line.replacing("PATH", with: "\(home.path)/new-key").replacing("DIR", with: "\(home.path)/prefix"))
       #expect(answer.status == 0 || line.hasPrefix("doctor"), "\(line): \(answer.err)")
       let json = try JSONSerialization.jsonObject(with: answer.bytes)
       let object = try #require(json as? [String: Any] ?? (json as? [[String: Any]])?.first, "\(line)")
