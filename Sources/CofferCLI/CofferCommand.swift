@@ -2,6 +2,8 @@ internal import ArgumentParser
 
 /// The root of the command tree.
 struct CofferCommand: ParsableCommand {
+  static let number = "0.1.0"
+
   static let configuration = CommandConfiguration(
     commandName: "coffer",
     abstract: """
@@ -14,7 +16,7 @@ struct CofferCommand: ParsableCommand {
       Data goes to standard output, messages to standard error, questions to the terminal. \
       Every exit status has one meaning: see 'coffer help exit-codes'.
       """,
-    version: "coffer 0.1.0",
+    version: "coffer \(number)",
     groupedSubcommands: [
       CommandGroup(
         name: "Everyday",
@@ -27,8 +29,9 @@ struct CofferCommand: ParsableCommand {
       CommandGroup(
         name: "Programs",
         subcommands: [
-          UnlockCommand.self, LockCommand.self, AgentCommand.self, AuthCommand.self, LoginCommand.self, LogoutCommand.self,
-          EnvCommand.self,
+          RunCommand.self, InjectCommand.self, CredentialCommand.self, AuthCommand.self, LoginCommand.self, LogoutCommand.self,
+          UnlockCommand.self, LockCommand.self, AgentCommand.self, GenerateCommand.self, DoctorCommand.self,
+          InstallCommand.self, CompletionCommand.self, EnvCommand.self,
         ]),
     ])
 }

@@ -15,6 +15,9 @@ enum ExitStatus: Int32, CaseIterable {
   case newerVersion = 76
   case refused = 77
   case noVault = 78
+  case notStarted = 125
+  case cannotExecute = 126
+  case commandNotFound = 127
   case interrupted = 130
   case pipeClosed = 141
   case terminated = 143
@@ -23,7 +26,7 @@ enum ExitStatus: Int32, CaseIterable {
     switch self {
     case .done: "done"
     case .notFound: "not found, or expired"
-    case .failed: "other failure, or several items match"
+    case .failed: "other failure, several items match, or coffer doctor found something"
     case .usage: "the command line is wrong; nothing was done"
     case .damaged: "damaged data, or data that cannot be decoded"
     case .untrusted: "tampered with, rolled back, forked or replaced; the message and --json say which"
@@ -34,6 +37,9 @@ enum ExitStatus: Int32, CaseIterable {
     case .newerVersion: "made by a newer version of coffer"
     case .refused: "wrong passphrase or key, or refused permission"
     case .noVault: "no vault here"
+    case .notStarted: "coffer run did not start the command: a reference, the vault or an option is wrong"
+    case .cannotExecute: "the command of coffer run cannot be executed"
+    case .commandNotFound: "the command of coffer run was not found"
     case .interrupted: "interrupted at a prompt, or while watching"
     case .pipeClosed: "the reader closed the pipe"
     case .terminated: "ended by SIGTERM while watching"

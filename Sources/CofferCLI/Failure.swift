@@ -2,7 +2,7 @@ internal import Coffer
 
 /// Why a command stops: what happened, what to do next, and the exit status. Never holds a value.
 struct Failure: Error {
-  let status: ExitStatus
+  private(set) var status: ExitStatus
   let kind: String
   let what: String
   var key: String?
@@ -20,7 +20,7 @@ struct Failure: Error {
     detail = error.underlying.map { "\($0)" }
   }
 
-  private init(_ status: ExitStatus, kind: String, _ what: String, cure: String?) {
+  init(_ status: ExitStatus, kind: String, _ what: String, cure: String?) {
     self.status = status
     self.kind = kind
     self.what = what
@@ -40,7 +40,18 @@ struct Failure: Error {
     Failure(.failed, kind: "failed", what, cure: "please report this with the output above")
   }
 
-  var isQuiet: Bool { status == .pipeClosed }
+  /// All was said already, where it had to be said.
+  static func said(_ status: ExitStatus) -> Failure { Failure(status, kind: "said", "", cure: nil) }
+
+  var isQuiet: Bool { status == .pipeClosed || kind == "said" }
+
+  /// The same failure with the status that env(1) has for whatever keeps it from starting a command.
+  var beforeCommand: Failure {
+    guard ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }
+    var failure = self
+    failure.status = .notStarted
+    return failure
+  }
 
   /// Two lines for people: what, and what to try.
   var text: String {

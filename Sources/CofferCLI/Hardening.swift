@@ -1,5 +1,6 @@
 internal import CCofferPlatform
 internal import Coffer
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -13,9 +14,11 @@ internal import Coffer
 enum Hardening {
   static func apply() {
     _ = SecretMemory.hardenProcess()  // Where the system refuses, `coffer doctor` is the place to say so: nothing leaked yet.
-    umask(0o077)
+    let mask = umask(0o077)
     // A closed pipe is then an error of `write`, which has an exit status, and not a silent death.
+    let wasIgnored = isIgnored(SIGPIPE)
     signal(SIGPIPE, SIG_IGN)
+    inherited.withLock { $0 = Inherited(mask: mask, ignoresClosedPipe: wasIgnored) }
     // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal.
     for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE] { signal(crash, SIG_DFL) }
     EnvironmentPassphrase.take()
@@ -23,4 +26,28 @@ enum Hardening {
 
   /// For commands that start no other program: not even a mistake may then gain rights by `execve`.
   static func forbidNewPrivileges() { _ = coffer_forbid_new_privileges() }
+
+  /// Gives back what a command that is started must find as it was. That it can leave no core dump stays so: its memory will
+  /// hold secrets.
+  static func restoreForCommands() {
+    guard let inherited = inherited.withLock({ $0 }) else { return }
+    umask(inherited.mask)
+    if !inherited.ignoresClosedPipe { signal(SIGPIPE, SIG_DFL) }
+  }
+
+  private struct Inherited {
+    let mask: mode_t
+    let ignoresClosedPipe: Bool
+  }
+  private static let inherited = Mutex<Inherited?>(nil)
+
+  private static func isIgnored(_ signal: Int32) -> Bool {
+    var action = sigaction()
+    guard sigaction(signal, nil, &action) == 0 else { return false }
+    #if os(Linux)
+      return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    #else
+      return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    #endif
+  }
 }

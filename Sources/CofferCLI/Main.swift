@@ -17,7 +17,7 @@ internal import SystemPackage
 enum Main {
   static func main() {
     Hardening.apply()
-    exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
+    exit(run(ProgramName.arguments(CommandLine.arguments)).rawValue)
   }
 
   static func run(_ arguments: [String]) -> ExitStatus {
@@ -49,8 +49,10 @@ enum Main {
       do { try Output.write(CofferCommand.fullMessage(for: error).trimmedEnd + "\n") } catch { return report(error, json: json) }
       return .done
     }
-    if !failure.isQuiet { Output.message(json ? failure.json : failure.text) }
-    return failure.status
+    let isRun = LeadingOptions.moved(arguments).first == RunCommand.configuration.commandName
+    let said = isRun ? failure.beforeCommand : failure
+    if !said.isQuiet { Output.message(json ? said.json : said.text) }
+    return said.status
   }
 
   /// What `error` means to who called; nil for what the parser throws to print help or the version.

@@ -9,6 +9,9 @@ enum UsageError {
     }
     let message = withoutValues(CofferCommand.message(for: error), arguments)
     guard let first = message.split(separator: "\n").first, !message.contains("nexpected argument") else {
+      guard name != "coffer run" else {
+        return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
+      }
       return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
     }
     return .usage(first.prefix(1).lowercased() + first.dropFirst().trimmingDot, try: "\(name) --help")

@@ -131,7 +131,8 @@ import Testing
     let other = try Home.withVault()
     try other.transcript("vault set two", in: "theirs")
     try other.transcript(
-      "vault import --from json \(file)", err: "--replace or --keep says what becomes of such items", exit: 73)
+      "vault import --from json \(file)", err: "--on-duplicate replace or --on-duplicate skip says what becomes of such items",
+      exit: 73)
     try other.transcript("vault list one")
     try other.transcript(
       "vault import --from json \(file) --keep --dry-run", out: "added  one    a\nadded  three\nkept   two\n",

@@ -31,7 +31,9 @@ import Testing
       "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",
       "vault identity", "vault identity new", "vault identity show", "defaults", "defaults read",
       "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
-      "defaults find", "defaults export", "defaults import", "defaults explain", "defaults watch",
+      "run", "inject", "generate", "doctor", "install", "completion", "credential", "credential git", "credential docker",
+      "vault rename", "vault copy", "vault edit", "vault import", "vault export", "defaults find", "defaults export",
+      "defaults import", "defaults explain", "defaults watch",
     ])
   func everyCommand(command: String) throws {
     let home = try Home()

@@ -124,8 +124,8 @@ import Testing
   @Test("--generate makes a value that was never typed")
   func generate() throws {
     let home = try Home.withVault()
-    try home.transcript("vault set a --generate --length 20")
-    try home.transcript("vault set b --generate")
+    try home.transcript("vault set a --generate --length 20", err: "coffer: note: generated: 120.0 bits of entropy\n")
+    try home.transcript("vault set b --generate -q")
     #expect(try home.coffer("vault get a").out.wholeMatch(of: /[A-Za-z0-9_-]{20}/) != nil)
     #expect(try home.coffer("vault get b").out.wholeMatch(of: /[A-Za-z0-9_-]{32}/) != nil)
   }

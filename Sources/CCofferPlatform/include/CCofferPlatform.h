@@ -74,4 +74,21 @@ static inline uint32_t coffer_thread_number(void) {
   return number ? number : coffer_number_thread();
 }
 
+/// A file in memory, without a name, closed at exec(2), for its owner to read alone. Linux memfd_create.
+int coffer_memory_file(const char *name);
+/// Nobody can change the file in memory from now on.
+int coffer_seal_memory_file(int fd);
+
+/// A descriptor that can be read when one of the blocked `signals` came, closed at exec(2). Linux signalfd.
+int coffer_signal_descriptor(const void *signals);
+/// The next signal from such a descriptor, 0 when there is none; `from_kernel` tells whether the terminal or the kernel sent it.
+int coffer_next_signal(int fd, bool *from_kernel);
+
+/// The environment of this process: `environ`, which Swift takes for unsafe to read.
+char **coffer_environment(void);
+
+/// Bytes that this process may lock in memory, and that a core dump of it may have: RLIMIT_MEMLOCK, RLIMIT_CORE.
+uint64_t coffer_lock_limit(void);
+uint64_t coffer_core_limit(void);
+
 #endif

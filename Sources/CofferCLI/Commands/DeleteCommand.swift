@@ -5,7 +5,7 @@ struct DeleteCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove a key from the store it is in.", aliases: ["rm", "remove"])
 
-  @Argument(help: "The key's name.") var key: String
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var common: CommonOptions

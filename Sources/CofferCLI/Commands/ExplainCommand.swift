@@ -6,7 +6,7 @@ struct ExplainCommand: Command {
     commandName: "explain", abstract: "Say where the value of a key comes from, without showing a secret.",
     discussion: "Looks in both stores. A key that is in both is reported with the two ways to settle it, and exit status 65.")
 
-  @Argument(help: "The key's name.") var key: String
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var output: JSONOption

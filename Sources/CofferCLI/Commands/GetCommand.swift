@@ -10,7 +10,7 @@ struct GetCommand: Command {
       A secret is printed as exactly its bytes; only a terminal gets a newline after it.
       """)
 
-  @Argument(help: "The key's name.") var key: String
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var output: JSONOption

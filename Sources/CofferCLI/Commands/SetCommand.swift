@@ -11,7 +11,7 @@ struct SetCommand: Command {
       naming a source of a value as well stores that value instead.
       """)
 
-  @Argument(help: "The key's name.") var key: String
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @Argument(parsing: .allUnrecognized, help: ArgumentHelp("The value of a preference.", valueName: "value")) var words: [String] =
     []
   @Flag(name: .customLong("plain"), help: "A new key is a preference: readable in a property list.") var plain = false

@@ -104,7 +104,7 @@ struct CredentialSources {
     try SecretReader.file(path, limit: SecretReader.largestKeyFile, what: "the key file", session: session)
   }
 
-  private func identity(_ path: String) throws -> SecretBytes {
+  func identity(_ path: String) throws -> SecretBytes {
     try SecretReader.file(path, limit: SecretReader.largestToken, what: "the identity", session: session)
   }
 

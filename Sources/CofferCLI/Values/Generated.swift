@@ -7,6 +7,9 @@ enum Generated {
   /// Fewer than 8 characters (48 bits) can be guessed; more than 1024 is no password.
   static let lengths = 8...1024
 
+  /// What one of 64 equally likely characters is worth.
+  static let bitsOfCharacter = 6.0
+
   // 64 characters, so that six random bits choose one evenly; safe in URLs, shells and most password rules.
   private static let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 

@@ -20,11 +20,10 @@ struct ValueOptions: ParsableArguments {
   @Flag(help: "Take the value from standard input, which is also the default where that is no terminal.")
   var stdin = false
 
-  @Flag(help: "Make a random value: letters, digits, - and _.")
+  @Flag(help: "Make a random value: 32 letters, digits, - and _, unless the options below say otherwise.")
   var generate = false
 
-  @Option(help: ArgumentHelp("Characters of a generated value (8 to 1024).", valueName: "n"))
-  var length: Int?
+  @OptionGroup var recipe: RecipeOptions
 
   @Flag(help: "Keep a newline at the end of the value; otherwise one is dropped.")
   var exact = false
@@ -33,9 +32,8 @@ struct ValueOptions: ParsableArguments {
     guard [file != nil, fd != nil, stdin, generate].filter(\.self).count <= 1 else {
       throw ValidationError("give one source of the value: --file, --fd, --stdin or --generate")
     }
-    guard length == nil || generate else { throw ValidationError("--length belongs to --generate") }
-    if let length, !Generated.lengths.contains(length) {
-      throw ValidationError("--length is \(Generated.lengths.lowerBound) to \(Generated.lengths.upperBound) characters")
+    guard recipe.isEmpty || generate else {
+      throw ValidationError("--length, --words, --separator, --classes and --no-look-alikes belong to --generate")
     }
   }
 
@@ -53,7 +51,11 @@ struct ValueOptions: ParsableArguments {
 
   /// The value. `what` names it in the prompt.
   func read(_ what: String, _ session: Session) throws -> SecretBytes {
-    if generate { return try Generated.text(length: length ?? Generated.standardLength) }
+    if generate {
+      let (value, bits) = try recipe.make()
+      session.note("generated: \(RecipeOptions.text(bits)) bits of entropy")
+      return try value.bytes.duplicate()
+    }
     if let file, file != "-" {
       return try trimmed(try SecretReader.file(file, limit: SecretReader.largestValue, what: "the value", session: session))
     }

@@ -15,8 +15,8 @@ struct DefaultsDelete: Command {
     discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
     aliases: ["remove"])
 
-  @Argument(help: "The domain.") var domain: String
-  @Argument(help: "The key; all of them when left out.") var key: String?
+  @Argument(help: "The domain.", completion: Completions.domains) var domain: String
+  @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
 

@@ -5,8 +5,8 @@ struct DefaultsExplain: Command {
   static let configuration = CommandConfiguration(
     commandName: "explain", abstract: "Say where a preference is stored and what type it has, without its value.")
 
-  @Argument(help: "The domain.") var domain: String
-  @Argument(help: "The key.") var key: String
+  @Argument(help: "The domain.", completion: Completions.domains) var domain: String
+  @Argument(help: "The key.", completion: Completions.keys) var key: String
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
   var wantsJSON: Bool { output.json }

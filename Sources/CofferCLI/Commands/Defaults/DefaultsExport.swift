@@ -7,7 +7,7 @@ struct DefaultsExport: Command {
     commandName: "export", abstract: "Write a domain as an XML property list.",
     discussion: "A file that is there is replaced in one step; one that is new can be read by its owner alone.")
 
-  @Argument(help: "The domain.") var domain: String
+  @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: ArgumentHelp("The file to write; - is standard output.", valueName: "file|-")) var path: String
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions

@@ -9,8 +9,8 @@ struct DefaultsRead: Command {
       Text is UTF-8 and data is printed whole, which macOS would abbreviate. For programs there are --json and 'export'.
       """)
 
-  @Argument(help: "The domain; all of them when left out.") var domain: String?
-  @Argument(help: "The key; the whole domain when left out.") var key: String?
+  @Argument(help: "The domain; all of them when left out.", completion: Completions.domains) var domain: String?
+  @Argument(help: "The key; the whole domain when left out.", completion: Completions.keys) var key: String?
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
   var wantsJSON: Bool { output.json }

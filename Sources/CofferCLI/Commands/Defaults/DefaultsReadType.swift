@@ -6,8 +6,8 @@ struct DefaultsReadType: Command {
     commandName: "read-type", abstract: "Print the type of a preference.",
     discussion: "One of string, integer, float, boolean, date, data, array and dictionary.")
 
-  @Argument(help: "The domain.") var domain: String
-  @Argument(help: "The key.") var key: String
+  @Argument(help: "The domain.", completion: Completions.domains) var domain: String
+  @Argument(help: "The key.", completion: Completions.keys) var key: String
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
   var wantsJSON: Bool { output.json }

@@ -6,8 +6,8 @@ struct DefaultsRename: Command {
     commandName: "rename", abstract: "Give a preference another key, in one step.",
     discussion: "As on macOS, what the new key had is replaced.")
 
-  @Argument(help: "The domain.") var domain: String
-  @Argument(help: "The key it has.") var old: String
+  @Argument(help: "The domain.", completion: Completions.domains) var domain: String
+  @Argument(help: "The key it has.", completion: Completions.keys) var old: String
   @Argument(help: "The key it gets.") var new: String
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions

@@ -13,6 +13,7 @@ final class Pipe {
   let reading: Int32
   let writing: Int32
   private var isWritingOpen = true
+  private var isReadingOpen = true
 
   init() throws {
     var ends: [Int32] = [0, 0]
@@ -27,8 +28,13 @@ final class Pipe {
     isWritingOpen = false
   }
 
+  func closeReading() {
+    if isReadingOpen { close(reading) }
+    isReadingOpen = false
+  }
+
   deinit {
-    close(reading)
+    closeReading()
     closeWriting()
   }
 }

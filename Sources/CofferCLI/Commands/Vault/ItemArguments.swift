@@ -3,8 +3,8 @@ internal import Coffer
 
 /// SERVICE [ACCOUNT], as most vault commands take it.
 struct ItemArguments: ParsableArguments {
-  @Argument(help: "What the secret opens: a host, a URL, an app's domain.") var service: String
-  @Argument(help: "Whose it is; may be left out where one item matches.") var account: String?
+  @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
+  @Argument(help: "Whose it is; may be left out where one item matches.", completion: Completions.accounts) var account: String?
 
   /// Judges the names before anything is asked for to unlock with.
   ///

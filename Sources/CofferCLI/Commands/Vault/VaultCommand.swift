@@ -9,6 +9,8 @@ struct VaultCommand: ParsableCommand {
       """,
     subcommands: [
       VaultInit.self, VaultSet.self, VaultGet.self, VaultShow.self, VaultList.self, VaultFind.self, VaultDelete.self,
+      VaultRename.self,
+      VaultCopyCommand.self, VaultEdit.self,
       VaultVerify.self, VaultStatusCommand.self, VaultLog.self, SlotCommand.self, VaultPassphrase.self, VaultRotate.self,
       IdentityCommand.self, VaultBackup.self, VaultRestore.self, VaultRepairCommand.self, VaultExport.self, VaultImport.self,
       PinCommand.self,

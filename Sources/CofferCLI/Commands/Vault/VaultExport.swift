@@ -4,16 +4,22 @@ internal import SystemPackage
 
 struct VaultExport: Command {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Write items to a new vault with its own secret, or with --reveal as JSON in the clear.",
+    commandName: "export",
+    abstract: "Write items to a new vault with its own secret, or with --reveal as JSON or an environment file in the clear.",
     discussion: """
       The new vault holds the items and nothing else: no key, slot or history of this one. Its secret comes from \
       --new-passphrase-file, --new-passphrase-fd, --new-key-file or a prompt. --reveal prints every value to standard output; \
-      to a terminal only with --yes.
+      to a terminal only with --yes. \
+      --references prints an environment file with a reference in place of each value, for 'coffer run --env-file'.
       """)
+
+  enum Format: String, ExpressibleByArgument, CaseIterable { case json, env }
 
   @Argument(help: ArgumentHelp("The new vault's file; none with --reveal.", valueName: "file")) var file: String?
   @Option(help: ArgumentHelp("Only items of this service; may be repeated.", valueName: "service")) var service: [String] = []
-  @Flag(help: "Print JSON with all values in the clear.") var reveal = false
+  @Flag(help: "Print all values in the clear.") var reveal = false
+  @Flag(help: "Print an environment file of references; no value is decrypted.") var references = false
+  @Option(help: ArgumentHelp("In which form --reveal prints: json or env.", valueName: "format")) var format: Format = .json
   @Option(help: ArgumentHelp("A name for the way of opening the new vault.", valueName: "text")) var label = ""
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -22,9 +28,10 @@ struct VaultExport: Command {
   var wantsJSON: Bool { output.json }
 
   func validate() throws {
-    guard reveal == (file == nil) else {
-      throw ValidationError("give the new vault's file, or --reveal for JSON on standard output, and not both")
+    guard [reveal, references, file != nil].filter(\.self).count == 1 else {
+      throw ValidationError("give the new vault's file, --reveal, or --references, and one of them only")
     }
+    guard format == .json || reveal else { throw ValidationError("--format is for --reveal") }
     guard !reveal || !(new.hasPassphrase || new.newKeyFile != nil) else {
       throw ValidationError("--reveal seals nothing: a new passphrase or key file has no use")
     }
@@ -36,7 +43,9 @@ struct VaultExport: Command {
     }
     if new.usesStandardInput { try session.input.claim(for: "the new passphrase") }
     try CredentialSources(options: unlocking, session: session).claimInput()
+    if references { return try EnvExport.references(session.items(unlocking), services: service) }
     let vault = try session.unlockedVault(unlocking)
+    if reveal, format == .env { return try EnvExport.values(vault, services: service) }
     guard let file else { return try print(vault) }
     let secrets = NewSecrets(new: new, existing: unlocking, session: session)
     let count: Int

@@ -1,20 +1,30 @@
 internal import ArgumentParser
 internal import Coffer
+internal import SystemPackage
 
 struct VaultImport: Command {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Add items from a file, all of them or none.",
     discussion: """
-      The file is what 'coffer vault export --reveal' prints. Where an item exists already nothing is imported, unless --replace or \
-      --keep says what shall become of it. --dry-run only tells what would happen.
+      json is what 'coffer vault export --reveal' prints. env is an environment file: each variable becomes an account of \
+      --service, and variables that are references already are left out. pass is the folder of a pass store, which gpg decrypts: \
+      the last part of an entry's path is the account, the rest the service. \
+      Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
+      would happen.
       """)
 
-  enum Format: String, ExpressibleByArgument, CaseIterable { case json }
+  enum Format: String, ExpressibleByArgument, CaseIterable { case json, env, pass }
 
-  @Argument(help: ArgumentHelp("The file; - is standard input.", valueName: "file")) var file: String
-  @Option(help: ArgumentHelp("What kind of file it is: json.", valueName: "format")) var from: Format
-  @Flag(help: "Imported items take the place of those that exist.") var replace = false
-  @Flag(help: "Items that exist stay as they are.") var keep = false
+  @Argument(help: ArgumentHelp("The file, - for standard input; the folder of a pass store.", valueName: "file")) var path:
+    String?
+  @Option(help: ArgumentHelp("What kind of file it is: json, env or pass.", valueName: "format")) var from: Format
+  @Option(help: ArgumentHelp("The service of an environment file's variables.", valueName: "service")) var service: String?
+  @Flag(help: "Of an entry of pass only the first line, the password.") var firstLine = false
+  @Option(
+    help: ArgumentHelp("What becomes of an item whose name is taken: skip, replace or fail (which is usual).", valueName: "what"))
+  var onDuplicate: OnDuplicate?
+  @Flag(help: ArgumentHelp("The same as --on-duplicate replace.", visibility: .hidden)) var replace = false
+  @Flag(help: ArgumentHelp("The same as --on-duplicate skip.", visibility: .hidden)) var keep = false
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var output: JSONOption
@@ -22,14 +32,22 @@ struct VaultImport: Command {
   var wantsJSON: Bool { output.json }
 
   func validate() throws {
-    guard !(replace && keep) else { throw ValidationError("--replace and --keep exclude each other") }
+    guard [replace, keep, onDuplicate != nil].filter(\.self).count <= 1 else {
+      throw ValidationError("--replace, --keep and --on-duplicate exclude each other")
+    }
+    guard (service != nil) == (from == .env) else {
+      throw ValidationError("--service names the service of an environment file's variables, and is for --from env alone")
+    }
+    guard !firstLine || from == .pass else { throw ValidationError("--first-line is for --from pass alone") }
+    guard path != nil || from == .pass else { throw ValidationError("missing expected argument '<file>'") }
+    guard path != "-" || from != .pass else { throw ValidationError("a pass store is a folder, not standard input") }
   }
 
   func perform(_ session: Session) throws {
-    if file == "-" { try session.input.claim(for: "the file to import") }
+    if path == "-" { try session.input.claim(for: "the file to import") }
     try CredentialSources(options: unlocking, session: session).claimInput()
     let vault = try session.unlockedVault(unlocking)
-    let items = try JSONItems.read(content(session), place: file == "-" ? "standard input" : file)
+    let items = try items(session)
     let report = try add(items, to: vault)
     if output.json { return try Output.line(JSONText.encode(Answer(report))) }
     let rows = [("added", report.added), ("replaced", report.replaced), ("kept", report.kept)]
@@ -38,17 +56,38 @@ struct VaultImport: Command {
     if dryRun { session.note("nothing was changed: this was --dry-run") }
   }
 
-  private func content(_ session: Session) throws -> SecretBytes {
-    let limit = SecretReader.largestValue
+  private func items(_ session: Session) throws -> [ImportedItem] {
+    let file = path ?? PassStore.standard ?? ""
+    let place = file == "-" ? "standard input" : file
+    switch from {
+    case .json: return try JSONItems.read(content(file, session), place: place)
+    case .env:
+      return try EnvItems.read(content(file, session), service: service ?? "", place: place) { name in
+        session.note("'\(name)' is a reference already, and stays in the file")
+      }
+    case .pass:
+      let progress = Progress(session, json: output.json)
+      defer { progress.clear() }
+      return try PassStore(folder: FilePath(file)).items(firstLineOnly: firstLine, progress: progress)
+    }
+  }
+
+  /// Bytes of a file, at most: some ten thousand items.
+  private static let largestFile = 64 << 20
+
+  private func content(_ file: String, _ session: Session) throws -> SecretBytes {
+    let limit = Self.largestFile
     guard file == "-" else { return try SecretReader.file(file, limit: limit, what: "the file", session: session) }
     return try SecretReader.read(0, limit: limit, what: "the file", place: "standard input")
   }
 
   private func add(_ items: [ImportedItem], to vault: borrowing UnlockedVault) throws -> ImportReport {
-    do { return try vault.add(items, duplicates: replace ? .replace : keep ? .keep : .refuse, isTrial: dryRun) } catch {
+    let policy = onDuplicate?.policy ?? (replace ? .replace : keep ? .keep : .refuse)
+    do { return try vault.add(items, duplicates: policy, isTrial: dryRun) } catch {
       guard error.kind == .alreadyExists else { throw error }
       throw StoreError(
-        error.kind, error.what, key: error.key, place: error.place, cure: "--replace or --keep says what becomes of such items")
+        error.kind, error.what, key: error.key, place: error.place,
+        cure: "--on-duplicate replace or --on-duplicate skip says what becomes of such items")
     }
   }
 

@@ -5,7 +5,7 @@ struct VaultList: Command {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])
 
-  @Argument(help: "Only items of this service.") var service: String?
+  @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions

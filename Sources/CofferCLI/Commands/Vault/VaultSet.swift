@@ -9,8 +9,8 @@ struct VaultSet: Command {
       stay as they were.
       """, aliases: ["add", "insert"])
 
-  @Argument(help: "What the secret opens: a host, a URL, an app's domain.") var service: String
-  @Argument(help: "Whose it is; may be left out.") var account: String = ""
+  @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
+  @Argument(help: "Whose it is; may be left out.", completion: Completions.accounts) var account: String = ""
   // Here only so that a secret in the wrong place is refused with its reason, and not quoted by the parser.
   @Argument(help: .hidden) var surplus: [String] = []
   @Option(help: ArgumentHelp("A name for people.", valueName: "text")) var label: String = ""

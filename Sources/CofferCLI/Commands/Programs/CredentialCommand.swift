@@ -1,0 +1,71 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct CredentialCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "credential", abstract: "Keep the credentials of other programs.",
+    discussion: "git and docker call these; 'coffer install' puts the names that they look for on PATH.",
+    subcommands: [CredentialGit.self, CredentialDocker.self])
+}
+
+struct CredentialGit: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "git", abstract: "Speak git's credential protocol: get, store, erase, capability.",
+    discussion: """
+      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs. A credential is the \
+      item whose service is the protocol and host, https://github.com, and whose account is the user; \
+      'coffer vault set https://github.com ada' stores one by hand. With credential.useHttpPath the path is part of the service. \
+      Without a user the credential that was written last is given. An expired one is not; erase removes a password only if it is \
+      the one that was refused.
+      """)
+
+  @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ session: Session) throws {
+    guard operation != "capability" else { return try Output.write("version 0\ncapability authtype\ncapability state\n") }
+    guard ["get", "store", "erase"].contains(operation) else { return }
+    try session.input.claim(for: "the credential's description")
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let message = try GitMessage(from: 0)
+    guard let service = GitHelper.service(message) else { return }
+    let helper = GitHelper(items: try session.items(unlocking), message: message)
+    switch operation {
+    case "get": try helper.get(service)
+    case "store": try helper.store(service)
+    default: try helper.erase(service)
+    }
+  }
+}
+
+struct CredentialDocker: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "docker", abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
+    discussion: """
+      With docker-credential-coffer on PATH, "credsStore": "coffer" in ~/.docker/config.json is all that docker needs. A \
+      credential is the item of the service docker:SERVER; there is one for each server. Errors are on standard output, \
+      with exit status 1, because that is where docker's clients look for them.
+      """)
+
+  @Argument(help: "store, get, erase, list or version.") var action: String
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var common: CommonOptions
+
+  func perform(_ session: Session) throws {
+    do {
+      if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(CofferCommand.number)") }
+      guard let action = DockerHelper.Action(rawValue: action) else {
+        throw DockerHelper.Refusal.unknownAction(action)
+      }
+      if action != .list { try session.input.claim(for: "docker's request") }
+      try CredentialSources(options: unlocking, session: session).claimInput()
+      try DockerHelper(session: session, unlocking: unlocking).perform(action)
+    } catch {
+      guard let failure = Main.failure(error), failure.status != .pipeClosed else { throw error }
+      let cure = failure.cure.map { "; try: \($0)" } ?? ""
+      try Output.line(Printable.line(failure.detail.map { "\(failure.what): \($0)" } ?? failure.what) + cure)
+      throw Failure.said(.notFound)
+    }
+  }
+}

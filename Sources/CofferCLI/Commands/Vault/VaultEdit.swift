@@ -1,0 +1,49 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VaultEdit: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "edit", abstract: "Change an item's value in your editor.",
+    discussion: """
+      The value is in a file that is in memory alone, in a folder that only you can enter, and is wiped when the editor ends; \
+      without a file system in memory nothing is edited. VISUAL or EDITOR names the editor. If it fails or is killed nothing is \
+      changed, and an unchanged value is not written. Editors add a newline at the end: it is dropped if the value had none, \
+      unless --exact. An expiry belonged to the old value and is not kept.
+      """)
+
+  @OptionGroup var item: ItemArguments
+  @Flag(help: "Keep a newline that the editor added at the end.") var exact = false
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var common: CommonOptions
+
+  static var startsPrograms: Bool { true }
+
+  func perform(_ session: Session) throws {
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let items = try session.items(unlocking)
+    let found = try item.item(in: items)
+    guard let before = try items.get(found.name) else {
+      throw StoreError(.conflict, "the item was deleted just now", key: found.name.description, cure: "look again")
+    }
+    let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: session.places)
+    let value = try trimmed(edited, like: before.bytes)
+    guard value != before.bytes else { return session.note("nothing was changed") }
+    guard exact || value.count > 0 else {
+      throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
+    }
+    var metadata = before.metadata
+    metadata.expires = nil
+    try items.set(SecretForm(value, metadata: metadata), for: found.name, if: .revision(found.revision))
+    if before.metadata.expires != nil { session.note("the new value does not expire; coffer vault set --expires says when") }
+  }
+
+  private func trimmed(_ edited: consuming SecretBytes, like before: borrowing SecretBytes) throws -> SecretBytes {
+    let hadNewline = before.withUnsafeBytes { $0.last == 0x0A }
+    if exact || hadNewline { return edited }
+    return try edited.withoutTrailingNewline(.lineFeed)
+  }
+}
+
+extension SecretBytes {
+  static func != (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool { !(left == right) }
+}

@@ -1,0 +1,69 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// What a shell may offer. A completion never asks, never speaks, and has nothing to offer where something is wrong.
+enum Completions {
+  static let services = CompletionKind.custom { words, _, _ in
+    list(words) { Swift.Set(try $0.silentItems().map(\.name.service)) }
+  }
+
+  /// The accounts of the services that stand on the line.
+  static let accounts = CompletionKind.custom { words, _, _ in
+    list(words) { session in
+      Swift.Set(
+        try session.silentItems().filter { words.dropFirst().contains($0.name.service) }.map(\.name.account).filter {
+          !$0.isEmpty
+        })
+    }
+  }
+
+  static let domains = CompletionKind.custom { words, _, _ in
+    list(words) { Swift.Set(try DefaultsDomain.list(in: $0.places.defaults).map(\.name)) }
+  }
+
+  /// The keys of the domains that stand on the line.
+  static let keys = CompletionKind.custom { words, _, _ in
+    list(words) { session in
+      let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name).filter { words.dropFirst().contains($0) }
+      return Swift.Set(try domains.flatMap { try session.domain($0).names() })
+    }
+  }
+
+  /// The keys of the router's domain, in both stores.
+  static let routerKeys = CompletionKind.custom { words, _, _ in
+    let domain = value(of: "--domain", words) ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer"
+    return list(words) { session in
+      let secrets = try session.silentItems().filter { $0.name.service == domain }.map(\.name.account)
+      return Swift.Set(try session.domain(domain).names() + secrets)
+    }
+  }
+
+  private static func list(_ words: [String], _ find: (Session) throws -> Swift.Set<String>) -> [String] {
+    do {
+      var options = try CommonOptions.parse([])
+      options.home = value(of: "--home", words)
+      options.quiet = true
+      // A name with a control character cannot be: what is stored has none. One name is one line.
+      return try find(Session(options, json: false)).sorted()
+    } catch {
+      return []
+    }
+  }
+
+  private static func value(of option: String, _ words: [String]) -> String? {
+    words.firstIndex(of: option).flatMap { words.dropFirst($0 + 1).first }
+  }
+}
+
+extension Session {
+  /// The items of the vault where something opens it at once and without a question: a key file or an identity that the
+  /// environment names.
+  fileprivate func silentItems() throws -> [VaultItem] {
+    let sources = CredentialSources(options: try UnlockingOptions.parse([]), session: self)
+    var credentials = Credentials()
+    if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { credentials.keyFile = try sources.keyFile(path) }
+    if let path = ProcessEnvironment.value("COFFER_IDENTITY") { credentials.identity = try sources.identity(path) }
+    guard !credentials.isEmpty else { return [] }
+    do { return try VaultItems(lockedVault().unlock(with: credentials)).list() } catch { return [] }
+  }
+}

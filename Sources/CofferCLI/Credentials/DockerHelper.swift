@@ -1,0 +1,112 @@
+internal import Coffer
+internal import FoundationEssentials
+
+/// Answers docker's questions from the vault.
+///
+/// Source: github.com/docker/docker-credential-helpers, `credentials/credentials.go` and `error.go`: clients look for these very
+/// texts.
+struct DockerHelper {
+  enum Action: String { case store, get, erase, list }
+
+  /// Errors that docker's clients know by their text.
+  enum Refusal {
+    static let notFound = refusal("credentials not found in native keychain")
+    static let noServer = refusal("no credentials server URL")
+    static let noUser = refusal("no credentials username")
+    static func unknownAction(_ action: String) -> Failure { refusal("docker-credential-coffer: unknown action: \(action)") }
+    private static func refusal(_ text: String) -> Failure { Failure(.notFound, kind: "docker", text, cure: nil) }
+  }
+
+  /// Before the server in the name of a service: git and docker may have different passwords for one host.
+  private static let prefix = "docker:"
+  /// Bytes of a request, at most: an address, a user and a token.
+  private static let largest = 1 << 18
+
+  let session: Session
+  let unlocking: UnlockingOptions
+
+  func perform(_ action: Action) throws {
+    switch action {
+    case .store: try store()
+    case .get: try get()
+    case .erase: try erase()
+    case .list: try list()
+    }
+  }
+
+  private func store() throws {
+    let request = try SecretReader.read(0, limit: Self.largest, what: "docker's request", place: "standard input")
+    let (server, user, secret) = try request.withUnsafeBytes { raw in
+      var scanner = JSONScanner(raw, place: "standard input")
+      var (server, user) = ("", "")
+      var secret = SecretForm(try SecretBytes(zeros: 0))
+      try scanner.object { scanner, field in
+        switch field {
+        case "ServerURL": server = try scanner.text()
+        case "Username": user = try scanner.text()
+        case "Secret": secret = SecretForm(try scanner.secretText())
+        default: throw scanner.damaged("an unknown field")
+        }
+      }
+      try scanner.end()
+      return (server, user, secret)
+    }
+    guard !server.isEmpty else { throw Refusal.noServer }
+    guard !user.isEmpty else { throw Refusal.noUser }
+    let items = try session.items(unlocking)
+    let name = try ItemName(service: Self.prefix + server, account: user)
+    let value = try secret.bytes.duplicate()
+    let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
+    // One credential for each server: the former user's would be handed out by chance.
+    let others = try items.list(service: name.service).map(\.name).filter { $0 != name }
+    try items.apply([.set(form, for: name)] + others.map { .remove($0) })
+  }
+
+  private func get() throws {
+    let server = try server()
+    let items = try session.items(unlocking)
+    guard let item = try stored(server, items).first else { throw Refusal.notFound }
+    let found: SecretForm?
+    do { found = try items.get(item.name) } catch let error as StoreError {
+      guard error.kind == .expired else { throw error }
+      throw Refusal.notFound
+    }
+    guard let found else { throw Refusal.notFound }
+    try JSONText.write(
+      JSONText.encode(["ServerURL": server, "Username": item.name.account]), "Secret", found.bytes)
+  }
+
+  private func erase() throws {
+    let server = try server()
+    let items = try session.items(unlocking)
+    let stored = try stored(server, items)
+    guard !stored.isEmpty else { throw Refusal.notFound }
+    try items.apply(stored.map { .remove($0.name) })
+  }
+
+  private func list() throws {
+    let items = try session.items(unlocking).list().filter { $0.name.service.hasPrefix(Self.prefix) }
+    let users = items.sorted { $0.modified < $1.modified }.map { item in
+      (String(item.name.service.dropFirst(Self.prefix.count)), item.name.account)
+    }
+    try Output.line(JSONText.encode(Dictionary(users) { $1 }))
+  }
+
+  /// The items of a server, the one written last first.
+  private func stored(_ server: String, _ items: VaultItems) throws -> [VaultItem] {
+    try items.list(service: Self.prefix + server).sorted { $0.modified > $1.modified }
+  }
+
+  /// The address that is all of the request.
+  private func server() throws -> String {
+    let request = try SecretReader.read(0, limit: Self.largest, what: "docker's request", place: "standard input")
+    guard let text = request.withUnsafeBytes({ PlainBytes.text($0) }) else { throw Refusal.noServer }
+    let server = text.split(whereSeparator: \.isNewline).joined().trimmingCharacters
+    guard !server.isEmpty else { throw Refusal.noServer }
+    return server
+  }
+}
+
+extension String {
+  fileprivate var trimmingCharacters: String { String(drop(while: \.isWhitespace)).trimmedEnd }
+}

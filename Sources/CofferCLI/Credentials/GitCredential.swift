@@ -1,0 +1,124 @@
+internal import Coffer
+internal import FoundationEssentials
+
+/// A credential as git knows it: a password, or a ready header with its scheme, and what belongs to it.
+///
+/// As an item of the vault a plain password is its bare bytes, so that it can be stored and read by hand; with anything more the value
+/// is a list of lines as the protocol has them, in a type of its own.
+struct GitCredential {
+  static let contentType = "application/x-git-credential"
+
+  var password: SecretForm?
+  var credential: SecretForm?
+  var refreshToken: SecretForm?
+  var authtype: String?
+  /// Seconds since 1970, from when on the password is of no use.
+  var expiry: UInt64?
+
+  init() {}
+
+  /// What a message says of one.
+  init(_ message: GitMessage) {
+    password = message.secrets["password"]
+    credential = message.secrets["credential"]
+    refreshToken = message.secrets["oauth_refresh_token"]
+    authtype = message.texts["authtype"]
+    expiry = message.texts["password_expiry_utc"].flatMap { UInt64($0) }
+    if authtype == nil || credential == nil { (authtype, credential) = (nil, nil) }
+  }
+
+  var isExpired: Bool { expiry.map { Date(timeIntervalSince1970: Double($0)) <= Date() } ?? false }
+
+  var isBarePassword: Bool { credential == nil && refreshToken == nil }
+
+  /// Whether both would be stored as the same.
+  func isSame(as other: GitCredential) -> Bool {
+    authtype == other.authtype && expiry == other.expiry && Self.isSame(password, other.password)
+      && Self.isSame(credential, other.credential) && Self.isSame(refreshToken, other.refreshToken)
+  }
+
+  static func isSame(_ left: SecretForm?, _ right: SecretForm?) -> Bool {
+    guard let left, let right else { return left == nil && right == nil }
+    return left.bytes == right.bytes
+  }
+
+  // MARK: As an item
+
+  /// Reads the item's value.
+  ///
+  /// - Throws: `.damaged` for lines that are none.
+  init(_ form: SecretForm) throws {
+    guard form.metadata.contentType == Self.contentType else {
+      password = form
+      expiry = form.metadata.expires.map { UInt64(max(0, $0.timeIntervalSince1970)) }
+      return
+    }
+    var found = GitCredential()
+    try form.bytes.withUnsafeBytes { raw in
+      for line in raw.split(separator: 0x0A) { try found.add(UnsafeRawBufferPointer(rebasing: line)) }
+    }
+    self = found
+  }
+
+  private mutating func add(_ line: UnsafeRawBufferPointer) throws {
+    guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { throw Self.damaged }
+    let value = UnsafeRawBufferPointer(rebasing: line[(equals + 1)...])
+    switch PlainBytes.text(UnsafeRawBufferPointer(rebasing: line[..<equals])) {
+    case "password": password = SecretForm(try SecretBytes(copying: value))
+    case "credential": credential = SecretForm(try SecretBytes(copying: value))
+    case "oauth_refresh_token": refreshToken = SecretForm(try SecretBytes(copying: value))
+    case "authtype": authtype = PlainBytes.text(value)
+    case "password_expiry_utc": expiry = PlainBytes.text(value).flatMap { UInt64($0) }
+    default: throw Self.damaged
+    }
+  }
+
+  /// The item's value. A bare password expires with the item; where a refresh token stays useful, the item does not.
+  func form() throws -> SecretForm {
+    guard !isBarePassword else {
+      let value = try password?.bytes.duplicate() ?? SecretBytes(zeros: 0)
+      let expires = expiry.map { Date(timeIntervalSince1970: Double($0)) }
+      return SecretForm(value, metadata: ItemMetadata(contentType: "text/plain", expires: expires))
+    }
+    return SecretForm(try lines(), metadata: ItemMetadata(contentType: Self.contentType))
+  }
+
+  private func lines() throws -> SecretBytes {
+    var lines = SecretLines()
+    if let password { lines.add("password", password) }
+    if let refreshToken { lines.add("oauth_refresh_token", refreshToken) }
+    if let credential { lines.add("credential", credential) }
+    if let authtype { lines.add("authtype", authtype) }
+    if let expiry { lines.add("password_expiry_utc", String(expiry)) }
+    return try lines.bytes()
+  }
+
+  private static let damaged = StoreError(
+    .damaged, "the item is no git credential", cure: "coffer vault delete removes it; git will ask again")
+}
+
+/// Lines `key=value` of which some are secret, put together in guarded memory.
+struct SecretLines {
+  private var lines: [(key: String, text: String, secret: SecretForm?)] = []
+
+  mutating func add(_ key: String, _ text: String) { lines.append((key, text, nil)) }
+  mutating func add(_ key: String, _ secret: SecretForm) { lines.append((key, "", secret)) }
+
+  func bytes() throws -> SecretBytes {
+    let sizes = lines.map { $0.key.utf8.count + 2 + $0.text.utf8.count + ($0.secret?.bytes.count ?? 0) }
+    var bytes = try SecretBytes(zeros: sizes.reduce(0, +))
+    bytes.withUnsafeMutableBytes { out in
+      var at = 0
+      func put(_ raw: UnsafeRawBufferPointer) {
+        UnsafeMutableRawBufferPointer(rebasing: out[at..<at + raw.count]).copyMemory(from: raw)
+        at += raw.count
+      }
+      for (key, text, secret) in lines {
+        "\(key)=\(text)".utf8Span.span.bytes.withUnsafeBytes(put)
+        secret?.bytes.withUnsafeBytes(put)
+        "\n".utf8Span.span.bytes.withUnsafeBytes(put)
+      }
+    }
+    return bytes
+  }
+}

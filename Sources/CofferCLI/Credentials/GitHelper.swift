@@ -1,0 +1,129 @@
+internal import Coffer
+internal import FoundationEssentials
+
+/// Answers git's questions from the vault.
+///
+/// A credential is the item whose service is `protocol://host`, with `/path` where git sends one (`credential.useHttpPath`), and
+/// whose account is the user. A path is part of the name: a password for one repository is not given to another.
+struct GitHelper {
+  /// Before our own entries of `state[]`; those of other helpers are not ours to look at.
+  private static let statePrefix = "coffer:revision="
+
+  let items: VaultItems
+  let message: GitMessage
+
+  /// The service of the items that are meant; nil where the message names no place, and nothing is meant.
+  static func service(_ message: GitMessage) -> String? {
+    guard let scheme = message.texts["protocol"], !scheme.isEmpty else { return nil }
+    let host = message.texts["host"] ?? ""
+    let path = message.texts["path"] ?? ""
+    guard !host.isEmpty || !path.isEmpty else { return nil }
+    return "\(scheme)://\(host)" + (path.isEmpty ? "" : "/\(path)")
+  }
+
+  private var understands: Swift.Set<String> { Swift.Set(message.lists["capability[]"] ?? []) }
+
+  // MARK: get
+
+  /// Prints the credential, or nothing: git then asks the next helper, or its user.
+  func get(_ service: String) throws {
+    for item in try candidates(service) {
+      guard let credential = try credential(item.name) else { continue }
+      if try answer(credential, item) { return }
+    }
+  }
+
+  /// The items that may answer, the one written last first.
+  private func candidates(_ service: String) throws -> [VaultItem] {
+    if let user = message.texts["username"] {
+      return try items.item(ItemName(service: service, account: user)).map { [$0] } ?? []
+    }
+    return try items.list(service: service).sorted { $0.modified > $1.modified }
+  }
+
+  /// The stored credential; nil where it is gone or has expired.
+  private func credential(_ name: ItemName) throws -> GitCredential? {
+    do { return try items.get(name).map { try GitCredential($0) } } catch let error as StoreError {
+      guard error.kind == .expired else { throw error.about(key: name.description) }
+      return nil
+    }
+  }
+
+  /// Prints `credential` as far as git understands it; false where nothing of it is of use.
+  private func answer(_ credential: GitCredential, _ item: VaultItem) throws -> Bool {
+    var lines = SecretLines()
+    let speaksAuthtype = understands.contains("authtype")
+    let speaksState = understands.contains("state")
+    if speaksAuthtype { lines.add("capability[]", "authtype") }
+    if speaksState { lines.add("capability[]", "state") }
+    if let authtype = credential.authtype, let ready = credential.credential, speaksAuthtype, !credential.isExpired {
+      lines.add("authtype", try Self.oneLine(authtype, item))
+      lines.add("credential", try Self.oneLine(ready, item))
+      lines.add("ephemeral", "0")
+    } else if let password = credential.password, !credential.isExpired {
+      lines.add("username", try Self.oneLine(item.name.account, item))
+      lines.add("password", try Self.oneLine(password, item))
+    } else if credential.refreshToken != nil {
+      // The password is of no use any more, but another helper can get a fresh one for this.
+      lines.add("username", try Self.oneLine(item.name.account, item))
+    } else {
+      return false
+    }
+    if let expiry = credential.expiry, !credential.isExpired { lines.add("password_expiry_utc", String(expiry)) }
+    if let token = credential.refreshToken { lines.add("oauth_refresh_token", try Self.oneLine(token, item)) }
+    if speaksState { lines.add("state[]", Self.statePrefix + String(item.revision)) }
+    try Output.write(lines.bytes())
+    return true
+  }
+
+  private static func oneLine(_ text: String, _ item: VaultItem) throws(StoreError) -> String {
+    guard text.utf8.allSatisfy({ $0 != 0 && $0 != 0x0A && $0 != 0x0D }) else { throw several(item) }
+    return text
+  }
+
+  private static func oneLine(_ form: SecretForm, _ item: VaultItem) throws(StoreError) -> SecretForm {
+    let isLine = form.bytes.withUnsafeBytes { raw in raw.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D } }
+    guard isLine else { throw several(item) }
+    return form
+  }
+
+  private static func several(_ item: VaultItem) -> StoreError {
+    StoreError(
+      .refused, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry", key: item.name.description,
+      cure: "store the password without it: coffer vault set")
+  }
+
+  // MARK: store
+
+  /// Keeps what was just used with success. What is there already is not written again: git says so after every fetch.
+  func store(_ service: String) throws {
+    let credential = GitCredential(message)
+    guard credential.password != nil || credential.credential != nil, !credential.isExpired, !isTrue("ephemeral") else { return }
+    let name = try ItemName(service: service, account: message.texts["username"] ?? "")
+    if let stored = try self.credential(name), stored.isSame(as: credential) { return }
+    try items.set(credential.form(), for: name)
+  }
+
+  private func isTrue(_ key: String) -> Bool { ["1", "true", "yes", "on"].contains(message.texts[key]?.lowercased() ?? "") }
+
+  // MARK: erase
+
+  /// Removes what was refused. Where git says which password that was, one that was stored meanwhile stays.
+  func erase(_ service: String) throws {
+    let refused = GitCredential(message)
+    for item in try candidates(service) where isStillAsGiven(item) {
+      if refused.password != nil || refused.credential != nil {
+        guard let stored = try credential(item.name) else { continue }
+        guard refused.password == nil || GitCredential.isSame(refused.password, stored.password) else { continue }
+        guard refused.credential == nil || GitCredential.isSame(refused.credential, stored.credential) else { continue }
+      }
+      try items.delete(item.name, if: .revision(item.revision))
+    }
+  }
+
+  /// Whether the item is the one that git got from us, where it says so.
+  private func isStillAsGiven(_ item: VaultItem) -> Bool {
+    let ours = (message.lists["state[]"] ?? []).filter { $0.hasPrefix(Self.statePrefix) }
+    return ours.isEmpty || ours.contains(Self.statePrefix + String(item.revision))
+  }
+}

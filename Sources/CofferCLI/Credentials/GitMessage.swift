@@ -1,0 +1,92 @@
+internal import Coffer
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// What git tells a credential helper: lines `key=value` up to an empty line or the end.
+///
+/// Source: git-credential(1), "INPUT/OUTPUT FORMAT". Unknown attributes are ignored; an empty value of a list `key[]` clears it.
+struct GitMessage {
+  /// Bytes of a message, at most. Attributes are short; a token with many claims has some kilobytes.
+  static let largest = 1 << 18
+
+  private(set) var texts: [String: String] = [:]
+  private(set) var lists: [String: [String]] = [:]
+  private(set) var secrets: [String: SecretForm] = [:]
+
+  private static let secretNames: Swift.Set = ["password", "credential", "oauth_refresh_token"]
+
+  /// Reads a message from `descriptor`.
+  ///
+  /// - Throws: `.damaged` for a line without `=` and for a value with a NUL or a carriage return, which could end a line somewhere
+  ///   else; `.tooLarge`.
+  init(from descriptor: Int32) throws {
+    let bytes = try Self.receive(descriptor)
+    var message = GitMessage()
+    try bytes.withUnsafeBytes { raw in
+      for line in raw.split(separator: 0x0A, omittingEmptySubsequences: false) {
+        guard !line.isEmpty else { return }
+        try message.add(UnsafeRawBufferPointer(rebasing: line))
+      }
+    }
+    self = message
+  }
+
+  private init() {}
+
+  private mutating func add(_ line: UnsafeRawBufferPointer) throws {
+    guard !line.contains(0), !line.contains(0x0D) else {
+      throw Self.damaged("a value has a NUL or a carriage return in it, which another program could take for its end")
+    }
+    guard let equals = line.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { throw Self.damaged("a line is not key=value") }
+    let value = UnsafeRawBufferPointer(rebasing: line[(equals + 1)...])
+    guard let key = PlainBytes.text(UnsafeRawBufferPointer(rebasing: line[..<equals])) else {
+      throw Self.damaged("a key is not UTF-8")
+    }
+    if Self.secretNames.contains(key) {
+      secrets[key] = SecretForm(try SecretBytes(copying: value))
+      return
+    }
+    // What we do not know, such as a server's header, may be in any encoding; what we use must be text.
+    guard let text = PlainBytes.text(value) else {
+      guard ["protocol", "host", "path", "username"].contains(key) else { return }
+      throw Self.damaged("the \(key) is not UTF-8")
+    }
+    guard key.hasSuffix("[]") else {
+      texts[key] = text
+      return
+    }
+    if text.isEmpty { lists[key] = [] } else { lists[key, default: []].append(text) }
+  }
+
+  /// Reads to the empty line, the end, or the limit: a program may leave the pipe open.
+  private static func receive(_ descriptor: Int32) throws -> SecretBytes {
+    var buffer = try SecretBytes(zeros: largest)
+    var count = 0
+    while count < largest {
+      let (have, capacity) = (count, largest)
+      let got = buffer.withUnsafeMutableBytes {
+        SecretReader.readOnce(descriptor, $0.baseAddress.map { $0 + have }, capacity - have)
+      }
+      guard got >= 0 else { throw StoreError(errno: errno, "read the credential's description", place: "standard input") }
+      count += got
+      let end = count
+      let isComplete = buffer.withUnsafeBytes { raw in
+        raw.first == 0x0A || (1..<max(1, end)).contains { raw[$0] == 0x0A && raw[$0 - 1] == 0x0A }
+      }
+      if got == 0 || isComplete { return try buffer.prefix(count) }
+    }
+    throw StoreError(
+      .tooLarge(limit: largest), "the credential's description is larger than \(largest) bytes", place: "standard input",
+      cure: "this is not what git sends")
+  }
+
+  private static func damaged(_ what: String) -> StoreError {
+    StoreError(.damaged, what, place: "standard input", cure: "the protocol is in git-credential(1); nothing was done")
+  }
+}

@@ -1,0 +1,108 @@
+internal import CCofferPlatform
+internal import Coffer
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+extension Checkup {
+  /// Bytes of memory that a command wants to lock: a value of 2 MiB twice while it is sealed, keys, and room to read.
+  private static let wantedLock = UInt64(8 << 20)
+
+  /// Whether secrets can be kept out of swap and of core dumps.
+  func memory(_ check: String) -> [Finding] {
+    var findings: [Finding] = []
+    let limit = coffer_lock_limit()
+    let report = SecretMemory.report
+    if report.unlockedBytes > 0 || (limit < Self.wantedLock && geteuid() != 0) {
+      findings.append(
+        Finding(
+          check, .warning, "only \(limit) bytes of memory may be locked: secrets beyond them may reach swap",
+          cure: "raise the limit: 'ulimit -l 8192', LimitMEMLOCK=8M for a service, or memlock in limits.conf(5)"))
+    }
+    if coffer_core_limit() != 0 {
+      findings.append(
+        Finding(check, .warning, "the system did not let the program forbid core dumps", cure: "ulimit -c 0"))
+    }
+    return findings
+  }
+
+  /// What the environment tells others, and whether the files it names are closed to them.
+  func environment(_ check: String) -> [Finding] {
+    var findings: [Finding] = []
+    do {
+      if try EnvironmentPassphrase.use() != nil {
+        findings.append(
+          Finding(
+            check, .warning, "COFFER_PASSPHRASE is in the environment, which every program that was started from there can read",
+            cure: "COFFER_PASSPHRASE_FILE with a file of mode 0600, or coffer unlock"))
+      }
+    } catch { session.note("whether COFFER_PASSPHRASE is set is unknown: there was no memory for it") }
+    for name in ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"] {
+      guard let path = ProcessEnvironment.value(name), path != "-" else { continue }
+      var facts = stat()
+      if stat(path, &facts) != 0 {
+        findings.append(
+          Finding(check, .problem, "the file of \(name) is not there", place: path, cure: "correct \(name), or unset it"))
+      } else if facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
+        findings.append(
+          Finding(check, .problem, "the file of \(name) can be read by other users", place: path, cure: "chmod 600 \(path)"))
+      } else if facts.st_uid != geteuid(), facts.st_uid != 0 {
+        findings.append(
+          Finding(
+            check, .problem, "the file of \(name) belongs to user \(facts.st_uid)", place: path, cure: "use one of your own"))
+      }
+    }
+    return findings
+  }
+
+  /// Property lists can be read, and nobody else can write them.
+  func preferences(_ check: String) -> [Finding] {
+    do throws(StoreError) {
+      return try DefaultsDomain.list(in: places.defaults).compactMap { look(check, at: $0) }
+    } catch { return [Finding(check, error)] }
+  }
+
+  private func look(_ check: String, at domain: DefaultsDomain) -> Finding? {
+    var facts = stat()
+    let isThere = domain.file.withPlatformString { stat($0, &facts) } == 0
+    guard isThere, facts.st_mode & 0o022 != 0 else {
+      do throws(StoreError) {
+        _ = try session.domain(domain.name)
+        return nil
+      } catch { return Finding(check, error) }
+    }
+    return Finding(
+      check, .problem, "others than you can write the preferences", place: domain.file.string,
+      cure: "chmod go-w '\(domain.file)'")
+  }
+}
+
+/// Sockets of the local machine.
+enum UnixSocket {
+  /// Whether nobody listens at `path`.
+  static func refuses(_ path: String) -> Bool {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    #if canImport(Glibc)
+      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    #else
+      let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
+    #endif
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 ? 0 : errno
+      }
+    }
+    return result == ECONNREFUSED
+  }
+}

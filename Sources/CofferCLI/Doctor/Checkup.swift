@@ -1,0 +1,160 @@
+internal import CCofferPlatform
+internal import Coffer
+internal import FoundationEssentials
+internal import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// All that `coffer doctor` looks at. Nothing is unlocked, changed or asked.
+struct Checkup {
+  let session: Session
+  var places: Places { session.places }
+
+  /// The checks by name, in the order they are told.
+  var checks: [(name: String, run: (String) -> [Finding])] {
+    [
+      ("places", folders), ("vault", vault), ("pins", pins), ("leftovers", leftovers), ("sockets", sockets),
+      ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
+      ("plain secrets", { SecretSearch(session: session).findings($0) }), ("editing", editing),
+    ]
+  }
+
+  /// Our folders are this user's alone, and so is the way to them.
+  private func folders(_ check: String) -> [Finding] {
+    [places.vault.removingLastComponent(), places.state, places.run].compactMap(\.self).compactMap { folder in
+      do throws(StoreError) {
+        _ = try TrustedPath.privateFolder(folder)
+        return nil
+      } catch { return Finding(check, error) }
+    }
+  }
+
+  private func vault(_ check: String) -> [Finding] {
+    do {
+      let vault = try session.lockedVault()
+      let cheap = vault.slots.filter { $0.mebibytes > 0 && ($0.mebibytes < 64 || $0.passes < 3) }
+      return cheap.map { slot in
+        Finding(
+          check, .warning,
+          "the passphrase of slot \(slot.id) costs an attacker little: \(slot.passes) passes over \(slot.mebibytes) MiB",
+          place: vault.path.string, cure: "coffer vault passphrase --slot \(slot.id)")
+      }
+    } catch let error as StoreError {
+      guard error.kind == .noVault else { return [Finding(check, error)] }
+      return [Finding(check, .note, "there is no vault yet", place: places.vault.string, cure: "coffer init")]
+    } catch {
+      return [Finding(check, .problem, "COFFER_EXPECT_VAULT is not a vault's id", cure: "32 hexadecimal digits")]
+    }
+  }
+
+  private func pins(_ check: String) -> [Finding] {
+    do {
+      guard let vault = try existingVault() else { return [] }
+      let memory = try vault.pinMemory()
+      if let expected = memory.expected, expected != vault.id {
+        return [
+          Finding(
+            check, .problem, "another vault was expected here: \(expected)", place: vault.path.string,
+            cure: "coffer vault pin show; coffer vault pin accept, if this one is right")
+        ]
+      }
+      guard memory.seen == nil else { return [] }
+      return [
+        Finding(
+          check, .note, "this machine has not seen the vault before, so an older copy would not be noticed",
+          place: vault.path.string, cure: "any command that unlocks it")
+      ]
+    } catch let error as StoreError { return [Finding(check, error)] } catch { return [] }
+  }
+
+  private func existingVault() throws -> LockedVault? {
+    do { return try session.lockedVault() } catch { return nil }  // Said by the check of the vault.
+  }
+
+  /// Files beside the vault that no command needs any more.
+  private func leftovers(_ check: String) -> [Finding] {
+    let folder = places.vault.removingLastComponent()
+    let name = places.vault.lastComponent?.string ?? "vault.sqlite"
+    return Self.entries(of: folder).compactMap { entry in
+      let path = folder.appending(entry).string
+      if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
+        return Finding(
+          check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: path,
+          cure: "rm \(path), once it is not needed")
+      }
+      guard entry.hasPrefix(".\(name)."), Self.age(of: path) > Self.longestCommand else { return nil }
+      return Finding(check, .warning, "a command that was interrupted left a draft", place: path, cure: "rm \(path)")
+    }
+  }
+
+  /// Seconds that a command may take: a draft that is older belongs to nobody.
+  private static let longestCommand = 3600.0
+
+  private static func entries(of folder: FilePath) -> [String] {
+    do { return try FileManager.default.contentsOfDirectory(atPath: folder.string).sorted() } catch { return [] }
+  }
+
+  private static func age(of path: String) -> Double {
+    var facts = stat()
+    guard lstat(path, &facts) == 0 else { return 0 }
+    #if canImport(Darwin)
+      return Date().timeIntervalSince1970 - Double(facts.st_mtimespec.tv_sec)
+    #else
+      return Date().timeIntervalSince1970 - Double(facts.st_mtim.tv_sec)
+    #endif
+  }
+
+  /// A socket that nobody listens at was left by a program that was killed.
+  private func sockets(_ check: String) -> [Finding] {
+    guard let run = places.run else {
+      return [
+        Finding(
+          check, .note, "XDG_RUNTIME_DIR is not set, so there is no place for an agent's socket",
+          cure: "log in through a session that sets it, or use --home DIR")
+      ]
+    }
+    return Self.entries(of: run).map { run.appending($0) }.filter(Self.isStaleSocket).map { path in
+      Finding(check, .warning, "nobody listens at the socket", place: path.string, cure: "rm \(path)")
+    }
+  }
+
+  private static func isStaleSocket(_ path: FilePath) -> Bool {
+    var facts = stat()
+    guard path.withPlatformString({ lstat($0, &facts) }) == 0, facts.st_mode & S_IFMT == S_IFSOCK else { return false }
+    return UnixSocket.refuses(path.string)
+  }
+
+  private func fileSystem(_ check: String) -> [Finding] {
+    [(places.vault, "the vault"), (places.state.appending("pins"), "the pins")].compactMap { path, what in
+      do throws(StoreError) {
+        guard FileFacts.exists(path.removingLastComponent()), try NetworkFileSystem.holds(path) else { return nil }
+        return Finding(
+          check, .warning, "\(what) is on a network file system: slower, and as safe as the server's locks",
+          place: path.string, cure: "XDG_DATA_HOME or COFFER_HOME on a local disk")
+      } catch { return Finding(check, error) }
+    }
+  }
+
+  private func editing(_ check: String) -> [Finding] {
+    let folders: [String] = Swift.Set(MemoryFolder.parents(places)).flatMap { parent -> [String] in
+      Self.entries(of: parent).filter { $0.hasPrefix(MemoryFolder.prefix) }.map { parent.appending($0).string }
+    }
+    return folders.filter { Self.isMine($0) && Self.age(of: $0) > Self.longestEdit }.sorted().map { path in
+      Finding(check, .problem, "an editor that was killed left a secret in memory", place: path, cure: "rm -r \(path)")
+    }
+  }
+
+  /// Seconds that somebody may look at a secret in an editor.
+  private static let longestEdit = 24 * 3600.0
+
+  private static func isMine(_ path: String) -> Bool {
+    var facts = stat()
+    return lstat(path, &facts) == 0 && facts.st_uid == geteuid()
+  }
+}

@@ -1,0 +1,78 @@
+internal import Coffer
+
+/// Items as an environment file: the account is the variable's name.
+enum EnvExport {
+  /// Prints `NAME=coffer://service/NAME` for each item.
+  static func references(_ items: VaultItems, services: [String]) throws {
+    let found = try items.list().filter { services.isEmpty || services.contains($0.name.service) }
+    try check(found.map(\.name))
+    let lines = found.map { "\($0.name.account)=\(Reference(service: $0.name.service, account: $0.name.account))\n" }
+    try Output.write(lines.joined())
+  }
+
+  /// Prints `NAME='value'` for each item, once all of them are known to be printable.
+  static func values(_ vault: borrowing UnlockedVault, services: [String]) throws {
+    var found: [(name: ItemName, form: SecretForm)] = []
+    try vault.forEachItem { item, form in
+      if services.isEmpty || services.contains(item.name.service) { found.append((item.name, form)) }
+    }
+    try check(found.map(\.name))
+    for (name, form) in found where !form.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) && !$0.contains(0) }) {
+      throw StoreError(.unencodable, "the value is no text", key: name.description, cure: "--format json carries any bytes")
+    }
+    for (name, form) in found {
+      try Output.write("\(name.account)=")
+      try Output.write(quoted(form.bytes))
+      try Output.write("\n")
+    }
+  }
+
+  private static func check(_ names: [ItemName]) throws(StoreError) {
+    var seen: Swift.Set<String> = []
+    for name in names {
+      guard isVariable(name.account) else {
+        throw StoreError(
+          .invalidName, "the account is no name of a variable", key: name.description,
+          cure: "--service chooses items whose accounts are; coffer vault rename gives another")
+      }
+      guard seen.insert(name.account).inserted else {
+        throw StoreError(
+          .ambiguous, "two services have a variable of this name", key: name.account, cure: "--service chooses one of them")
+      }
+    }
+  }
+
+  private static func isVariable(_ name: String) -> Bool {
+    guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
+    return name.utf8.allSatisfy { byte in
+      byte == UInt8(ascii: "_") || (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+    }
+  }
+
+  /// In single quotes, which shells and every reader of such files take as it is; where the value has one, in double quotes.
+  private static func quoted(_ value: borrowing SecretBytes) throws -> SecretBytes {
+    try value.withUnsafeBytes { raw in
+      let isPlain = !raw.contains(UInt8(ascii: "'"))
+      let extra = isPlain ? 0 : raw.count { isEscaped($0) }
+      return try SecretBytes(
+        count: raw.count + extra + 2, memory: { Failure(StoreError(memory: $0)) },
+        fill: { (out) throws(Failure) in
+          var at = 0
+          func put(_ byte: UInt8) {
+            out[at] = byte
+            at += 1
+          }
+          put(UInt8(ascii: isPlain ? "'" : "\""))
+          for byte in raw {
+            if !isPlain, isEscaped(byte) { put(UInt8(ascii: "\\")) }
+            put(byte)
+          }
+          put(UInt8(ascii: isPlain ? "'" : "\""))
+        })
+    }
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "$")
+  }
+}

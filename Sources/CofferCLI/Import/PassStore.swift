@@ -1,0 +1,74 @@
+internal import Coffer
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// A store of pass(1): a folder of files that gpg decrypts, whose paths are the names.
+struct PassStore {
+  private static let suffix = ".gpg"
+
+  let folder: FilePath
+
+  /// Where pass keeps its store: `PASSWORD_STORE_DIR`, else `~/.password-store`.
+  static var standard: String? {
+    ProcessEnvironment.value("PASSWORD_STORE_DIR") ?? ProcessEnvironment.value("HOME").map { $0 + "/.password-store" }
+  }
+
+  /// The items, each decrypted by gpg, which asks for its own passphrase as it always does.
+  ///
+  /// The last part of an entry's path is the account and what is before it the service; an entry at the top is a service by itself.
+  ///
+  /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
+  /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
+  func items(firstLineOnly: Bool, progress: Progress) throws -> [ImportedItem] {
+    let names = try names()
+    return try names.enumerated().map { index, name in
+      progress.show(index, names.count)
+      let content = try Self.decrypt(folder.appending(name + Self.suffix), name)
+      let value = try Self.value(content, firstLineOnly: firstLineOnly)
+      return ImportedItem(
+        name: try Self.itemName(name), form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
+    }
+  }
+
+  private func names() throws -> [String] {
+    guard FileFacts.exists(folder) else {
+      throw StoreError(
+        .notFound, "there is no pass store", place: folder.string, cure: "give its folder, or set PASSWORD_STORE_DIR")
+    }
+    let entries = try FileManager.default.subpathsOfDirectory(atPath: folder.string)
+      .filter { $0.hasSuffix(Self.suffix) && !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
+    guard !entries.isEmpty else {
+      throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")
+    }
+    return entries.map { String($0.dropLast(Self.suffix.count)) }.sorted()
+  }
+
+  private static func itemName(_ path: String) throws(StoreError) -> ItemName {
+    guard let slash = path.lastIndex(of: "/") else { return try ItemName(service: path) }
+    return try ItemName(service: String(path[..<slash]), account: String(path[path.index(after: slash)...]))
+  }
+
+  private static func decrypt(_ file: FilePath, _ name: String) throws -> SecretBytes {
+    let answer = try gpg(
+      ["--quiet", "--batch", "--status-fd", "\(CapturedCommand.notesDescriptor)", "--decrypt", "--", file.string], name)
+    // A file that was cut off may end with status 0 and nothing printed: what counts is that gpg says it decrypted all of it.
+    guard answer.status == 0, answer.notes.contains("DECRYPTION_OKAY") else {
+      throw StoreError(
+        .damaged, "gpg could not decrypt the entry (status \(answer.status))", key: name, place: file.string,
+        cure: "see gpg's message above; nothing was imported")
+    }
+    return try answer.output.duplicate()
+  }
+
+  private static func gpg(_ words: [String], _ name: String) throws -> CapturedCommand {
+    do { return try CapturedCommand.run(["gpg"] + words) } catch let failure as Failure where failure.status == .commandNotFound {
+      throw StoreError(.notFound, "gpg, which decrypts the entries, is not installed", key: name, cure: "install gnupg")
+    }
+  }
+
+  private static func value(_ content: borrowing SecretBytes, firstLineOnly: Bool) throws -> SecretBytes {
+    guard firstLineOnly else { return try content.withoutTrailingNewline(.lineFeed) }
+    let end = content.withUnsafeBytes { $0.firstIndex(of: 0x0A) ?? $0.count }
+    return try content.prefix(end)
+  }
+}

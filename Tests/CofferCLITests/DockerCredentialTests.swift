@@ -1,0 +1,71 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct DockerCredentialTests {
+  private static let server = "https://index.docker.io/v1/"
+
+  @Test("store, get, list and erase as docker's client calls them")
+  func calls() throws {
+    let home = try Home.withVault()
+    try home.transcript("credential docker list", out: "{}\n")
+    try home.transcript("credential docker get", in: Self.server, out: "credentials not found in native keychain\n", exit: 1)
+    try home.transcript(
+      "credential docker store", in: #"{"ServerURL":"\#(Self.server)","Username":"ada","Secret":"hun\"ter2"}"# + "\n")
+    try home.transcript(
+      "credential docker get", in: Self.server + "\n",
+      out: #"{"ServerURL":"https://index.docker.io/v1/","Username":"ada","Secret":"hun\"ter2"}"# + "\n")
+    try home.transcript("credential docker store", in: #"{"ServerURL":"ghcr.io","Username":"<token>","Secret":"t"}"#)
+    try home.transcript("vault set https://ghcr.io ada", in: "git's own")
+    try home.transcript(
+      "credential docker list", out: #"{"ghcr.io":"<token>","https://index.docker.io/v1/":"ada"}"# + "\n")
+    try home.transcript("credential docker store", in: #"{"ServerURL":"ghcr.io","Username":"bob","Secret":"u"}"#)
+    try home.transcript(
+      "credential docker get", in: "ghcr.io", out: #"{"ServerURL":"ghcr.io","Username":"bob","Secret":"u"}"# + "\n")
+    try home.transcript("vault list docker:ghcr.io", out: "docker:ghcr.io  bob  Docker credentials of ghcr.io\n")
+    try home.transcript("credential docker erase", in: "ghcr.io\n")
+    try home.transcript("credential docker erase", in: "ghcr.io", out: "credentials not found in native keychain\n", exit: 1)
+    try home.transcript("vault get https://ghcr.io", out: "git's own")
+    try home.transcript("credential docker version", out: "docker-credential-coffer (coffer) v0.1.0\n")
+  }
+
+  @Test("errors are on standard output, with the texts that clients look for")
+  func errors() throws {
+    let home = try Home.withVault()
+    for (line, input, text) in [
+      ("store", #"{"ServerURL":"","Username":"a","Secret":"b"}"#, "no credentials server URL\n"),
+      ("store", #"{"Username":"a","Secret":"b"}"#, "no credentials server URL\n"),
+      ("store", #"{"ServerURL":"x","Secret":"b"}"#, "no credentials username\n"),
+      ("get", "\n", "no credentials server URL\n"), ("erase", " \n", "no credentials server URL\n"),
+      ("frobnicate", "", "docker-credential-coffer: unknown action: frobnicate\n"),
+    ] {
+      try home.transcript("credential docker \(line)", in: input, out: text, exit: 1)
+    }
+    for input in ["", "hunter2", #"{"ServerURL":"x","Username":"hunter2","Secret":"b""#] {
+      let answer = try home.coffer("credential docker store", in: Data(input.utf8))
+      #expect(answer.status == 1 && answer.out.contains("line 1: ") && !answer.out.contains("hunter2") && answer.err.isEmpty)
+    }
+    home.locked()
+    let locked = try home.coffer("credential docker get", in: Data("x".utf8))
+    #expect(locked.status == 1 && locked.out.contains("nothing to unlock it with") && locked.err.isEmpty)
+  }
+
+  @Test("under its own name, for the installed docker client too")
+  func realDocker() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    let stored = try #require(
+      try home.program(
+        ["docker-credential-coffer", "store"], in: #"{"ServerURL":"registry.example.com","Username":"ada","Secret":"s"}"#))
+    #expect(stored.status == 0 && stored.out.isEmpty && stored.err.isEmpty, "\(stored)")
+    let git = try #require(try home.program(["git-credential-coffer", "capability"]))
+    #expect(git.out.hasPrefix("version 0\n"))
+    _ = try home.file("docker/config.json", #"{"auths":{"registry.example.com":{}},"credsStore":"coffer"}"#)
+    guard let out = try home.program(["docker", "--config", home.path + "/docker", "logout", "registry.example.com"]) else {
+      return print("skipped: docker's client is not installed")
+    }
+    #expect(out.status == 0 && !out.err.contains("WARNING"), "\(out)")
+    try home.transcript("credential docker list", out: "{}\n")
+  }
+}

@@ -1,0 +1,44 @@
+import Coffer
+import Foundation
+import Testing
+
+extension Home {
+  static func secret(_ text: String) throws -> SecretBytes {
+    try text.utf8Span.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
+  }
+
+  /// A folder on PATH in which this program has the names that others look for.
+  func withHelpers() throws {
+    let bin = path + "/bin"
+    try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
+    for name in ["coffer", "git-credential-coffer", "docker-credential-coffer"] {
+      try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: Self.coffer)
+    }
+    environment["PATH"] = "\(bin):/usr/local/bin:/usr/bin:/bin"
+  }
+
+  /// Runs another program in this home's environment; nil where it is not installed.
+  func program(
+    _ words: [String], in input: String = "", with variables: [String: String] = [:]
+  ) throws -> (status: Int32, out: String, err: String)? {
+    let folders = (environment["PATH"] ?? "").split(separator: ":")
+    let files: [String] = folders.map { "\($0)/\(words[0])" }
+    guard let file = files.first(where: { access($0, X_OK) == 0 }) else { return nil }
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: file)
+    process.arguments = Array(words.dropFirst())
+    process.environment = environment.merging(variables) { $1 }
+    process.currentDirectoryURL = URL(fileURLWithPath: path)
+    let id = UUID().uuidString
+    let (given, out, err) = (
+      try self.file(".run/\(id).in", input), try self.file(".run/\(id).out"), try self.file(".run/\(id).err")
+    )
+    process.standardInput = FileHandle(forReadingAtPath: given)
+    process.standardOutput = FileHandle(forWritingAtPath: out)
+    process.standardError = FileHandle(forWritingAtPath: err)
+    try process.run()
+    process.waitUntilExit()
+    let status = process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
+    return (status, try String(contentsOfFile: out, encoding: .utf8), try String(contentsOfFile: err, encoding: .utf8))
+  }
+}

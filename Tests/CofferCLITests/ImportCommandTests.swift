@@ -1,0 +1,148 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct ImportCommandTests {
+  @Test("an environment file becomes items, and comes back as references and as values")
+  func env() throws {
+    let home = try Home.withVault()
+    let file = try home.file(".env", "A=one\nexport B='two words'\nC=\"it's\\n\\\"$\"\nD=coffer://app/A\n")
+    try home.transcript(
+      "vault import --from env --service app --dry-run \(file)", out: "added  app  A\nadded  app  B\nadded  app  C\n",
+      err:
+        "coffer: note: 'D' is a reference already, and stays in the file\ncoffer: note: nothing was changed: this was --dry-run\n"
+    )
+    try home.transcript("vault list")
+    try home.transcript("vault import -q --from env --service app \(file)", out: "added  app  A\nadded  app  B\nadded  app  C\n")
+    try home.transcript("vault get app B", out: "two words")
+    try home.transcript("vault get app C", out: "it's\n\"$")
+    let references = "A=coffer://app/A\nB=coffer://app/B\nC=coffer://app/C\n"
+    try home.transcript("vault export --references --service app", out: references)
+    let values = "A='one'\nB='two words'\nC=\"it's\n\\\"\\$\"\n"
+    try home.transcript("vault export --reveal --format env --service app", out: values)
+    // What goes out comes in again as it was, and a shell reads it too.
+    try home.transcript(
+      "vault import -q --from env --service copy -", in: values, out: "added  copy  A\nadded  copy  B\nadded  copy  C\n")
+    try home.transcript("vault get copy C", out: "it's\n\"$")
+    _ = try home.file("refs.env", references)
+    try home.transcript("run --env-file \(home.path)/refs.env -- /bin/sh -c 'echo $B'", out: "two words\n")
+    let shell = try #require(try home.program(["sh", "-c", "\(values)printf %s \"$C\""]))
+    #expect(shell.out == "it's\n\"$")
+    try home.transcript("vault set app 'no name'", in: "x")
+    try home.transcript("vault export --references", err: "no name of a variable", exit: 64)
+  }
+
+  @Test("duplicates are skipped, replaced or refused, as asked")
+  func duplicates() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set app A", in: "old")
+    let line = "vault import --from env --service app -"
+    try home.transcript(line, in: "A=new\nB=2", err: "such an item already, and nothing was imported", exit: 73)
+    try home.transcript("\(line) --on-duplicate fail", in: "A=new\nB=2", err: "--on-duplicate replace or", exit: 73)
+    try home.transcript("vault list", out: "app  A\n")
+    try home.transcript("\(line) --on-duplicate skip", in: "A=new\nB=2", out: "added  app  B\nkept   app  A\n")
+    try home.transcript("vault get app A", out: "old")
+    try home.transcript(
+      "\(line) --on-duplicate replace --json", in: "A=new\nB=2",
+      out: #"{"added":[],"kept":[],"replaced":[{"account":"A","service":"app"},{"account":"B","service":"app"}]}"# + "\n")
+    try home.transcript("vault get app A", out: "new")
+    try home.transcript(line, in: "X=1\nX=2", err: "names the item twice", exit: 2)
+    try home.transcript("\(line) --on-duplicate replace --keep", in: "", err: "exclude each other", exit: 64)
+  }
+
+  @Test("a file that is cut in the middle imports nothing")
+  func cut() throws {
+    let home = try Home.withVault()
+    try home.transcript(
+      "vault import --from env --service app -", in: "A=1\nB='two", err: "line 2: the quote of line 2 has no end", exit: 65)
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault set b", in: "2")
+    let whole = try home.coffer("vault export --reveal").out
+    let other = try Home.withVault()
+    for length in [1, whole.count / 3, whole.count / 2, whole.count - 3] {
+      let answer = try other.coffer("vault import --from json -", in: Data(whole.prefix(length).utf8))
+      #expect(answer.status == 65 && answer.err.contains("nothing was imported"), "\(answer.err)")
+    }
+    try other.transcript("vault list")
+    try home.transcript("vault import --from env x", err: "--service", exit: 64)
+    try home.transcript("vault import --from env --service a \(home.path)/none", err: "is not there", exit: 74)
+  }
+
+  @Test("a pass store is imported through gpg, and one entry that does not open imports nothing")
+  func pass() throws {
+    let home = try Home.withVault()
+    // gpg's agent wants a short path for its socket.
+    let gnupg = home.path + "/g"
+    try FileManager.default.createDirectory(atPath: gnupg, withIntermediateDirectories: false)
+    chmod(gnupg, 0o700)
+    home.environment["GNUPGHOME"] = gnupg
+    home.environment["PASSWORD_STORE_DIR"] = home.path + "/store"
+    home.environment["HOME"] = home.path
+    defer { _ = try? home.program(["gpgconf", "--kill", "gpg-agent"]) }
+    let key = try home.program([
+      "gpg", "--batch", "--passphrase", "", "--quick-generate-key", "test@example.com", "default", "default", "never",
+    ])
+    guard let key, key.status == 0, let made = try home.program(["pass", "init", "test@example.com"]), made.status == 0 else {
+      return print("skipped: gpg or pass is not installed, or gpg makes no key here: \(key?.err ?? "")")
+    }
+    for (name, content) in [("web/github.com/ada", "hunter2"), ("web/mail/bob", "pw\nurl: x\n"), ("top", "alone")] {
+      let stored = try #require(try home.program(["pass", "insert", "-m", name], in: content))
+      #expect(stored.status == 0, "\(stored.err)")
+    }
+    let rows = "added  top\nadded  web/github.com  ada\nadded  web/mail        bob\n"
+    try home.transcript("vault import --from pass --dry-run -q", out: rows)
+    try home.transcript("vault import --from pass \(home.path)/store", out: rows)
+    try home.transcript("vault get web/github.com", out: "hunter2")
+    try home.transcript("vault get web/mail", out: "pw\nurl: x")
+    try home.transcript("vault get top", out: "alone")
+    try home.transcript(
+      "vault import -q --from pass --first-line --on-duplicate replace",
+      out: rows.replacing("added", with: "replaced"))
+    try home.transcript("vault get web/mail bob", out: "pw")
+    let other = try Home.withVault()
+    home.environment["COFFER_HOME"] = other.path
+    home.environment["COFFER_KEY_FILE"] = other.path + "/key"
+    let entry = try Data(contentsOf: URL(fileURLWithPath: home.path + "/store/top.gpg"))
+    for length in [entry.count / 4, entry.count / 2, entry.count - 1] {
+      _ = try home.file("store/top.gpg", entry.prefix(length))
+      try home.transcript("vault import --from pass", err: "gpg could not decrypt the entry", exit: 65)
+    }
+    try other.transcript("vault list")
+  }
+
+  @Test("what is no pass store is said to be none")
+  func noPass() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault import --from pass \(home.path)/none", err: "there is no pass store", exit: 1)
+    try home.transcript("vault import --from pass \(home.path)/data", err: "no entries of pass", exit: 1)
+    _ = try home.file("store/a.gpg", "x")
+    try home.transcript(
+      "vault import --from pass \(home.path)/store", with: ["PATH": "/nowhere"],
+      err: "gpg, which decrypts the entries, is not installed",
+      exit: 1)
+  }
+
+  @Test("a property list of macOS comes in with a preview and a policy for duplicates")
+  func defaults() throws {
+    let home = try Home()
+    let list = """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+      <plist version="1.0"><dict><key>theme</key><string>dark</string><key>launches</key><integer>3</integer></dict></plist>
+      """
+    let file = try home.file("exported.plist", list)
+    try home.transcript("defaults write app theme light")
+    try home.transcript(
+      "defaults import app \(file) --dry-run", out: "added     launches\nreplaced  theme\n", err: "nothing was changed")
+    try home.transcript(
+      "defaults import app \(file) --dry-run --json", out: #"{"added":["launches"],"kept":[],"replaced":["theme"]}"# + "\n")
+    try home.transcript("defaults import app \(file) --on-duplicate fail", err: "'theme': the key is there already", exit: 73)
+    try home.transcript("defaults read app launches", err: "nothing is stored", exit: 1)
+    try home.transcript("defaults import app \(file) --on-duplicate skip")
+    try home.transcript("defaults read app", out: "{\n    launches = 3;\n    theme = light;\n}\n")
+    try home.transcript("defaults import app \(file)")
+    try home.transcript("defaults read app theme", out: "dark\n")
+    try home.transcript("defaults import app -", in: String(list.prefix(200)), err: "nothing was changed", exit: 65)
+  }
+}

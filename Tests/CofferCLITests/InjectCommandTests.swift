@@ -1,0 +1,63 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct InjectCommandTests {
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set github ada --attribute env=prod", in: "hunter2")
+    return home
+  }
+
+  @Test("references are filled in, and other braces stay")
+  func fill() throws {
+    let home = try home()
+    try home.transcript(
+      "inject",
+      in: "a: {{ coffer://github/ada }}\nb: {{coffer://github}}{{\tcoffer://github/ada/env }}\nc: {{ .Values.x }} {{ } }}",
+      out: "a: hunter2\nb: hunter2prod\nc: {{ .Values.x }} {{ } }}")
+    try home.transcript("inject", in: "", out: "")
+    try home.transcript("inject -i \(try home.file("t", "{{ coffer://github }}", mode: 0o644))", out: "hunter2")
+    home.locked()
+    try home.transcript("inject", in: "no {{ references }}", out: "no {{ references }}")
+  }
+
+  @Test("a file appears whole, for its owner alone, in place of what was there")
+  func output() throws {
+    let home = try home()
+    let template = try home.file("t", "key={{ coffer://github }}\n")
+    let out = home.path + "/out"
+    try home.transcript("inject -i \(template) -o \(out)")
+    #expect(try home.content("out") == "key=hunter2\n" && home.mode("out") == 0o600)
+    chmod(out, 0o644)
+    try home.transcript("inject -i \(template) -o \(out)")
+    #expect(home.mode("out") == 0o600)
+    symlink(out, home.path + "/link")
+    try home.transcript("inject -i \(template) -o \(home.path)/link", err: "symbolic link", exit: 77)
+    try home.transcript("inject -i \(template) -o -", out: "key=hunter2\n")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: home.path).sorted().filter { !$0.hasPrefix(".run") }
+        == ["data", "key", "link", "out", "state", "t"])
+  }
+
+  @Test("an unknown, malformed, unfinished or locked reference: nothing is written")
+  func refused() throws {
+    let home = try home()
+    let out = try home.file("out", "before")
+    for (template, words, status) in [
+      ("x {{ coffer://github/ada }} {{ coffer://github/bob }}", "'coffer://github/bob': the vault has no such item", 1),
+      ("\n{{ coffer://a/b/c/d }}", "line 2: the reference", 64),
+      ("\n\n{{ coffer://github/ada }\n}}", "line 3: a reference has no '}}'", 64),
+      ("{{ coffer://github/ada", "has no '}}'", 64),
+    ] as [(String, String, Int32)] {
+      try home.transcript("inject -o \(out)", in: template, err: words, exit: status)
+      #expect(try home.content("out") == "before")
+    }
+    try home.transcript("inject -i \(home.path)/none", err: "the file is not there", exit: 74)
+    home.locked()
+    try home.transcript("inject -o \(out)", in: "{{ coffer://github }}", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("inject --passphrase-file -", in: "x", err: "would come from standard input", exit: 64)
+    #expect(try home.content("out") == "before")
+  }
+}

@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// Renaming, copying and editing.
+@Suite struct ItemChangeCommandTests {
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set github ada --label 'My GitHub' --attribute env=prod", in: "hunter2")
+    return home
+  }
+
+  @Test("rename and copy take everything along, and replace nothing unasked")
+  func renameAndCopy() throws {
+    let home = try home()
+    try home.transcript("vault copy github --to-account bob")
+    try home.transcript("vault list", out: "github  ada  My GitHub\ngithub  bob  My GitHub\n")
+    try home.transcript("vault rename github ada --to-service gitlab --to-account eve")
+    try home.transcript("vault list", out: "github  bob  My GitHub\ngitlab  eve  My GitHub\n")
+    try home.transcript("vault get gitlab eve", out: "hunter2")
+    try home.transcript("vault get gitlab eve --field env", out: "prod")
+    try home.transcript("vault rename github bob --to-service gitlab --to-account eve", err: "exists already", exit: 73)
+    try home.transcript("vault get github bob", out: "hunter2")
+    try home.transcript("vault mv github bob --to-service gitlab --to-account eve --replace")
+    try home.transcript("vault list", out: "gitlab  eve  My GitHub\n")
+    try home.transcript("vault rename gitlab --to-account ''")
+    try home.transcript("vault get gitlab ''", out: "hunter2")
+    try home.transcript("vault rename gitlab", err: "give --to-service, --to-account or both", exit: 64)
+    try home.transcript("vault rename gitlab --to-service gitlab", err: "has that name already", exit: 64)
+    try home.transcript("vault rename nowhere --to-service x", err: "no such item", exit: 1)
+    let json = try home.coffer("vault log --json --limit 2").out
+    #expect(json.contains("itemSet") && json.contains("itemDeleted"))
+  }
+
+  /// An editor that does what a shell script says.
+  private func editor(_ home: Home, _ script: String) throws -> [String: String] {
+    ["EDITOR": try home.file("editor", "#!/bin/sh\n\(script)\n", mode: 0o700)]
+  }
+
+  @Test("edit changes the value in memory alone, and wipes what it used")
+  func edit() throws {
+    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    let home = try home()
+    let seen = home.path + "/seen"
+    try home.transcript(
+      "vault edit github",
+      with: try editor(home, "ls -ld $(dirname $1) $1 > \(seen); cp $1 \(seen).copy; echo new-value > $1; cp $1 $1~"))
+    try home.transcript("vault get github", out: "new-value")
+    try home.transcript("vault get github --field label", out: "My GitHub")
+    try home.transcript("vault get github --field env", out: "prod")
+    let listing = try home.content("seen")
+    #expect(listing.contains("drwx------") && listing.contains("-rw-------") && listing.contains("/dev/shm/coffer-edit-"))
+    #expect(try home.content("seen.copy") == "hunter2")
+    let folder = try #require(listing.firstMatch(of: /\/dev\/shm\/coffer-edit-\w+/)).output
+    #expect(access(String(folder), F_OK) != 0)
+    try home.transcript("vault edit github --exact", with: try editor(home, "echo kept > $1"))
+    try home.transcript("vault get github", out: "kept\n")
+    try home.transcript("vault edit github", with: try editor(home, "printf 'from several words' > $2").mapValues { $0 + " -x" })
+    try home.transcript("vault get github", out: "from several words")
+  }
+
+  @Test("an editor that fails, is killed, or changes nothing leaves the item as it was")
+  func unchanged() throws {
+    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    let home = try home()
+    for (script, words) in [
+      ("echo lost > $1; exit 3", "ended with status 3"), ("echo lost > $1; kill -9 $$", "killed by signal 9"),
+      ("rm $1", "left no file"),
+    ] {
+      let answer = try home.coffer("vault edit github", with: try editor(home, script))
+      #expect(answer.status != 0 && answer.err.contains(words), "\(answer.err)")
+    }
+    try home.transcript("vault edit github", with: ["EDITOR": "/no/such/editor"], err: "ended with status 127", exit: 2)
+    try home.transcript("vault edit github", with: try editor(home, ":"), err: "nothing was changed")
+    try home.transcript("vault edit github", with: try editor(home, ": > $1"), err: "the value is empty now", exit: 64)
+    try home.transcript("vault edit nowhere", with: try editor(home, ":"), err: "no such item", exit: 1)
+    let other = try editor(
+      home, "echo mine > $1; printf other | COFFER_KEY_FILE=\(home.path)/key \(Home.coffer) vault set github ada")
+    try home.transcript("vault edit github", with: other, err: "at revision 2", exit: 75)
+    try home.transcript("vault get github", out: "other")
+    let left = try FileManager.default.contentsOfDirectory(atPath: "/dev/shm").filter { $0.hasPrefix("coffer-edit-") }
+    #expect(left.isEmpty, "\(left)")
+  }
+
+  @Test("the editor is not told what unlocks the vault")
+  func environment() throws {
+    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    let home = try home()
+    try home.transcript(
+      "vault edit github", with: try editor(home, "env > \(home.path)/env"), err: "nothing was changed")
+    #expect(try !home.content("env").contains("COFFER_KEY_FILE"))
+  }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct RunCommandTests {
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set github ada --attribute env=prod", in: "hunter2")
+    try home.transcript("vault set https://db.example.com/x svc", in: "s3cret-db")
+    return home
+  }
+
+  @Test("secrets arrive as variables, and what unlocks the vault does not")
+  func variables() throws {
+    let home = try home()
+    try home.transcript(
+      "run --env TOKEN=coffer://github/ada -e WHERE=coffer://github/ada/env -e DB=coffer://https%3A%2F%2Fdb.example.com%2Fx -- "
+        + "/bin/sh -c 'echo $TOKEN $WHERE $DB'", out: "hunter2 prod s3cret-db\n")
+    let seen = try home.coffer(
+      "run -e TOKEN=coffer://github -- env", with: ["COFFER_PASSPHRASE": "ignored", "COFFER_IDENTITY": "/none", "OTHER": "x"])
+    #expect(seen.status == 0 && seen.out.contains("OTHER=x\n") && seen.out.contains("TOKEN=hunter2\n"), "\(seen.err)")
+    #expect(!seen.out.contains("COFFER_KEY_FILE") && !seen.out.contains("PASSPHRASE") && !seen.out.contains("COFFER_IDENTITY"))
+    try home.transcript("run -- echo 'a  b' --json -q", out: "a  b --json -q\n")
+    try home.transcript("run -e PATH=coffer://github/ada -- sh", err: "there is no command 'sh'", exit: 127)
+  }
+
+  @Test("an environment file mixes references and plain values; --env goes before it")
+  func envFile() throws {
+    let home = try home()
+    let file = try home.file(
+      "app.env", "TOKEN=coffer://github/ada\nMODE='a b'\nexport DB=\"coffer://https%3A%2F%2Fdb.example.com%2Fx/svc\"\n")
+    try home.transcript("run --env-file \(file) -- /bin/sh -c 'echo $TOKEN $MODE $DB'", out: "hunter2 a b s3cret-db\n")
+    try home.transcript(
+      "run --env-file \(file) -e MODE=coffer://github -- /bin/sh -c 'echo $MODE'", out: "hunter2\n")
+    try home.transcript("run --env-file - -- /bin/sh -c 'echo $A'", in: "A=from input", out: "from input\n")
+    home.locked()
+    _ = try home.file("plain.env", "MODE=1\n")
+    try home.transcript("run --env-file \(home.path)/plain.env -- /bin/sh -c 'echo $MODE'", out: "1\n")
+  }
+
+  @Test("secrets arrive on descriptors and as files in memory, and nobody can change those")
+  func files() throws {
+    let home = try home()
+    try home.transcript("run --fd 3=coffer://github/ada -- /bin/sh -c 'cat <&3'", out: "hunter2")
+    try home.transcript(
+      "run --file KEY=coffer://github/ada -- /bin/sh -c 'cat $KEY; cat $KEY; sh -c \"cat $KEY\"'", out: "hunter2hunter2hunter2")
+    let binary = Data((0...255).map(UInt8.init))
+    #expect(try home.coffer("vault set raw --exact", in: binary).status == 0)
+    #expect(try home.coffer("run --fd 9=coffer://raw -- cat /proc/self/fd/9").bytes == binary)
+    #expect(try home.coffer("run --mask --file F=coffer://raw --fd 3=coffer://github -- /bin/sh -c 'cat <&3'").out == "<masked>")
+    try home.transcript("run -e RAW=coffer://raw -- true", err: "holds a NUL byte", exit: 125)
+    let change = try home.coffer("run --file F=coffer://github -- /bin/sh -c 'chmod 600 $F; echo x > $F; echo $?; cat $F'")
+    #expect(!change.out.hasPrefix("0\n") && change.out.hasSuffix("hunter2"), "\(change)")
+  }
+
+  @Test("a reference that is missing, ambiguous, expired or locked stops before the command starts", arguments: ["", "--mask "])
+  func stops(mask: String) throws {
+    let home = try home()
+    let run = { (reference: String) in "run \(mask)-e A=coffer://github/ada -e B=\(reference) -- touch \(home.path)/started" }
+    try home.transcript(run("coffer://github/bob"), err: "'coffer://github/bob': the vault has no such item", exit: 125)
+    try home.transcript(run("coffer://nowhere"), err: "no item of this service", exit: 125)
+    try home.transcript(run("coffer://github/ada/nope"), err: "nothing of the name 'nope'", exit: 125)
+    try home.transcript("vault set github eve", in: "x")
+    try home.transcript(run("coffer://github"), err: "2 items match", exit: 125)
+    try home.transcript("vault set brief --expires 1s", in: "x")
+    let deadline = Date() + 30
+    while try home.coffer("vault get brief").status == 0, Date() < deadline { usleep(100_000) }
+    try home.transcript(run("coffer://brief"), err: "has expired", exit: 125)
+    try home.transcript(run("coffer://a/b/c/d"), err: "more parts", exit: 125)
+    try home.transcript(run("hunter3"), err: "a secret is never an argument", exit: 125)
+    try home.transcript("run --env-file \(home.path)/none -- touch \(home.path)/started", err: "is not there", exit: 125)
+    home.locked()
+    try home.transcript(run("coffer://github/ada"), err: "nothing to unlock it with", exit: 125)
+    try Home().transcript("run -e A=coffer://x -- true", err: "there is no vault", exit: 125)
+    #expect(!home.exists("started"))
+  }
+
+  @Test("exit statuses are those of env(1), with and without a mask", arguments: ["", "--mask "])
+  func statuses(mask: String) throws {
+    let home = try home()
+    let plain = try home.file("plain.txt", "no program")
+    let script = try home.file("script", "exit 7\n", mode: 0o700)
+    try home.transcript(
+      "run \(mask)-e A=coffer://github -- no-such-command", err: "there is no command 'no-such-command'", exit: 127)
+    try home.transcript("run \(mask)-- /no/such/command", err: "there is no command", exit: 127)
+    try home.transcript("run \(mask)-- \(plain)", err: "cannot be executed", exit: 126)
+    try home.transcript("run \(mask)-- /tmp", err: "cannot be executed", exit: 126)
+    try home.transcript("run \(mask)-- \(script)", exit: 7)
+    try home.transcript("run \(mask)-- /bin/sh -c 'exit 42'", exit: 42)
+    try home.transcript("run \(mask)-- false", exit: 1)
+    for signal in [SIGTERM, SIGKILL, SIGINT] {
+      let answer = try home.coffer("run \(mask)-- /bin/sh -c 'kill -\(signal) $$'")
+      #expect(answer.status == 128 + signal)
+    }
+    try home.transcript("run \(mask)echo hi", err: "does not stand after --", exit: 125)
+    try home.transcript("run \(mask)--bogus -- echo hi", err: "coffer: ", exit: 125)
+    try home.transcript("run \(mask)-e A=coffer://github", err: "there is no command", exit: 125)
+    try home.transcript("run \(mask)--fd 2=coffer://github -- true", err: "from 3 to 1023", exit: 125)
+    try home.transcript("run \(mask)-e A=coffer://github -e A=coffer://github -- true", err: "given twice", exit: 125)
+    try home.transcript("run \(mask)-- /bin/sh -c 'umask'", out: "0022\n")
+  }
+
+  @Test("with --mask no secret passes, on either stream, in whatever pieces it comes")
+  func mask() throws {
+    let home = try home()
+    let answer = try home.coffer(
+      "run --mask -e T=coffer://github -- /bin/sh -c 'echo $T; echo err $T >&2; printf hunt; sleep 0.1; printf er2.; printf hun'")
+    #expect(answer.out == "<masked>\n<masked>.hun" && answer.err == "err <masked>\n" && answer.status == 0)
+    let large = try home.coffer(
+      "run --mask -e T=coffer://github -- /bin/sh -c 'i=0; while [ $i -lt 20000 ]; do echo line $i $T; i=$((i+1)); done'")
+    #expect(large.out.split(separator: "\n").count == 20000 && !large.out.contains("hunter2"))
+    #expect(large.out.hasSuffix("line 19999 <masked>\n"))
+  }
+
+  @Test("with --mask signals go to the command, and a command that is left behind is not waited for")
+  func signals() throws {
+    let home = try home()
+    for (signal, status) in [(SIGTERM, 40), (SIGHUP, 41), (SIGUSR1, 42)] as [(Int32, Int32)] {
+      let ready = home.path + "/ready-\(signal)"
+      let child = try Child(
+        [
+          "run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c",
+          "trap 'exit \(status)' \(signal); touch \(ready); while :; do sleep 0.05; done",
+        ],
+        environment: home.environment,
+        opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)])
+      let deadline = Date() + 30
+      while access(ready, F_OK) != 0, Date() < deadline { usleep(5_000) }
+      kill(child.id, signal)
+      #expect(try child.wait() == status)
+    }
+    let pid = home.path + "/left"
+    let answer = try home.coffer("run --mask -- /bin/sh -c 'sleep 30 & echo $! > \(pid); echo done'")
+    #expect(answer.out == "done\n" && answer.status == 0)
+    if let left = try pid_t(home.content("left").trimmingCharacters(in: .newlines)) { kill(left, SIGKILL) }
+  }
+
+  @Test("no secret is in the words or the environment of coffer itself")
+  func processList() throws {
+    let home = try home()
+    let child = try Child(
+      ["run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c", "touch \(home.path)/up; sleep 30"],
+      environment: home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)])
+    let deadline = Date() + 30
+    while !home.exists("up"), Date() < deadline { usleep(5_000) }
+    for file in ["cmdline", "environ"] {
+      guard let content = FileManager.default.contents(atPath: "/proc/\(child.id)/\(file)"), !content.isEmpty else {
+        print("skipped: /proc/PID/\(file) of another process cannot be read here")
+        continue
+      }
+      #expect(content.range(of: Data("hunter2".utf8)) == nil)
+    }
+    kill(child.id, SIGTERM)
+    #expect(try child.wait() == 128 + SIGTERM)
+  }
+}
