@@ -47,9 +47,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "CofferValues",
+      dependencies: ["CofferStorage", "CofferDefaults", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+    .target(
       name: "Coffer",
       dependencies: [
-        "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory",
+        "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -96,7 +100,9 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // Compiles programs that must not compile, against the modules of this build.
-    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferStorage", "CofferMemory"]),
+    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferValues", "CofferStorage", "CofferMemory"]),
+    // The five systems, row by row, on the real stores.
+    .testTarget(name: "CofferValuesTests", dependencies: ["Coffer", "DefaultsTestTool"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests"),
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(

@@ -48,6 +48,9 @@ public protocol Store<R>: Sendable {
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
   func forget(_ transaction: TransactionID) throws(StoreError)
 
+  /// Leaves no trace of removed and replaced values in the store's own files. Without an implementation of its own a store has none.
+  func scrub() throws(StoreError)
+
   /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
   /// changes nothing is none. A store that is closed ends its feed.
   ///
@@ -59,6 +62,9 @@ public protocol Store<R>: Sendable {
 extension Store {
   /// Nothing is told.
   public var changes: ChangeFeed { .ended }
+
+  /// There is nothing to scrub.
+  public func scrub() throws(StoreError) {}
 
   /// A single write is a batch of one.
   public func save(_ form: R.Form?, for name: String) throws(StoreError) {

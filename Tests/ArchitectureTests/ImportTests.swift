@@ -14,7 +14,7 @@ import Testing
     "CofferVault": [
       "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage", "Logging",
     ],
-    "CofferValues": ["CofferStorage", "CofferDefaults"],
+    "CofferValues": ["CofferStorage", "CofferDefaults", "SystemPackage"],
     "Coffer": ["CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Logging"],
     "CofferCLI": ["Coffer", "CCofferPlatform", "ArgumentParser", "Logging", "SystemPackage"],
     "CofferTesting": [
