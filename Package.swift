@@ -66,9 +66,16 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
+    // A malloc that counts, for the benchmarks alone.
+    .target(name: "CCofferAllocations"),
     // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
     .executableTarget(
-      name: "CofferBenchmarks", dependencies: ["Coffer", "CCofferSodium", "CCofferSQLite"], swiftSettings: strict),
+      name: "CofferBenchmarks",
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
 
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -86,6 +87,10 @@ static pid_t loading_process;
 __attribute__((constructor)) static void note_loading_process(void) { loading_process = getpid(); }
 bool coffer_is_forked_child(void) { return getpid() != loading_process; }
 
-static _Thread_local bool inside_closure;
-bool coffer_inside_closure(void) { return inside_closure; }
-void coffer_set_inside_closure(bool inside) { inside_closure = inside; }
+_Thread_local bool coffer_closure_mark;
+
+_Thread_local uint32_t coffer_thread_mark;
+uint32_t coffer_number_thread(void) {
+  static _Atomic uint32_t last;
+  return coffer_thread_mark = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}

@@ -1,11 +1,12 @@
 internal import Coffer
 internal import Foundation
 
-/// `CofferBenchmarks [vault|defaults]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults|values]…`: every table prints medians and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
     let wanted = CommandLine.arguments.dropFirst()
+    if let domains = wanted.first, wanted.count == 2, domains == "memory" { return try DefaultsMemory.report(wanted[2]) }
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-bench-\(UUID().uuidString)")
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -14,5 +15,7 @@ enum Benchmarks {
     }
     let path = folder.resolvingSymlinksInPath().path
     if wanted.isEmpty || wanted.contains("vault") { try VaultBenchmark.run(in: path) }
+    if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
+    if wanted.isEmpty || wanted.contains("values") { try ValuesBenchmark.run(in: path) }
   }
 }

@@ -4,36 +4,69 @@ internal import Foundation
 struct Contender {
   let name: String
   let count: Int
+  var goals: [Goal] = []
   let body: (Int) throws -> Void
+}
+
+/// What a contender's time is.
+enum Clock {
+  /// The thread's time on a processor, so that other programs on the machine count for little.
+  case thread
+  /// Time as it passes, for work of several threads or processes.
+  case wall
+
+  /// Microseconds since some moment.
+  var now: Double {
+    var time = timespec()
+    clock_gettime(self == .thread ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+  }
 }
 
 /// Times contenders in turn, round after round, so that a slow moment of the machine falls on all of them.
 enum Measure {
-  /// Microseconds an operation, the median over `rounds`, by contender.
-  static func interleaved(rounds: Int, _ contenders: [Contender]) throws -> [Double] {
+  /// The medians over `rounds`, by contender; the last one is the peer. A first round that only warms up does not count.
+  static func interleaved(rounds: Int, _ clock: Clock, _ contenders: [Contender]) throws -> [Result] {
     var samples = [[Double]](repeating: [], count: contenders.count)
-    for _ in 0..<rounds {
+    for round in 0...rounds {
       for (index, contender) in contenders.enumerated() {
-        let elapsed = try ContinuousClock().measure { for step in 0..<contender.count { try contender.body(step) } }
-        let seconds = Double(elapsed.components.seconds) + Double(elapsed.components.attoseconds) / 1e18
-        samples[index].append(seconds * 1e6 / Double(contender.count))
+        let start = clock.now
+        for step in 0..<contender.count { try contender.body(step) }
+        if round > 0 { samples[index].append((clock.now - start) / Double(contender.count)) }
       }
     }
-    return samples.map { $0.sorted()[$0.count / 2] }
-  }
-
-  /// Prints the contenders' medians, and each one's ratio to the last, the peer.
-  static func table(_ title: String, rounds: Int = 7, _ contenders: [Contender]) throws {
-    let medians = try interleaved(rounds: rounds, contenders)
-    print("\n\(title)")
-    guard let peer = medians.last else { return }
-    for (contender, median) in zip(contenders, medians) {
-      let name = contender.name.padding(toLength: 48, withPad: " ", startingAt: 0)
-      print("  \(name) \(number(median)) µs   \(number(median / peer))×")
+    guard let peer = samples.last else { return [] }
+    return samples.map { mine in
+      Result(
+        microseconds: median(mine), ratio: median(zip(mine, peer).map { $0 / $1 }),
+        difference: median(zip(mine, peer).map { $0 - $1 }))
     }
   }
 
-  private static func number(_ value: Double) -> String {
-    String(format: value < 10 ? "%8.3f" : "%8.1f", value)
+  /// Prints what the contenders took, each one's ratio to the last, the peer, and their goals.
+  @discardableResult
+  static func table(_ title: String, rounds: Int = 7, clock: Clock = .thread, _ contenders: [Contender]) throws -> [Result] {
+    let results = try interleaved(rounds: rounds, clock, contenders)
+    print("\n\(title)")
+    for (contender, result) in zip(contenders, results) { line(contender.name, result, contender.goals) }
+    return results
+  }
+
+  /// Prints one line of a table.
+  static func line(_ name: String, _ result: Result, _ goals: [Goal]) {
+    let judged = goals.map { $0.text + ($0.isReached(by: result) ? "" : "  ✗ missed") }.joined(separator: "   ")
+    print("  \(padded(name)) \(number(result.microseconds)) µs \(number(result.ratio))×   \(judged)")
+  }
+
+  static func median(_ samples: [Double]) -> Double { samples.sorted()[samples.count / 2] }
+
+  static func padded(_ name: String) -> String { name.padding(toLength: 48, withPad: " ", startingAt: 0) }
+
+  static func number(_ value: Double) -> String {
+    String(format: abs(value) < 10 ? "%8.3f" : "%8.1f", value)
   }
 }
+
+/// Keeps the optimiser from dropping a result that nobody looks at.
+@inline(never)
+func use<Value>(_ value: Value) {}

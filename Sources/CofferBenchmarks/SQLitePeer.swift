@@ -1,7 +1,8 @@
 internal import CCofferSQLite
 internal import Foundation
 
-/// SQLite as Coffer's vault uses it (WAL, synchronous FULL) and nothing else: one row of a 16-byte key, 16 bytes and two blobs.
+/// SQLite as Coffer's vault uses it (WAL, synchronous FULL unless told otherwise) and nothing else: one row of a 16-byte key,
+/// 16 bytes and two blobs.
 final class SQLitePeer {
   private var db: OpaquePointer?
   private var insert: OpaquePointer?
@@ -10,11 +11,11 @@ final class SQLitePeer {
   private var commit: OpaquePointer?
   private let blob: [UInt8]
 
-  init(path: String, valueBytes: Int) throws {
+  init(path: String, valueBytes: Int, synchronous: String = "FULL") throws {
     blob = [UInt8](repeating: 7, count: valueBytes)
     guard sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK
     else { throw PeerFailed() }
-    try run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON; PRAGMA cell_size_check=ON;")
+    try run("PRAGMA journal_mode=WAL; PRAGMA synchronous=\(synchronous); PRAGMA secure_delete=ON; PRAGMA cell_size_check=ON;")
     try run("CREATE TABLE r(idx BLOB PRIMARY KEY, rid BLOB, meta BLOB, value BLOB) STRICT, WITHOUT ROWID")
     insert = try prepare("INSERT OR REPLACE INTO r VALUES(?1, ?2, ?3, ?4)")
     select = try prepare("SELECT rid, meta, value FROM r WHERE idx = ?1")

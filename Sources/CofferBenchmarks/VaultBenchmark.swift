@@ -24,6 +24,7 @@ enum VaultBenchmark {
     try Measure.table(
       "durable set, stores interleaved",
       rounds: 301,
+      clock: .wall,
       [
         Contender(name: "coffer", count: 1) { _ in try vault.set(form, for: names[Int.random(in: 0..<1500)]) },
         Contender(name: "coffer with rollback pins", count: 1) { _ in
@@ -41,6 +42,7 @@ enum VaultBenchmark {
     try Measure.table(
       "10 000 sets in one transaction, a set",
       rounds: 3,
+      clock: .wall,
       [
         Contender(name: "coffer", count: 1) { _ in try store.commit(batch, decision: nil) },
         Contender(name: "raw SQLite", count: 1) { _ in try peer.transaction { for step in 0..<10_000 { try peer.put(step) } } },
@@ -51,6 +53,7 @@ enum VaultBenchmark {
       with: Credentials(keyFile: key.duplicate()))
     try Measure.table(
       "get among 10 000",
+      clock: .wall,
       [
         Contender(name: "coffer", count: 2000) { step in _ = try open.get(names[step &* 7919 % 10_000]) },
         Contender(name: "raw SQLite, one row", count: 2000) { step in _ = try peer.get(step &* 7919 % 10_000) },
@@ -58,6 +61,7 @@ enum VaultBenchmark {
     try Measure.table(
       "whole-vault work on 10 000 items",
       rounds: 5,
+      clock: .wall,
       [
         Contender(name: "list names", count: 1) { _ in _ = try open.list() },
         Contender(name: "verify", count: 1) { _ in _ = try open.verify() },

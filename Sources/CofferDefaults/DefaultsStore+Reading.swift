@@ -9,19 +9,21 @@ extension DefaultsStore {
   public func load(_ name: String) throws(StoreError) -> PlainForm? {
     try check()
     if isSingleLayer { return try engine.load(name) }
-    if let override = override(of: name) { return override.form }
-    if let form = try engine.load(prefix + name) { return form }
-    return try beneath(name)
+    let full = full(name)
+    if let override = override(of: full) { return override }
+    if let form = try engine.load(full) { return form }
+    return try beneath(name, full)
   }
 
   /// Several values from one moment of the domain. The stamps are the domain's own values, without overrides.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] {
     try check()
-    let stored = try engine.load(names.map { prefix + $0 })
+    let stored = try engine.load(names.map(full))
     var readings: [Reading<Plain>] = []
     for (name, form) in zip(names, stored) {
-      var value = override(of: name)?.form ?? form
-      if value == nil { value = try beneath(name) }
+      let full = full(name)
+      var value = override(of: full) ?? form
+      if value == nil { value = try beneath(name, full) }
       readings.append(Reading(form: value, stamp: form))
     }
     return readings
@@ -34,7 +36,7 @@ extension DefaultsStore {
   public func names() throws(StoreError) -> [String] {
     try check()
     var names = Set(registered.keys)
-    for stored in try [engine.names()] + suiteNames() + [Array(arguments.keys)] {
+    for stored in try [engine.names()] + suiteNames() + [Array(arguments.texts.keys)] {
       for name in stored where name.hasPrefix(prefix) && name.utf8.count > prefix.utf8.count {
         names.insert(String(name.dropFirst(prefix.count)))
       }
@@ -46,7 +48,7 @@ extension DefaultsStore {
   public func explain(_ name: String) throws(StoreError) -> Explanation {
     try check()
     var sources: [Explanation.Source] = []
-    let full = prefix + name
+    let full = full(name)
     if let text = arguments[full] {
       sources.append(.init(layer: .argument, place: "command line", form: .argument(text)))
     }
@@ -62,14 +64,12 @@ extension DefaultsStore {
     return Explanation(key: name, sources: sources)
   }
 
-  private func override(of name: String) -> (layer: Explanation.Layer, form: PlainForm)? {
-    guard !arguments.isEmpty || environment != nil else { return nil }
-    if let text = arguments[prefix + name] { return (.argument, .argument(text)) }
-    return environment?.value(for: prefix + name).map { (.environment, .argument($0)) }
+  private func override(of full: String) -> PlainForm? {
+    (arguments[full] ?? environment?.value(for: full)).map(PlainForm.argument)
   }
 
-  private func beneath(_ name: String) throws(StoreError) -> PlainForm? {
-    for suite in suites { if let form = try suite.lease.engine.load(prefix + name) { return form } }
+  private func beneath(_ name: String, _ full: String) throws(StoreError) -> PlainForm? {
+    for engine in suiteEngines { if let form = try engine.load(full) { return form } }
     return registered[name]
   }
 

@@ -23,7 +23,8 @@ public final class DefaultsStore: Store {
 
   let engine: DefaultsEngine
   let suites: [(domain: DefaultsDomain, lease: EngineLease)]
-  let arguments: [String: String]
+  let suiteEngines: [DefaultsEngine]
+  let arguments: LaunchArguments
   let environment: EnvironmentLayer?
   let registered: [String: PlainForm]
   /// What is told of the stored values' changes, by whoever made them: this store, another of this process, another process, or a
@@ -49,14 +50,15 @@ public final class DefaultsStore: Store {
     var opened: [(DefaultsDomain, EngineLease)] = []
     for suite in suites { opened.append((suite, try EngineLease(suite.file, options))) }
     self.suites = opened
-    arguments = LaunchArguments.overrides(in: layers.arguments)
+    suiteEngines = opened.map { $0.1.engine }
+    arguments = LaunchArguments(layers.arguments)
     environment = layers.environment
     registered = layers.registered
     let layered = LayeredChanges(
       prefix: layers.prefix, arguments: arguments, environment: environment, engines: [engine] + opened.map(\.1.engine))
     changes = ChangeFeed { (feed) throws(StoreError) in try layered.start(feed) }
     isSingleLayer =
-      opened.isEmpty && arguments.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
+      opened.isEmpty && arguments.texts.isEmpty && registered.isEmpty && prefix.isEmpty && layers.environment?.isEmpty ?? true
   }
 
   deinit { changes.end() }
@@ -107,9 +109,13 @@ public final class DefaultsStore: Store {
     throw StoreError(.closed, "the store was closed", place: place, cure: "open the domain again")
   }
 
+  /// The name in files, arguments and environment.
+  @inline(__always)
+  func full(_ name: String) -> String { prefix.isEmpty ? name : prefix + name }
+
   @inline(__always)
   func checked(_ name: String) throws(StoreError) -> String {
-    let full = prefix.isEmpty ? name : prefix + name
+    let full = full(name)
     try StorableForm.check(name: full)
     return full
   }

@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 /// A property-list value: what the plain store moves.
-public indirect enum PlainForm: Sendable {
+public enum PlainForm: Sendable {
   /// `<true/>` or `<false/>`.
   case bool(Bool)
   /// `<integer>` within `Int64`.

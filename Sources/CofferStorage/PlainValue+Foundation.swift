@@ -2,6 +2,7 @@ public import FoundationEssentials
 
 extension String: NativePlainValue {
   /// A string, or the text of an override as it is.
+  @inlinable
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .string(let text), .argument(let text): self = text
@@ -10,6 +11,7 @@ extension String: NativePlainValue {
   }
 
   /// A string.
+  @inlinable
   public func plainForm() -> PlainForm { .string(self) }
 }
 

@@ -3,6 +3,7 @@ protocol NativePlainValue: PlainValue {}
 
 extension Bool: NativePlainValue {
   /// A boolean, an integer 0 or 1, or the text `YES`, `NO`, `true`, `false`, `1` or `0` of an override in any case.
+  @inlinable
   public init?(plainForm: PlainForm) {
     switch plainForm {
     case .bool(let value): self = value
@@ -19,11 +20,13 @@ extension Bool: NativePlainValue {
   }
 
   /// A boolean.
+  @inlinable
   public func plainForm() -> PlainForm { .bool(self) }
 }
 
 extension FixedWidthInteger {
   /// Any number that this type holds exactly, a boolean as 0 or 1, or the decimal text of an override.
+  @inlinable
   init?(exactPlainForm form: PlainForm) {
     switch form {
     case .integer(let value): self.init(exactly: value)
@@ -38,6 +41,7 @@ extension FixedWidthInteger {
 
 extension BinaryFloatingPoint where Self: LosslessStringConvertible {
   /// A real, an integer that this type holds exactly, or the text of an override.
+  @inlinable
   init?(nearestPlainForm form: PlainForm) {
     switch form {
     case .real(let value):
@@ -53,85 +57,109 @@ extension BinaryFloatingPoint where Self: LosslessStringConvertible {
 
 extension Int: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension Int8: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension Int16: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension Int32: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension Int64: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension UInt8: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension UInt16: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension UInt32: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer.
+  @inlinable
   public func plainForm() -> PlainForm { .integer(Int64(self)) }
 }
 
 extension UInt: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer, unsigned only above `Int64.max`.
+  @inlinable
   public func plainForm() -> PlainForm { Int64(exactly: self).map(PlainForm.integer) ?? .unsigned(UInt64(self)) }
 }
 
 extension UInt64: NativePlainValue {
   /// A number that fits exactly, or the decimal text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(exactPlainForm: plainForm) }
   /// An integer, unsigned only above `Int64.max`.
+  @inlinable
   public func plainForm() -> PlainForm { Int64(exactly: self).map(PlainForm.integer) ?? .unsigned(UInt64(self)) }
 }
 
 extension Double: NativePlainValue {
   /// A real, an integer held exactly, or the text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(nearestPlainForm: plainForm) }
   /// A real.
+  @inlinable
   public func plainForm() -> PlainForm { .real(self) }
 }
 
 extension Float: NativePlainValue {
   /// A real, rounded to the nearest `Float` (the decimal text of a list written by hand seldom is one exactly), an integer held
   /// exactly, or the text of an override.
+  @inlinable
   public init?(plainForm: PlainForm) { self.init(nearestPlainForm: plainForm) }
   /// A real.
+  @inlinable
   public func plainForm() -> PlainForm { .real(Double(self)) }
 }

@@ -4,11 +4,14 @@ internal import CCofferPlatform
 /// write behind the update's back. Stores call ``check(_:)`` at the head of every operation.
 package enum Reentrancy {
   /// Throws ``StoreError/Kind/reentrant`` when this thread is inside an update closure.
-  @inline(__always)
+  @inlinable
   package static func check(_ place: @autoclosure () -> String) throws(StoreError) {
-    guard coffer_inside_closure() else { return }
-    throw StoreError(
-      .reentrant, "a Coffer call was made inside an update closure", place: place(),
+    if coffer_inside_closure() { throw refusal(place()) }
+  }
+
+  package static func refusal(_ place: String) -> StoreError {
+    StoreError(
+      .reentrant, "a Coffer call was made inside an update closure", place: place,
       cure: "read what the closure needs before update(_:), or use transaction(_:)")
   }
 

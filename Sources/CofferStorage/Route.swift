@@ -25,6 +25,7 @@ public enum Plain: Route {
   public typealias Stamp = PlainForm?
 
   /// The router's plain store.
+  @inlinable
   public static func store(of router: borrowing StorageRouter) -> any Store<Plain> { router.plain }
 
   /// The transaction's plain part.
@@ -42,6 +43,7 @@ public enum Vault: Route {
   public typealias Stamp = RecordVersion
 
   /// The router's encrypted store.
+  @inlinable
   public static func store(of router: borrowing StorageRouter) -> any Store<Vault> { router.vault }
 
   /// The transaction's part in the vault.

@@ -23,6 +23,7 @@ extension Store where R == Plain {
 
 extension StorageRouter {
   /// Lists `key` among those that a logout removes, before it has a value.
+  @usableFromInline
   func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard R.self == Plain.self, try !plain.namesEndingWithSession().contains(key.name) else { return }
     try plain.update(ReservedName.endsWithSession) { (list) throws(StoreError) in

@@ -1,10 +1,10 @@
 extension StorageKey where R == Plain, Value: PlainValue {
   /// A preference that reads as `value` while nothing is stored.
+  @inlinable
   public init(_ name: String, default value: Value, fileID: String = #fileID, line: Int = #line) {
     let isSecretPayload = Value.self is any SecretPayload.Type
     self.init(
-      name: name, site: DeclarationSite(fileID: fileID, line: line), absent: value,
-      decode: { (form) throws(StoreError) in try PlainCoding.decode(Value.self, form) },
+      name: name, site: DeclarationSite(fileID: fileID, line: line), absent: value, decode: PlainCoding.decoding(Value.self),
       encode: { (value, traits) throws(StoreError) in
         if isSecretPayload { throw FormEncoder.refusal(Value.self) }
         return try PlainCoding.encode(value, traits)
@@ -14,13 +14,14 @@ extension StorageKey where R == Plain, Value: PlainValue {
 
 extension StorageKey where R == Plain {
   /// A preference that may be absent.
+  @inlinable
   public init<Wrapped: PlainValue>(
     _ name: String, of type: Wrapped.Type, fileID: String = #fileID, line: Int = #line
   ) where Value == Wrapped? {
     let isSecretPayload = Wrapped.self is any SecretPayload.Type
     self.init(
       name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
-      decode: { (form) throws(StoreError) in try PlainCoding.decode(Wrapped.self, form) },
+      decode: PlainCoding.optionalDecoding(Wrapped.self),
       encode: { (value, traits) throws(StoreError) in
         guard let value else { return nil }
         if isSecretPayload { throw FormEncoder.refusal(Wrapped.self) }
@@ -30,34 +31,58 @@ extension StorageKey where R == Plain {
 }
 
 /// The step between plain values and forms, with its errors.
+@usableFromInline
 enum PlainCoding {
+  /// How a key decodes: values that are no more than their form each time, others once for each stored form.
+  @inlinable
+  static func decoding<Value: PlainValue>(_: Value.Type) -> @Sendable (PlainForm) throws(StoreError) -> Value {
+    guard DecodedValue<Value>.pays else { return { (form) throws(StoreError) in try decode(Value.self, form) } }
+    let last = DecodedValue<Value>()
+    return { (form) throws(StoreError) in try last.value(of: form) }
+  }
+
+  /// The same for a key whose value may be absent.
+  @inlinable
+  static func optionalDecoding<Value: PlainValue>(_: Value.Type) -> @Sendable (PlainForm) throws(StoreError) -> Value? {
+    guard DecodedValue<Value>.pays else { return { (form) throws(StoreError) in try decode(Value.self, form) } }
+    let last = DecodedValue<Value>()
+    return { (form) throws(StoreError) in try last.value(of: form) }
+  }
+
+  @inlinable
   static func decode<Value: PlainValue>(_: Value.Type, _ form: PlainForm) throws(StoreError) -> Value {
-    guard let value = Value(plainForm: form) else {
-      let noticed = (Value.self as? any Decodable.Type).flatMap { FormDecoder.explanation($0, from: form) }
-      throw StoreError(
-        .undecodable(stored: form.kindName),
-        "the stored \(form.kindName) is not a \(Value.self)" + (noticed.map { ": " + $0 } ?? ""),
-        cure: "store a \(Value.self), remove the key, or declare it with whenUndecodable(.useDefault); nothing was changed")
-    }
+    guard let value = Value(plainForm: form) else { throw undecodable(Value.self, form) }
     return value
   }
 
+  @usableFromInline
+  static func undecodable(_ type: Any.Type, _ form: PlainForm) -> StoreError {
+    let noticed = (type as? any Decodable.Type).flatMap { FormDecoder.explanation($0, from: form) }
+    return StoreError(
+      .undecodable(stored: form.kindName), "the stored \(form.kindName) is not a \(type)" + (noticed.map { ": " + $0 } ?? ""),
+      cure: "store a \(type), remove the key, or declare it with whenUndecodable(.useDefault); nothing was changed")
+  }
+
+  @inlinable
   static func encode<Value: PlainValue>(_ value: Value, _ traits: KeyTraits) throws(StoreError) -> PlainForm {
     let form: PlainForm
-    do { form = try value.plainForm() } catch let error as StoreError {
-      throw error
-    } catch EncodingError.invalidValue(_, let context) {
-      // The error holds the value: only the place of it goes on.
-      throw unencodable(Value.self, context.codingPath.described, underlying: nil)
-    } catch {
-      throw unencodable(Value.self, "", underlying: error)
-    }
+    do { form = try value.plainForm() } catch { throw unencodable(Value.self, error) }
     if let limit = traits.maximumBytes, form.byteCount > limit {
       throw StoreError(
         .tooLarge(limit: limit), "a value of \(form.byteCount) bytes, over the key's limit of \(limit)",
         cure: "store less under this key, or raise its limit")
     }
     return form
+  }
+
+  @usableFromInline
+  static func unencodable(_ type: Any.Type, _ error: any Error) -> StoreError {
+    switch error {
+    case let error as StoreError: error
+    // The error holds the value: only the place of it goes on.
+    case EncodingError.invalidValue(_, let context): unencodable(type, context.codingPath.described, underlying: nil)
+    default: unencodable(type, "", underlying: error)
+    }
   }
 
   private static func unencodable(_ type: Any.Type, _ at: String, underlying: (any Error)?) -> StoreError {

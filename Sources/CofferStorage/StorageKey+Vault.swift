@@ -37,9 +37,9 @@ extension StorageKey where R == Vault {
   public func expires<Payload: Codable & Sendable>(
     _ moment: @escaping @Sendable (Payload) -> Date?
   ) -> Self where Value == Sealed<Payload>? {
-    let encode = self.encode
+    let encode = declaration.encode
     var key = StorageKey(
-      name: name, site: site, absent: absent, decode: decode,
+      name: name, site: site, absent: declaration.absent, decode: declaration.decode,
       encode: { (value, traits) throws(StoreError) in
         guard let value, let form = try encode(value, traits) else { return nil }
         return try form.expiring(at: moment(value.reveal()))

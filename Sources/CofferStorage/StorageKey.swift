@@ -1,4 +1,4 @@
-internal import Synchronization
+public import Synchronization
 
 /// The typed address of one value: its name, its type, where it goes and how it is coded. Declare each once, in a ``KeySpace``.
 ///
@@ -14,42 +14,75 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
   /// The name under which the value is stored.
   public let name: String
   /// Where the key is declared.
-  public let site: DeclarationSite
+  public var site: DeclarationSite { declaration.site }
   /// What the declaration adds to the name and the type.
-  public internal(set) var traits = KeyTraits()
+  public internal(set) var traits: KeyTraits {
+    get { declaration.traits }
+    set { declaration = KeyDeclaration(declaration, newValue) }
+  }
 
-  let absent: Value
-  let decode: @Sendable (R.Form) throws(StoreError) -> Value
-  let encode: @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
-  let admission = KeyAdmission()
+  @usableFromInline var declaration: KeyDeclaration<Value, R>
 
+  @usableFromInline
   init(
     name: String, site: DeclarationSite, absent: Value,
     decode: @escaping @Sendable (R.Form) throws(StoreError) -> Value,
     encode: @escaping @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
   ) {
     self.name = name
+    declaration = KeyDeclaration(site: site, absent: absent, decode: decode, encode: encode)
+  }
+
+  /// What `form` reads as: the default, or nil, only when there is none.
+  @inlinable
+  func read(_ form: R.Form?) throws(StoreError) -> Value {
+    guard let form else { return declaration.absent }
+    do { return try declaration.decode(form) } catch { return try substitute(for: error) }
+  }
+
+  /// What reads instead of a value that could not be had.
+  @usableFromInline
+  func substitute(for error: StoreError) throws(StoreError) -> Value {
+    guard case .undecodable = error.kind, traits.readsDefaultWhenUndecodable else { throw error.about(key: name) }
+    traits.failureReport?(error.about(key: name))
+    return declaration.absent
+  }
+
+  /// The form that `value` is stored as; nil removes.
+  @inlinable
+  func form(of value: Value) throws(StoreError) -> R.Form? {
+    do { return try declaration.encode(value, declaration.traits) } catch { throw error.about(key: name) }
+  }
+}
+
+/// What a key's copies share, so that handing a key around costs no more than its name.
+@usableFromInline
+final class KeyDeclaration<Value: Sendable, R: Route>: Sendable {
+  /// The router that has already checked this declaration: the check then costs a read one atomic load.
+  @usableFromInline let admittedBy = Atomic<UInt64>(0)
+  @usableFromInline let decode: @Sendable (R.Form) throws(StoreError) -> Value
+  @usableFromInline let encode: @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
+  @usableFromInline let traits: KeyTraits
+  let site: DeclarationSite
+  @usableFromInline let absent: Value
+
+  init(
+    site: DeclarationSite, absent: Value, decode: @escaping @Sendable (R.Form) throws(StoreError) -> Value,
+    encode: @escaping @Sendable (Value, KeyTraits) throws(StoreError) -> R.Form?
+  ) {
     self.site = site
     self.absent = absent
     self.decode = decode
     self.encode = encode
+    traits = KeyTraits()
   }
 
-  /// What `form` reads as: the default, or nil, only when there is none.
-  func read(_ form: R.Form?) throws(StoreError) -> Value {
-    guard let form else { return absent }
-    do { return try decode(form) } catch {
-      if case .undecodable = error.kind, traits.readsDefaultWhenUndecodable {
-        traits.failureReport?(error.about(key: name))
-        return absent
-      }
-      throw error.about(key: name)
-    }
-  }
-
-  /// The form that `value` is stored as; nil removes.
-  func form(of value: Value) throws(StoreError) -> R.Form? {
-    do { return try encode(value, traits) } catch { throw error.about(key: name) }
+  init(_ other: KeyDeclaration, _ traits: KeyTraits) {
+    site = other.site
+    absent = other.absent
+    decode = other.decode
+    encode = other.encode
+    self.traits = traits
   }
 }
 
@@ -82,11 +115,12 @@ public struct DeclarationSite: Sendable, Hashable, CustomStringConvertible {
   public let line: Int
   /// `Module/File.swift:12`.
   public var description: String { "\(fileID):\(line)" }
-}
 
-/// Remembers which router has already checked this key's declaration, so that the check costs a read one atomic load.
-final class KeyAdmission: Sendable {
-  let router = Atomic<UInt64>(0)
+  @usableFromInline
+  init(fileID: String, line: Int) {
+    self.fileID = fileID
+    self.line = line
+  }
 }
 
 extension StorageKey {

@@ -2,18 +2,20 @@ extension StorageRouter {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///
   /// - Throws: ``StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
+  @inlinable
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     try admit(key)
-    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
+    return try R.store(of: self).value(for: key)
   }
 
   /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
   ///
   /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then.
+  @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
     try admit(key, overwriting: true)
-    if key.traits.endsWithSession { try noteSession(key) }
+    if key.declaration.traits.endsWithSession { try noteSession(key) }
     do { try R.store(of: self).save(form, for: key.name) } catch { throw error.about(key: key.name) }
   }
 
@@ -35,7 +37,7 @@ extension StorageRouter {
   /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     try admit(key)
-    if key.traits.endsWithSession { try noteSession(key) }
+    if key.declaration.traits.endsWithSession { try noteSession(key) }
     try R.store(of: self).update(key, body)
   }
 

@@ -1,4 +1,4 @@
-internal import Synchronization
+public import Synchronization
 
 /// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.
 ///
@@ -16,7 +16,7 @@ public final class StorageRouter: Sendable {
   /// The sequences that ``close()`` ends.
   let sequences = Handler<Void>()
   let migrator = Migrator()
-  private let id: UInt64
+  @usableFromInline let id: UInt64
   private static let lastID = Atomic<UInt64>(0)
 
   /// A router over two stores. What an older program stored under a former name, as a former type, or in the clear, is moved to where
@@ -75,23 +75,25 @@ public final class StorageRouter: Sendable {
       }
       guard ReservedName.all.contains(name) else { continue }
       throw StoreError(
-        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name, cure: "give the key another name")
+        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name, cure: "give the key another name"
+      )
     }
   }
 
   /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
-  @inline(__always)
+  @inlinable
   func admit<V, R>(_ key: StorageKey<V, R>, overwriting: Bool = false) throws(StoreError) {
-    if key.admission.router.load(ordering: .relaxed) != id { try admitSlowly(key, overwriting) }
+    if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key, overwriting) }
   }
 
-  private func admitSlowly<V, R>(_ key: StorageKey<V, R>, _ overwriting: Bool) throws(StoreError) {
+  @usableFromInline
+  func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>, _ overwriting: Bool) throws(StoreError) {
     guard let known = declared[key.name], known.site == key.site, known is StorageKey<V, R> else {
       throw StoreError(
         .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
         cure: "pass its key space to the router's keys: argument")
     }
     try settle(key, overwriting: overwriting)
-    key.admission.router.store(id, ordering: .relaxed)
+    key.declaration.admittedBy.store(id, ordering: .relaxed)
   }
 }

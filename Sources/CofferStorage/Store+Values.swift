@@ -3,6 +3,7 @@ extension Store {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///
   /// - Throws: ``StoreError`` `.undecodable`, `.expired`, and the store's own failures.
+  @inlinable
   public func value<V>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     do { return try key.read(load(key.name)) } catch { throw error.about(key: key.name) }
   }
@@ -10,6 +11,7 @@ extension Store {
   /// Stores `value`, or removes what is stored when it is nil. A value that cannot be encoded leaves the stored one alone.
   ///
   /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed then.
+  @inlinable
   public func set<V>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
     do { try save(form, for: key.name) } catch { throw error.about(key: key.name) }
@@ -36,14 +38,14 @@ extension Store {
 
 extension StorageKey {
   /// What is read while nothing is stored.
-  package var defaultValue: Value { absent }
+  package var defaultValue: Value { declaration.absent }
 
   /// A key for the same form with another type on top.
   package func transcoded<New>(
     absent: New, decode: @escaping @Sendable (Value) throws(StoreError) -> New,
     encode: @escaping @Sendable (New) throws(StoreError) -> Value
   ) -> StorageKey<New, R> {
-    let (inner, outer) = (self.decode, self.encode)
+    let (inner, outer) = (declaration.decode, declaration.encode)
     var key = StorageKey<New, R>(
       name: name, site: site, absent: absent,
       decode: { (form) throws(StoreError) in try decode(inner(form)) },

@@ -9,6 +9,7 @@ public enum StoredName {
   ///   could forge a line in a line-based protocol or a terminal).
   @discardableResult
   public static func check(_ name: String, as role: String = "key") throws(StoreError) -> String {
+    if isPrintableASCII(name) { return name }
     guard !name.isEmpty else {
       throw StoreError(.invalidName, "an empty \(role) name", cure: "give the \(role) a name of 1 to \(longest) bytes")
     }
@@ -22,5 +23,15 @@ public enum StoredName {
         cure: "use printable characters only")
     }
     return name
+  }
+
+  /// Nearly every name: 1 to ``longest`` characters of printable ASCII, which no rule forbids. The rules themselves ask
+  /// Unicode's tables for each character.
+  @inlinable
+  package static func isPrintableASCII(_ name: String) -> Bool {
+    let bytes = name.utf8Span.span
+    guard (1...longest).contains(bytes.count) else { return false }
+    for index in bytes.indices where bytes[index] &- 0x20 > 0x7E - 0x20 { return false }
+    return true
   }
 }

@@ -20,13 +20,21 @@ public struct AnyPersistedValue<Value: Sendable>: PersistedValue {
     base = PersistedValues.Closures(read: get, write: set, isSecret: isSecret)
   }
 
+  /// The value now.
   public func load() throws(StoreError) -> Value { try base.load() }
+  /// Stores a value.
   public func save(_ value: Value) throws(StoreError) { try base.save(value) }
+  /// Reads, changes and stores.
   public func mutate(_ body: (inout Value) throws -> Void) throws { try base.mutate(body) }
+  /// Whether that is one step.
   public var mutatesAtomically: Bool { base.mutatesAtomically }
+  /// Whether the value comes from a vault.
   public var isSecret: Bool { base.isSecret }
+  /// Whose changes are changes of this value.
   public var origins: [ValueOrigin] { base.origins }
+  /// What is read when the value cannot be.
   public var fallback: Value { base.fallback }
+  /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { base.report(failure) }
 }
 

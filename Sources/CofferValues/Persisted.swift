@@ -30,6 +30,8 @@ public struct Persisted<Value: Sendable>: Sendable {
   public init(_ key: StorageKey<Value, Plain>, in router: StorageRouter) { self.init(router.persistedValue(for: key)) }
 
   /// Forbidden: a locked vault would read as nil.
-  @available(*, unavailable, message: "say what a locked vault does: Persisted(app.persistedValue(for: key).onFailure { error in … })")
+  @available(
+    *, unavailable, message: "say what a locked vault does: Persisted(app.persistedValue(for: key).onFailure { error in … })"
+  )
   public init(_ key: StorageKey<Value, Vault>, in router: StorageRouter) { fatalError("unavailable") }
 }

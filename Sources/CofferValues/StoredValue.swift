@@ -23,9 +23,7 @@ extension PersistedValues {
       last = R.self == Plain.self ? LastValue() : nil
     }
 
-    /// The name under which the value is stored.
-    public var name: String { key.name }
-
+    /// The value now.
     public func load() throws(StoreError) -> Value {
       let value =
         switch place {
@@ -36,6 +34,7 @@ extension PersistedValues {
       return value
     }
 
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) {
       switch place {
       case .store(let store): try store.set(value, for: key)
@@ -43,6 +42,7 @@ extension PersistedValues {
       }
     }
 
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       switch place {
       case .store(let store): try store.update(key, body)
@@ -50,9 +50,12 @@ extension PersistedValues {
       }
     }
 
+    /// Whether that is one step.
     public var mutatesAtomically: Bool { true }
+    /// Whether the value comes from a vault.
     public var isSecret: Bool { R.self == Vault.self }
 
+    /// Whose changes are changes of this value.
     public var origins: [ValueOrigin] {
       switch place {
       case .store(let store): [ValueOrigin(feed: store.changes, name: key.name)]
@@ -65,7 +68,9 @@ extension PersistedValues {
 }
 
 extension PersistedValues.Stored: PersistedValue where R == Plain {
+  /// What is read when the value cannot be.
   public var fallback: Value { lastOrDefault }
+  /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { ValueFailures.report(failure) }
 }
 

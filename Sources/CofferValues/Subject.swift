@@ -7,6 +7,7 @@ extension PersistedValues {
   /// What a change is, is for the value's source to say: its store, which tells of every handle's and every process's writes; or what
   /// ``ThrowingPersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this subject's own writes.
   public final class Subject<Value: Sendable>: PersistedValue {
+    /// As it is declared: see the protocol.
     public typealias Sensitivity = Undisclosed
     private let base: AnyPersistedValue<Value>
     private let pulse: Handler<Void>?
@@ -18,22 +19,30 @@ extension PersistedValues {
       pulse = isOwnSource ? Handler<Void>() : didChange
     }
 
+    /// The value now.
     public func load() throws(StoreError) -> Value { try base.load() }
 
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) {
       try base.save(value)
       if isOwnSource { pulse?.trigger() }
     }
 
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       try base.mutate(body)
       if isOwnSource { pulse?.trigger() }
     }
 
+    /// Whether that is one step.
     public var mutatesAtomically: Bool { base.mutatesAtomically }
+    /// Whether the value comes from a vault.
     public var isSecret: Bool { base.isSecret }
+    /// Whose changes are changes of this value.
     public var origins: [ValueOrigin] { pulse == nil ? base.origins : [] }
+    /// What is read when the value cannot be.
     public var fallback: Value { base.fallback }
+    /// Told of what `wrappedValue` met.
     public func report(_ failure: StoreError) { base.report(failure) }
 
     /// The values over time, for one loop: see ``CofferStorage/ValueChanges``. It ends when the source does.

@@ -21,7 +21,11 @@ import Testing
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "SystemPackage", "Testing",
       "Foundation",
     ],
-    "CofferBenchmarks": ["Coffer", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "Foundation"],
+    "CofferBenchmarks": [
+      "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations", "CCofferPlatform",
+      "SystemPackage",
+      "Foundation",
+    ],
   ]
 
   @Test func `every target imports only what its arrows point at`() throws {

@@ -41,6 +41,14 @@ struct LayerTests {
     #expect(try running.names().isEmpty)
     try running.save(.integer(3), for: "new")
     #expect(try folder.open(isShared: false).names() == ["new"])
+    try #require(try folder.names() == [".d.plist.coffer"])
+    // As a process leaves it that dies in the midst of a removal.
+    let journal = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
+    try journal.seek(toOffset: UInt64(SidecarLayout.Field.retired.rawValue))
+    try journal.write(contentsOf: [1])
+    try journal.close()
+    try folder.open(isShared: false).save(.integer(4), for: "newer")
+    #expect(try folder.open(isShared: false).load("newer") == .integer(4))
     try DefaultsDomain("never-there", in: folder.path).remove()
     #expect(try !folder.names().contains { $0.contains("never-there") })
   }

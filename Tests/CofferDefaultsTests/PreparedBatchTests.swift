@@ -87,6 +87,24 @@ struct PreparedBatchTests {
     #expect(try other.load("new") == .integer(1))
   }
 
+  @Test func `a write to the domain from inside its decision is refused, and nothing of the batch happens`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let store = try folder.open()
+    for writes in [["a": Write<PlainForm>.remove], [:]] {
+      var batch = Batch<Plain>()
+      batch.writes = writes
+      batch.expectations = ["b": .string("before")]
+      let refusal = kind {
+        try store.commit(
+          batch, decision: Decision(place: "x") { (_) throws(StoreError) in try store.save(.integer(1), for: "c") })
+      }
+      #expect(refusal == .reentrant)
+    }
+    #expect(try folder.open(isShared: false).names() == ["a", "b"])
+    try store.save(.integer(1), for: "c")
+  }
+
   @Test func `a decision that is not made leaves nothing behind`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)

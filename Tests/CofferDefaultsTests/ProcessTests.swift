@@ -18,16 +18,19 @@ struct ProcessTests {
     }
   }
 
-  @Test func `a counter incremented by four processes is exact`() throws {
+  @Test func `a counter incremented by several processes is exact`() throws {
     let folder = try TemporaryFolder()
-    let tools = try (0..<4).map { _ in try Tool("count", folder, "250") }
+    let processes = Campaign.count(4, long: 8), each = Campaign.count(200, long: 1_000)
+    let tools = try (0..<processes).map { _ in try Tool("count", folder, "\(each)") }
     for tool in tools { #expect(tool.finish().isEmpty) }
-    #expect(try folder.open().load("counter") == .integer(1000))
+    #expect(try folder.open().load("counter") == .integer(Int64(processes * each)))
+    print("counter: \(processes) processes × \(each)")
   }
 
   @Test func `what was acknowledged survives SIGKILL at any moment`() throws {
     let folder = try TemporaryFolder()
-    for _ in 0..<30 {
+    let kills = Campaign.count(50, long: 10_000)
+    for _ in 0..<kills {
       let tool = try Tool("acknowledge", folder)
       Thread.sleep(forTimeInterval: .random(in: 0.01...0.05))
       tool.kill()
@@ -41,8 +44,12 @@ struct ProcessTests {
         return
       }
       #expect(stored >= last, "acknowledged \(last), found \(stored)")
+      try store.close()
+      guard stored > 0 else { continue }
+      #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values == ["k": .integer(stored)], "Foundation reads the list")
     }
     if case .integer(let total)? = try folder.open().load("k") { #expect(total > 0, "the test wrote nothing") }
+    print("random kills: \(kills)")
   }
 
   @Test(arguments: ["recordCopied", "listWritten", "listReplaced", "journalEmptied"])

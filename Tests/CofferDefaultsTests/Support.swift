@@ -45,12 +45,27 @@ final class TemporaryFolder: Sendable {
 struct Tool {
   let process = Process()
   private let output = Pipe()
+  private let input = Pipe()
 
   init(_ command: String, _ folder: TemporaryFolder, _ rest: String..., domain: String = "d") throws {
+    try self.init(command, folder, arguments: rest, domain: domain)
+  }
+
+  /// The tool with `arguments`, at work in `place` instead of the folder itself, and under `wrapper` where one is given.
+  init(
+    _ command: String, _ folder: TemporaryFolder, arguments: [String], domain: String = "d", configuration: FilePath? = nil,
+    place: FilePath? = nil,
+    hasInput: Bool = false, wrapper: [String] = []
+  ) throws {
     let folderOfTests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    process.executableURL = folderOfTests.appending(path: "DefaultsTestTool")
-    process.arguments = [command, folder.path.string, domain] + rest
-    process.environment = ["XDG_CONFIG_HOME": folder.path.string, "SWIFT_BACKTRACE": "enable=no", "HOME": folder.path.string]
+    let tool = folderOfTests.appending(path: "DefaultsTestTool")
+    let line = wrapper + [tool.path, command, (place ?? folder.path).string, domain] + arguments
+    process.executableURL = URL(filePath: line[0])
+    process.arguments = Array(line.dropFirst())
+    if hasInput { process.standardInput = input }
+    process.environment = [
+      "XDG_CONFIG_HOME": (configuration ?? folder.path).string, "SWIFT_BACKTRACE": "enable=no", "HOME": folder.path.string,
+    ]
     process.standardOutput = output
     try process.run()
   }
@@ -70,6 +85,8 @@ struct Tool {
     while let byte = try? output.fileHandleForReading.read(upToCount: 1), byte != Data("\n".utf8), !byte.isEmpty { line += byte }
     return String(decoding: line, as: UTF8.self)
   }
+
+  func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
   func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
   var wasKilled: Bool { process.terminationReason == .uncaughtSignal }

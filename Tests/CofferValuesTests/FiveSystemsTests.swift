@@ -28,6 +28,8 @@ internal import Testing
     for path in try FileManager.default.subpathsOfDirectory(atPath: tests.path()) where path.hasSuffix(".swift") {
       let text = try String(contentsOf: tests.appending(path: path), encoding: .utf8)
       for match in text.matches(of: /func `([^`]+)`/) { names.insert(String(match.output.1)) }
+      for match in text.matches(of: /@Test\(\s*"([^"]+)"/) { names.insert(String(match.output.1)) }
+      for match in text.matches(of: /@Test func (\w+)/) { names.insert(String(match.output.1)) }
     }
     for (row, test) in try Self.rows() {
       #expect(names.contains(test), "row \(row) names a test that is not there: \(test)")

@@ -174,9 +174,9 @@ private struct Window: Codable, PlainValue, Equatable { var width = 1, height = 
     try app.set("Ada", for: one)
     try app.transaction { try $0.set("example.com", for: two) }
     try app.update(one) { $0 = "Bob" }
-    let listed = try bench.defaults().load("coffer.ends-with-session")
+    let listed = try bench.defaults().load("coffer.session-keys")
     #expect(listed == .array([.string("account"), .string("host")]))
-    for name in ["coffer.ends-with-session", "coffer.scrub-pending"] {
+    for name in ["coffer.session-keys", "coffer.scrub-pending"] {
       try expect(.invalidName) { _ = try bench.app(Space(StorageKey(name, default: 0))) }
     }
   }

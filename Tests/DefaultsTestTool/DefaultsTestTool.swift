@@ -24,6 +24,8 @@ enum DefaultsTestTool {
     case "write": try Writers.distinct(folder, domain, rest)
     case "count": try Writers.count(folder, domain, rest)
     case "acknowledge": try Writers.acknowledge(folder, domain)
+    case "write-large": try Writers.large(folder, domain)
+    case "churn": try Writers.churn(folder, domain, rest)
     case "set": try Writers.set(folder, domain, rest)
     case "get": try Writers.get(folder, domain, rest[0])
     case "hold": try Writers.hold(folder, domain)
@@ -38,6 +40,14 @@ enum DefaultsTestTool {
     case "fold-and-die": try Dying.fold(folder, domain, rest)
     case "commit-and-die": try Dying.commit(folder, domain, rest)
     case "outcome": try Dying.outcome(folder, domain, rest)
+    case "live": try Scenario.live(folder, domain, rest)
+    case "examine": try Scenario.examine(rest)
+    case "failing": try Failing.run(folder, rest)
+    case "power-loss": try PowerLoss.run(folder, seed: UInt64(rest[0]) ?? 0, trials: Int(rest[1]) ?? 0)
+    case "fuzz-lists": try Fuzz.lists(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0, FilePath(rest[2]))
+    case "fuzz-journals": try Fuzz.sidecars(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
+    case "fuzz-arguments": try Fuzz.arguments(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
+    case "foundation-fault": FoundationFaults.show(rest[0], domain, Array(rest.dropFirst()))
     default: throw StoreError(.notFound, "no command \(command)", cure: "read the switch")
     }
   }

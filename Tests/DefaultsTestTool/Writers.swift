@@ -42,6 +42,26 @@ enum Writers {
     }
   }
 
+  /// Rewrites a large list again and again.
+  static func large(_ folder: FilePath, _ domain: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    for round in 0..<400 {
+      try store.save(.string(String(repeating: "\(round % 10)", count: 400_000)), for: "k")
+      try store.synchronize()
+    }
+  }
+
+  /// Reads everything and folds, until killed or told how often; prints an error where a value is not a number.
+  static func churn(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    for round in 0..<(Int(rest[0]) ?? 0) {
+      for name in try store.names() {
+        guard case .integer? = try store.load(name) else { print("\(name) is no number"); continue }
+      }
+      if round % 10 == 0 { try store.synchronize() }
+    }
+  }
+
   static func set(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let store = try DefaultsStore.open(domain: domain, in: folder)
     try store.save(.string(rest[1]), for: rest[0])

@@ -37,8 +37,17 @@ int coffer_openat(int dir, const char *path, int flags, unsigned mode);
 /// Whether this process was forked from the one that loaded the program, without an exec(2) since.
 bool coffer_is_forked_child(void);
 
-/// This thread's mark that it is inside an `update` or `transaction` closure: see Reentrancy.swift.
-bool coffer_inside_closure(void);
-void coffer_set_inside_closure(bool inside);
+/// This thread's mark that it is inside an `update` or `transaction` closure: see Reentrancy.swift. Asked by every read.
+extern _Thread_local bool coffer_closure_mark;
+static inline bool coffer_inside_closure(void) { return coffer_closure_mark; }
+static inline void coffer_set_inside_closure(bool inside) { coffer_closure_mark = inside; }
+
+/// A number of this thread, from 1: consecutive ones for threads that ask for the first time one after the other.
+extern _Thread_local uint32_t coffer_thread_mark;
+uint32_t coffer_number_thread(void);
+static inline uint32_t coffer_thread_number(void) {
+  uint32_t number = coffer_thread_mark;
+  return number ? number : coffer_number_thread();
+}
 
 #endif

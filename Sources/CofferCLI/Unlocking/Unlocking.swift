@@ -28,12 +28,4 @@ extension Session {
   func credentials(for vault: LockedVault, _ options: UnlockingOptions) throws -> Credentials {
     try CredentialSources(options: options, session: self).credentials(for: vault.slots, of: places.vault)
   }
-
-  /// The unlocked vault as the store of one service; nil where there is no vault.
-  func vaultStore(service: String, _ options: UnlockingOptions) throws -> VaultStore? {
-    do { return try VaultStore(service: service, vault: unlockedVault(options)) } catch let error as StoreError {
-      guard error.kind == .noVault else { throw error }
-      return nil
-    }
-  }
 }

@@ -20,7 +20,7 @@ final class ShellRouter {
   private var openedPlain: DefaultsStore?
   private let session: Session
   private let unlocking: UnlockingOptions
-  private var openedVault: VaultStore??
+  private var openedVault: (any Store<Vault>)??
 
   init(_ options: RouterOptions, _ unlocking: UnlockingOptions, _ session: Session) throws {
     domain = try StoredName.check(options.name, as: "domain")
@@ -30,15 +30,15 @@ final class ShellRouter {
   }
 
   /// The vault, unlocked as usual at the first call; nil where there is none.
-  func vault() throws -> VaultStore? {
+  func vault() throws -> (any Store<Vault>)? {
     if let openedVault { return openedVault }
-    let vault = try session.vaultStore(service: domain, unlocking)
+    let vault = try session.secrets(service: domain, unlocking)
     openedVault = .some(vault)
     return vault
   }
 
   /// The vault, which must exist.
-  func existingVault() throws -> VaultStore {
+  func existingVault() throws -> any Store<Vault> {
     guard let vault = try vault() else {
       throw Failure(
         StoreError(.noVault, "there is no vault", place: session.places.vault.string, cure: "coffer init makes one"))

@@ -65,7 +65,7 @@ extension DefaultsEngine {
 
   private func plan(_ state: inout EngineState, _ sidecar: Sidecar, _ evenIfEmpty: Bool) throws(StoreError) -> Plan? {
     try rereadIfChanged(&state, patiently: true)
-    guard evenIfEmpty || !state.journalled.isEmpty else { return nil }
+    guard evenIfEmpty || state.isJournalled else { return nil }
     let isPure = try sidecar.list == state.list
     return Plan(
       values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
@@ -116,7 +116,7 @@ extension DefaultsEngine {
       state.start = try sidecar.start(of: state.seen)
       state.list = list
       state.listIsSettled = true
-      state.journalled = []
+      state.isJournalled = false
       state.foldAt = SidecarLayout.foldAt
     }
     calls.reached?(.journalEmptied)

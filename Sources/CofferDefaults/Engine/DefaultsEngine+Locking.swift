@@ -1,3 +1,4 @@
+internal import CCofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
@@ -10,11 +11,28 @@ extension DefaultsEngine {
   @inline(__always)
   func holdingLock<Result>(_ body: (Sidecar) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkProcess()
+    try checkDecider()
     return try writing.withLock { (writer) throws(StoreError) in
       let sidecar = try acquire(&writer)
       defer { sidecar.unlock() }
       return try body(sidecar)
     }
+  }
+
+  /// Makes `decision`, with this thread marked: its own writes here would wait for themselves, and are refused instead.
+  func make(_ decision: Decision, _ id: TransactionID) throws(StoreError) {
+    decider.store(coffer_thread_number(), ordering: .relaxed)
+    defer { decider.store(0, ordering: .relaxed) }
+    try decision.make(id)
+  }
+
+  @inline(__always)
+  func checkDecider() throws(StoreError) {
+    let thread = decider.load(ordering: .relaxed)
+    guard thread != 0, thread == coffer_thread_number() else { return }
+    throw StoreError(
+      .reentrant, "the domain was written while a decision about it was being made", place: files.list.string,
+      cure: "write before or after the transaction, or make the write a part of it")
   }
 
   @inline(__always)
@@ -66,13 +84,17 @@ extension DefaultsEngine {
 
   /// Opens a new journal in place of one that lost its name, and writes into it what the old one held and the list does not.
   private func reopen(_ state: inout EngineState, _ writer: inout WriterState) throws(StoreError) {
-    if let old = state.sidecar, try old.word() != state.seen { try catchUp(&state, old) }
+    if let old = state.sidecar {
+      // A journal that was spoilt before it was taken away tells nothing more; what is known here stays.
+      do { if try old.word() != state.seen { try catchUp(&state, old) } } catch {}
+    }
     let isForWriting = try isReadOnly ? false : files.isWritable()
     guard let new = try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls) else {
       guard isReadOnly else { throw readOnly }
       return try goOnWithoutJournal(&state, &writer)
     }
-    let changes = state.journalled.map { ($0, state.values[$0]) }
+    var changes: [Record.Change] = []
+    if let old = state.sidecar { for name in journalledNames(state, old) { changes.append((name, state.values[name])) } }
     let prepared = state.prepared
     if new.isWritable { try new.lock() }
     defer { if new.isWritable { new.unlock() } }
@@ -81,7 +103,7 @@ extension DefaultsEngine {
     writer.sidecar = new
     try catchUp(&state, new)
     guard new.isWritable else { return }
-    let missing = changes.filter { state.values[$0.0] != $0.1 }
+    let missing = changes.filter { state.values[$0.name] != $0.form }
     if !missing.isEmpty { try append(.write(missing), &state, new) }
     for batch in prepared where !state.prepared.contains(where: { $0.id == batch.id }) {
       try append(.prepare(batch), &state, new)
@@ -95,6 +117,14 @@ extension DefaultsEngine {
     writer.sidecar = nil
     state.seen = .never
     state.begin(with: try ListContent.readPatiently(files.list, calls))
+  }
+
+  /// The names that the records of `sidecar` change.
+  private func journalledNames(_ state: borrowing EngineState, _ sidecar: Sidecar) -> Set<String> {
+    guard state.isJournalled else { return [] }
+    do { return try sidecar.changedNames(state.start..<state.seen.end, epoch: state.seen.epoch) } catch {
+      return Set(state.values.keys)  // Not to be known any more: nothing that was acknowledged may be missed.
+    }
   }
 
   /// Appends `record` and applies it. The caller holds the file's lock.

@@ -19,9 +19,9 @@ extension DefaultsEngine {
         try effects(of: changes, if: expectations, &state)
       }
       // Nothing to do here whatever the outcome, so nobody need ever ask for it.
-      guard !effective.isEmpty else { return try decision.make(id) }
+      guard !effective.isEmpty else { return try make(decision, id) }
       try prepare(Record.Prepared(id: id, place: decision.place, changes: effective), sidecar)
-      do throws(StoreError) { try decision.make(id) } catch {
+      do throws(StoreError) { try make(decision, id) } catch {
         try abandon(id, sidecar)
         throw error
       }
@@ -35,6 +35,7 @@ extension DefaultsEngine {
   /// Compares and decides where nothing can be written: under the lock, if there is a journal to lock.
   func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
     try checkProcess()
+    try checkDecider()
     try writing.withLock { (writer) throws(StoreError) in
       let sidecar = writer.sidecar
       try sidecar?.lock()
@@ -44,7 +45,7 @@ extension DefaultsEngine {
         try refresh(&state)
         _ = try effects(of: [], if: expectations, &state)
       }
-      try decision?.make(.random())
+      if let decision { try make(decision, .random()) }
     }
   }
 

@@ -13,32 +13,42 @@ extension DefaultsEngine {
     if try sidecar.word() != state.seen { try catchUp(&state, sidecar) }
   }
 
+  /// Whether ``refresh(_:)`` would find nothing to do.
+  @inline(__always)
+  func isCurrent(_ state: borrowing EngineState) throws(StoreError) -> Bool {
+    guard CoarseClock.now() < state.nextLook else { return false }
+    guard let sidecar = state.sidecar else { return true }
+    return try sidecar.word() == state.seen
+  }
+
   /// Applies what was appended to the journal since `state.seen`.
   func catchUp(_ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
     for _ in 0..<Self.attempts {
       let word = try sidecar.word()
       if word.epoch != state.seen.epoch || word.end < state.seen.end {
+        try sidecar.checkFormat()
         if try !followFold(&state, sidecar, word), try reload(&state, ListContent.readPatiently(files.list, calls)) { return }
       } else if try readTail(&state, sidecar, to: word) {
         return
       }
     }
     throw StoreError(
-      .damaged, "the journal holds a record that is torn", place: sidecar.path.string,
-      cure: "restore the file, or delete it to lose what was not yet in the property list")
+      .busy, "the journal is folded faster than it can be read", place: sidecar.path.string, cure: "try again")
   }
 
-  /// How often the journal may change under a reader's eyes before that is taken for damage.
+  /// How often a fold may come between two looks before a reader gives up.
   private static var attempts: Int { 64 }
 
-  /// Applies the records up to `word`; false when they changed meanwhile.
+  /// Applies the records up to `word`; false when a fold came in between.
   private func readTail(
     _ state: inout EngineState, _ sidecar: Sidecar, to word: JournalWord
   ) throws(StoreError) -> Bool {
     try sidecar.withRecords(state.seen.end..<word.end) { (bytes) throws(StoreError) in
       guard try sidecar.word().epoch == word.epoch else { return false }
       apply(bytes, &state)
-      return state.seen == word
+      // Within an epoch, what is committed is never written again.
+      guard state.seen == word else { throw sidecar.torn }
+      return true
     }
   }
 
@@ -75,7 +85,7 @@ extension DefaultsEngine {
     guard try sidecar.word().epoch == word.epoch, start <= word.end else { return false }
     state.list = list
     state.listIsSettled = true
-    state.journalled = []
+    state.isJournalled = false
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
     return true
@@ -90,7 +100,11 @@ extension DefaultsEngine {
     // Read after the list: a fold between the two leaves a list that is newer than these records, and they say the same.
     let word = try sidecar.word()
     let start = try sidecar.start(of: word)
-    guard start <= word.end else { return false }
+    guard start <= word.end else {
+      // Only a fold that came in between explains it.
+      if try sidecar.word() == word { throw sidecar.damagedHeader }
+      return false
+    }
     if word.epoch != state.seen.epoch, try ListFingerprint(FileStatus(at: files.list)) != content.fingerprint { return false }
     state.begin(with: content)
     state.start = start

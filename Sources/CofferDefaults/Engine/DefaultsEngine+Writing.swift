@@ -69,7 +69,7 @@ extension DefaultsEngine {
   /// Runs `body` on a state that is up to date and in which the outcome of every batch is known, or `names` are none of its.
   @inline(__always)
   func writable<Result>(
-    _ sidecar: Sidecar, _ names: [String], _ body: (inout EngineState) throws(StoreError) -> Result
+    _ sidecar: Sidecar, _ names: @autoclosure () -> [String], _ body: (inout EngineState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let early = try state.withLock { (state) throws(StoreError) -> Result? in
       try refresh(&state)
@@ -79,7 +79,7 @@ extension DefaultsEngine {
     // The lock is ours, so whoever prepared them has died.
     try resolve(sidecar)
     return try state.withLock { (state) throws(StoreError) in
-      for name in names { try state.checkDecided(name, files.list) }
+      for name in names() { try state.checkDecided(name, files.list) }
       return try body(&state)
     }
   }
@@ -90,11 +90,13 @@ extension DefaultsEngine {
     _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ sidecar: Sidecar
   ) throws(StoreError) -> Bool {
     let form = form.map { StorableForm.settled($0, in: state.encoding) }
-    var old = state.values[name]
+    var index = state.values.index(forKey: name)
+    var old = index.map { state.values[$0].value }
     if old == form {
       // Equal to what is known is not yet equal to what another program wrote meanwhile.
       guard try rereadIfChanged(&state, patiently: true) else { return false }
-      old = state.values[name]
+      index = state.values.index(forKey: name)
+      old = index.map { state.values[$0].value }
       if old == form { return false }
     }
     let weight = state.weight - Budget.weight(of: old, under: name) + Budget.weight(of: form, under: name)
@@ -104,7 +106,7 @@ extension DefaultsEngine {
     state.seen = try sidecar.append(count, after: state.seen) { buffer in
       Record.encode(form, under: name, into: buffer, epoch: epoch, writer: writer)
     }
-    state.set(name, form, weight: weight)
+    state.set(name, form, at: index, weight: weight)
     return wantsFold(state)
   }
 

@@ -18,7 +18,7 @@ internal import SystemPackage
 final class DefaultsEngine: Sendable {
   let files: ListFiles
   let calls: SystemCalls
-  let state = Mutex(EngineState())
+  let state = BiasedLock(EngineState())
   let writing = Mutex(WriterState())
   /// What openers brought along: see ``EngineOptions``.
   let options: Mutex<EngineOptions>
@@ -27,7 +27,9 @@ final class DefaultsEngine: Sendable {
   /// Opened for reading alone: leaves no trace.
   let isReadOnly: Bool
   let observation = EngineObservation()
-  private let process = getpid()
+  /// The thread that is asking another store for a decision, by its number; zero while there is none.
+  let decider = Atomic<UInt32>(0)
+  private let process = ProcessMark.current
   private static let instances = Atomic<UInt32>(0)
   /// The highest number that an engine of this process has.
   static var lastInstance: UInt32 { instances.load(ordering: .relaxed) }
@@ -56,7 +58,7 @@ final class DefaultsEngine: Sendable {
   /// A forked child shares its parent's open files, and with them the parent's lock: it would exclude nobody.
   @inline(__always)
   func checkProcess() throws(StoreError) {
-    guard getpid() != process else { return }
+    guard ProcessMark.current != process else { return }
     throw StoreError(
       .closed, "the store was opened before this process was forked", place: files.list.string,
       cure: "open it again in the child")
@@ -103,7 +105,9 @@ final class DefaultsEngine: Sendable {
 
   @inline(__always)
   private func fresh<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
-    try state.withLock { (state) throws(StoreError) in
+    let early = try state.withoutLock { (state) throws(StoreError) in try isCurrent(state) ? body(state) : nil }
+    if let early { return early }
+    return try state.withReadLock { (state) throws(StoreError) in
       try refresh(&state)
       return body(state)
     }

@@ -1,12 +1,12 @@
 internal import CofferStorage
 
 /// What a process knows of a domain: the list's values with the journal's changes applied.
-struct EngineState {
+struct EngineState: ~Copyable {
   var values: [String: PlainForm] = [:]
   /// Weight of all values: see ``Budget``.
   var weight = 0
-  /// Names that the journal changed since the list was written.
-  var journalled: Set<String> = []
+  /// Whether the journal changes values of the list.
+  var isJournalled = false
   /// Batches whose outcome the journal does not tell, oldest first.
   var prepared: [Record.Prepared] = []
   /// The names in ``prepared``: they have their old values until the outcome is known.
@@ -42,18 +42,19 @@ struct EngineState {
     if unreported != nil { unreported?.noteReading(over: values) }
     values = content.values
     weight = values.reduce(0) { $0 + Budget.weight(of: $1.value, under: $1.key) }
-    journalled = []
+    isJournalled = false
     prepared = []
     undecided = [:]
     suspect = nil
   }
 
+  /// Replaces the value of `name`, whose place in ``values`` is `index` where that is known.
   @inline(__always)
-  mutating func set(_ name: String, _ form: PlainForm?, weight: Int) {
+  mutating func set(_ name: String, _ form: PlainForm?, at index: Dictionary<String, PlainForm>.Index? = nil, weight: Int) {
     if unreported != nil { noteChange(of: name) }
     self.weight = weight
-    values[name] = form
-    journalled.insert(name)
+    isJournalled = true
+    if let index, let form { values.values[index] = form } else { values[name] = form }
   }
 
   /// The weight of all values once `name` has `form`.

@@ -42,11 +42,12 @@ struct ListContent {
       isSettled: CoarseClock.wallTime() - status.modified > CoarseClock.timestampGrain)
   }
 
-  /// Reads the list, giving a writer that rewrites it in place (as Foundation does) the time to finish.
+  /// Reads the list, giving a writer that rewrites it in place (as Foundation does) the time to finish. A file that has not
+  /// been touched for a while has no such writer.
   static func readPatiently(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     for _ in 1..<attempts {
       do { return try read(path, calls) } catch {
-        guard case .damaged = error.kind else { throw error }
+        guard case .damaged = error.kind, try isBeingWritten(path) else { throw error }
         var pause = timespec(tv_sec: 0, tv_nsec: pauseNanoseconds)
         nanosleep(&pause, nil)
       }
@@ -54,6 +55,13 @@ struct ListContent {
     return try read(path, calls)
   }
 
+  private static func isBeingWritten(_ path: FilePath) throws(StoreError) -> Bool {
+    guard let status = try FileStatus(at: path) else { return true }
+    return CoarseClock.wallTime() - status.modified < writingNanoseconds
+  }
+
+  /// A program that stalls for this long in the midst of a rewrite may as well have died.
+  private static let writingNanoseconds: Int64 = 1_000_000_000
   /// 80 ms in all: Foundation rewrites 10 000 keys in place within a few.
   private static let attempts = 5
   private static let pauseNanoseconds = 20_000_000

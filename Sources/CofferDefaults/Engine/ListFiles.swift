@@ -14,22 +14,23 @@ internal import SystemPackage
 struct ListFiles: Sendable {
   /// The real file.
   let list: FilePath
-  var folder: FilePath { list.removingLastComponent() }
-  var journal: FilePath { beside(".coffer") }
-  var lastGood: FilePath { beside(".last-good") }
+  let folder: FilePath
+  let journal: FilePath
+  let lastGood: FilePath
   /// The next list, while it is written. The journal's lock makes it one writer's.
-  var next: FilePath { beside(".coffer-next") }
+  let next: FilePath
 
   /// The files of the list that `path` leads to.
   ///
-  /// - Parameter makingFolder: whether a folder that is missing is made, with mode 0700; one that is there is left as it is.
+  /// - Parameter makingFolder: whether a folder that is missing is made, with mode 0700. It stays missing where nobody may make
+  ///   it: there is nothing to read then. One that is there is left as it is.
   init(resolving path: FilePath, makingFolder: Bool = true) throws(StoreError) {
     var target = path
     for _ in 0..<Self.mostLinks {
       guard let link = try Self.link(at: target) else {
         let folder = try Self.realFolder(target.removingLastComponent(), making: makingFolder)
         guard let name = target.lastComponent else { break }
-        list = folder.appending(name)
+        self.init(name.string, in: folder)
         return
       }
       target = target.removingLastComponent().pushing(link)
@@ -40,7 +41,13 @@ struct ListFiles: Sendable {
   /// The kernel's own limit on links in one path.
   private static let mostLinks = 40
 
-  private func beside(_ suffix: String) -> FilePath { folder.appending(".\(list.lastComponent?.string ?? "")\(suffix)") }
+  private init(_ name: String, in folder: FilePath) {
+    self.folder = folder
+    list = folder.appending(name)
+    journal = folder.appending(".\(name).coffer")
+    lastGood = folder.appending(".\(name).last-good")
+    next = folder.appending(".\(name).coffer-next")
+  }
 
   private static func link(at path: FilePath) throws(StoreError) -> FilePath? {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
@@ -54,8 +61,7 @@ struct ListFiles: Sendable {
 
   private static func realFolder(_ folder: FilePath, making: Bool) throws(StoreError) -> FilePath {
     if try FileStatus(at: folder) == nil {
-      guard making else { return folder }
-      try make(folder)
+      guard making, try make(folder) else { return folder }
     }
     let resolved = folder.withPlatformString { realpath($0, nil) }
     guard let resolved else { throw StoreError(errno: errno, "resolve the folder", place: folder) }
@@ -63,17 +69,20 @@ struct ListFiles: Sendable {
     return FilePath(String(cString: resolved))
   }
 
-  /// Makes `folder` and what is missing above it. Another process doing the same at the same time is no error.
-  private static func make(_ folder: FilePath) throws(StoreError) {
+  /// Makes `folder` and what is missing above it; false where this user may not. Another process doing the same at the same time
+  /// is no error.
+  private static func make(_ folder: FilePath) throws(StoreError) -> Bool {
     let parent = folder.removingLastComponent()
-    if !parent.isEmpty, parent != folder, try FileStatus(at: parent) == nil { try make(parent) }
+    if !parent.isEmpty, parent != folder, try FileStatus(at: parent) == nil { guard try make(parent) else { return false } }
     let code = folder.withPlatformString { mkdir($0, 0o700) == 0 ? 0 : errno }
+    if [EACCES, EPERM, EROFS].contains(code) { return false }
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "make the folder", place: folder) }
+    return true
   }
 
   /// Whether this process may replace the list: a list it may not write is left alone, even where the folder would allow it.
   func isWritable() throws(StoreError) -> Bool {
-    guard try FileStatus(at: list) != nil else { return true }
+    guard try FileStatus(at: list) != nil else { return try FileStatus(at: folder) != nil }
     return list.withPlatformString { access($0, W_OK) } == 0
   }
 }

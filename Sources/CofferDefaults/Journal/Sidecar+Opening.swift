@@ -78,12 +78,23 @@ extension Sidecar {
     try FileLock.acquire(fd, calls, place: path) { hasHeader ? holder : nil }
     defer { unlock() }
     if try FileStatus(of: fd, place: path).size < SidecarLayout.headerBytes + SidecarLayout.step { try create() }
-    if try isGone() { return false }
+    if try isGone() {
+      try removeIfAbandoned()
+      return false
+    }
     if try memory.load(.magic) == 0 { try begin() }
     try checkFormat()
     try nameHolder()
     try repair()
     return true
+  }
+
+  /// Takes the name of a file that was given up, where its owner died before it could: nobody else would ever do so.
+  private func removeIfAbandoned() throws(StoreError) {
+    guard try memory.load(.retired) <= 1 else { throw damagedHeader }
+    guard try FileStatus(at: path)?.inode == FileStatus(of: fd, place: path).inode else { return }
+    let result = calls.unlink(path.string)
+    guard result == 0 || result == -ENOENT else { throw StoreError(errno: -result, "remove the journal", place: path) }
   }
 
   private func create() throws(StoreError) {
@@ -102,10 +113,15 @@ extension Sidecar {
     // Last: a header without it is begun anew by whoever opens the file next.
     try memory.store(SidecarLayout.magic, .magic)
     try synchronize()
+    // A journal that is durable under no name would take a prepared batch with it.
+    try AtomicFile.synchronizeFolder(of: path, calls)
   }
 
-  private func checkFormat() throws(StoreError) {
-    guard try memory.load(.magic) == SidecarLayout.magic else { throw damagedHeader }
+  /// Throws unless the header is one: of no other format, and not overwritten.
+  func checkFormat() throws(StoreError) {
+    guard try memory.load(.magic) == SidecarLayout.magic, try memory.word().epoch != JournalWord.never.epoch else {
+      throw damagedHeader
+    }
     let version = try memory.load(.version)
     guard version <= SidecarLayout.version else {
       throw StoreError(

@@ -138,6 +138,26 @@ final class Sidecar: Sendable {
     return try body(UnsafeRawBufferPointer(bytes))
   }
 
+  /// The names that the records of `epoch` in `range` change.
+  func changedNames(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Set<String> {
+    try withRecords(range) { (bytes) throws(StoreError) in
+      var names: Set<String> = []
+      var prepared: [TransactionID: [Record.Change]] = [:]
+      var offset = 0
+      while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
+        switch record {
+        case .write(let changes): names.formUnion(changes.map(\.name))
+        case .prepare(let batch): prepared[batch.id] = batch.changes
+        case .commit(let id): names.formUnion(prepared[id, default: []].map(\.name))
+        case .drop: break
+        }
+        offset += count
+      }
+      guard offset == range.count else { throw shortened(range.upperBound) }
+      return names
+    }
+  }
+
   private func holds(_ end: Int) throws(StoreError) -> Bool {
     let needed = SidecarLayout.headerBytes + end
     if needed <= knownBytes.load(ordering: .relaxed) { return true }
@@ -150,6 +170,13 @@ final class Sidecar: Sendable {
     StoreError(
       .damaged, "the journal ends before byte \(end)", place: path.string,
       cure: "another program has shortened it; restore it, or delete it to lose what was not yet in the property list")
+  }
+
+  /// The error of a record that is committed and not whole.
+  var torn: StoreError {
+    StoreError(
+      .damaged, "the journal holds a record that is torn", place: path.string,
+      cure: "restore the file, or delete it to lose what was not yet in the property list")
   }
 
   // MARK: Writing, under the lock

@@ -6,28 +6,36 @@
 public struct EnvironmentLayer: Sendable {
   /// What the names of all variables begin with, for example `MYAPP_`.
   public let prefix: String
-  private let variables: [String: String]
+  /// The variables by the length of what follows the prefix: most keys then meet none that could be theirs.
+  private let variables: [Int: [(rest: [UInt8], text: String)]]
 
   /// The variables of `environment` that begin with `prefix`.
   public init(prefix: String, environment: [String: String]) {
     self.prefix = prefix
-    variables = environment.filter { $0.key.hasPrefix(prefix) }
+    let ours = environment.filter { $0.key.hasPrefix(prefix) }
+      .map { (rest: Array($0.key.utf8.dropFirst(prefix.utf8.count)), text: $0.value) }
+    variables = Dictionary(grouping: ours, by: \.rest.count)
   }
 
   /// The variable that overrides `key`.
   public func variable(for key: String) -> String {
     prefix
       + String(
-        decoding: key.utf8.map { byte in
-          switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 32
-          case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): byte
-          default: UInt8(ascii: "_")
-          }
-        }, as: UTF8.self)
+        decoding: key.utf8.map(Self.inVariable), as: UTF8.self)
+  }
+
+  private static func inVariable(_ byte: UInt8) -> UInt8 {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): byte - 32
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"): byte
+    default: UInt8(ascii: "_")
+    }
   }
 
   var isEmpty: Bool { variables.isEmpty }
 
-  func value(for key: String) -> String? { variables[variable(for: key)] }
+  func value(for key: String) -> String? {
+    guard let candidates = variables[key.utf8.count] else { return nil }
+    return candidates.first { $0.rest.elementsEqual(key.utf8.lazy.map(Self.inVariable)) }?.text
+  }
 }

@@ -3,7 +3,21 @@
 /// A value that begins with a hyphen is taken where it is a negative number. What begins with two hyphens is an option of
 /// the program and no override, nor is a `-key` that another option follows; `--` ends the overrides. Of a key given twice,
 /// the last counts.
-enum LaunchArguments {
+struct LaunchArguments {
+  let texts: [String: String]
+  /// A bit for each length of an overridden name, modulo 64: most other names are told apart by it alone.
+  private let lengths: UInt64
+
+  init(_ arguments: [String]) {
+    texts = Self.overrides(in: arguments)
+    lengths = texts.keys.reduce(0) { $0 | Self.bit(of: $1) }
+  }
+
+  @inline(__always)
+  subscript(_ name: String) -> String? { lengths & Self.bit(of: name) == 0 ? nil : texts[name] }
+
+  private static func bit(of name: String) -> UInt64 { 1 << UInt64(name.utf8.count & 63) }
+
   /// The texts by key.
   static func overrides(in arguments: [String]) -> [String: String] {
     var overrides: [String: String] = [:]

@@ -4,7 +4,7 @@ internal import CofferStorage
 /// read gives something else now.
 struct LayeredChanges: Sendable {
   let prefix: String
-  let arguments: [String: String]
+  let arguments: LaunchArguments
   let environment: EnvironmentLayer?
   /// The domain, then the suites in their order.
   let engines: [DefaultsEngine]

@@ -13,9 +13,13 @@ enum PropertyList {
   /// The values in `data`.
   static func decode(_ data: Data) throws(Failure) -> (values: [String: PlainForm], encoding: Encoding) {
     let (root, format) = try parse(data)
-    guard let root = root as? [String: Any] else { throw Failure(what: "the property list is not a dictionary") }
+    // As Foundation made it: with keys of type String, it would first be copied as a whole.
+    guard let root = root as? [AnyHashable: Any] else { throw Failure(what: "the property list is not a dictionary") }
     var values = [String: PlainForm](minimumCapacity: root.count)
-    for (key, value) in root { values[key] = try form(of: value) }
+    for (key, value) in root {
+      guard let key = key as? String else { throw Failure(what: "the property list has a key that is no text") }
+      values[key] = try form(of: value)
+    }
     return (values, format == .binary ? .binary : .xml)
   }
 
@@ -27,6 +31,7 @@ enum PropertyList {
   }
 
   private static func parse(_ data: Data) throws(Failure) -> (root: Any, format: PropertyListSerialization.PropertyListFormat) {
+    guard isList(data) else { throw Failure(what: "the file is neither an XML nor a binary property list") }
     var format = PropertyListSerialization.PropertyListFormat.xml
     let root: Any
     do { root = try PropertyListSerialization.propertyList(from: data, options: [], format: &format) } catch {
@@ -35,6 +40,15 @@ enum PropertyList {
     // The old-style format is text that nearly anything parses as: a torn or foreign file, not preferences.
     guard format != .openStep else { throw Failure(what: "the file is neither an XML nor a binary property list") }
     return (root, format)
+  }
+
+  /// Whether `data` begins as an XML or a binary list does, in any of XML's encodings. Foundation takes all else for a list in
+  /// the old style, and complains about it on standard error.
+  private static func isList(_ data: Data) -> Bool {
+    if data.starts(with: Data("bplist".utf8)) { return BinaryPropertyList.hasKnownKindsOnly(data) }
+    let byteOrderMarks: Set<UInt8> = [0, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF]
+    let spaces: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+    return data.first { !byteOrderMarks.contains($0) && !spaces.contains($0) } == UInt8(ascii: "<")
   }
 
   /// The list of `values` as bytes.

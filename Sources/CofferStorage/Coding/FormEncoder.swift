@@ -1,5 +1,6 @@
 /// Encodes `Encodable` values as property-list structure: fields that are nil are left out, and numbers, dates, data and URLs keep
 /// their native forms.
+@usableFromInline
 enum FormEncoder {
   /// Levels of values within values, at most. Each costs a few frames of stack in the type's own coding, so a value that
   /// contains itself must end in an error before the stack does; preferences are a handful deep.
@@ -31,6 +32,7 @@ enum FormEncoder {
   }
 
   /// A payload that said it must never be written in the clear.
+  @usableFromInline
   static func refusal(_ type: Any.Type, _ path: [any CodingKey] = []) -> StoreError {
     StoreError(
       .refused, "the plain value holds a \(type)\(path.described), which is a SecretPayload",

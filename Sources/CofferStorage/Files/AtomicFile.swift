@@ -20,11 +20,14 @@ package struct AtomicFile {
 
   /// A file at `path`, prepared under `temporary`, or under a random name.
   package init(_ path: FilePath, temporary: FilePath? = nil, calls: SystemCalls = SystemCalls()) {
-    let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
-    let name = path.lastComponent?.string ?? "file"
     self.path = path
-    self.temporary = temporary ?? path.removingLastComponent().appending(".\(name).\(suffix)")
+    self.temporary = temporary ?? Self.randomName(beside: path)
     self.calls = calls
+  }
+
+  private static func randomName(beside path: FilePath) -> FilePath {
+    let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
+    return path.removingLastComponent().appending(".\(path.lastComponent?.string ?? "file").\(suffix)")
   }
 
   /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.

@@ -76,7 +76,11 @@ private func allocateBlocks(_ fd: Int32, _ offset: Int, _ count: Int) -> Int32 {
     let zeros = [UInt8](repeating: 0, count: count)
     return repeating { Int32(clamping: pwrite(fd, zeros, count, off_t(offset))) } < 0 ? -errno : 0
   #else
-    return -posix_fallocate(fd, off_t(offset), off_t(count))
+    // It returns the number of the failure, and leaves it to the caller to go on after a signal.
+    while true {
+      let failure = posix_fallocate(fd, off_t(offset), off_t(count))
+      if failure != EINTR { return -failure }
+    }
   #endif
 }
 

@@ -37,7 +37,7 @@ public struct MigrationReport: Sendable {
 /// Names that Coffer keeps in the plain store for itself. No key may have one.
 package enum ReservedName {
   /// An array of the names that a logout removes, so that a program built without their key space removes them too.
-  package static let endsWithSession = "coffer.ends-with-session"
+  package static let endsWithSession = "coffer.session-keys"
   /// True from the moment a value left the plain store for the vault until no trace of it is left in the plain store's files.
   package static let scrubPending = "coffer.scrub-pending"
   static let all: Set<String> = [endsWithSession, scrubPending]

@@ -116,7 +116,7 @@ extension StorageKey {
 extension StorageKey where R == Vault {
   /// What a plain copy becomes in the vault.
   fileprivate func promoted(_ copy: PlainForm) throws(StoreError) -> SecretForm {
-    guard let promotion = traits.promotion, let form = try self.form(of: decode(promotion(copy))) else {
+    guard let promotion = traits.promotion, let form = try self.form(of: declaration.decode(promotion(copy))) else {
       throw StoreError(
         .undecodable(stored: copy.kindName), "the plain copy cannot be moved into the vault", key: name,
         cure: "set the key, which drops the copy; nothing was changed")

@@ -16,14 +16,14 @@ extension StorageKey {
     _ convert: @escaping @Sendable (Old) throws(StoreError) -> Value
   ) -> Self {
     var key = StorageKey(
-      name: name, site: site, absent: absent,
+      name: name, site: site, absent: declaration.absent,
       decode: { (form) throws(StoreError) in
         do throws(StoreError) { return try decodeCurrent(form) } catch {
           guard case .undecodable = error.kind, let old = Upgrade.attempt(decodeOld, form) else { throw error }
           return try convert(old)
         }
       },
-      encode: encode)
+      encode: declaration.encode)
     key.traits = traits
     let isOutdated = traits.isOutdated
     key.traits.isOutdated = { form in
@@ -47,7 +47,7 @@ extension StorageKey where R == Plain {
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Value
   ) -> Self {
     upgrading(
-      { (form) throws(StoreError) in try PlainCoding.decode(Old.self, form) }, decode,
+      { (form) throws(StoreError) in try PlainCoding.decode(Old.self, form) }, declaration.decode,
       { (old) throws(StoreError) in try Upgrade.convert(old, convert) })
   }
 }
@@ -59,7 +59,7 @@ extension StorageKey where R == Vault {
   public func upgraded<Old: Codable & Sendable, Payload: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Payload
   ) -> Self where Value == Sealed<Payload>? {
-    let decode = self.decode
+    let decode = declaration.decode
     var key = upgrading(
       { (form) throws(StoreError) in (try SecretCoding.decode(Old.self, form), form.metadata) },
       { (form) throws(StoreError) in
@@ -83,7 +83,7 @@ extension StorageKey where R == Vault {
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Wrapped
   ) -> Self where Value == Wrapped? {
     var key = upgrading(
-      { (form) throws(StoreError) in try SecretCoding.decode(Old.self, form) }, decode,
+      { (form) throws(StoreError) in try SecretCoding.decode(Old.self, form) }, declaration.decode,
       { (old) throws(StoreError) in try Upgrade.convert(old, convert) })
     key.traits.promotesFormer(Old.self) { (old) throws(StoreError) in try SecretCoding.encode(Upgrade.convert(old, convert)) }
     return key

@@ -40,9 +40,12 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
     nonmutating set { wrappedValue = newValue }
   }
 
+  /// The value now.
   public func load() throws(StoreError) -> Value? { try handle.load() ?? defaultValue }
+  /// Stores a value.
   public func save(_ value: Value?) throws(StoreError) { try handle.save(value) }
 
+  /// Reads, changes and stores.
   public func mutate(_ body: (inout Value?) throws -> Void) throws {
     try handle.mutate { stored in
       var value = stored ?? defaultValue
@@ -51,10 +54,15 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
     }
   }
 
+  /// Whether that is one step.
   public var mutatesAtomically: Bool { handle.mutatesAtomically }
+  /// Whether the value comes from a vault.
   public var isSecret: Bool { handle.isSecret }
+  /// Whose changes are changes of this value.
   public var origins: [ValueOrigin] { handle.origins }
+  /// What is read when the value cannot be.
   public var fallback: Value? { handle.fallback ?? defaultValue }
+  /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { handle.report(failure) }
 }
 

@@ -56,7 +56,8 @@ extension KeyValueStorage where R == Vault {
   /// The value stored under `key`; nil when there is none.
   ///
   /// - Throws: ``CofferStorage/StoreError`` `.undecodable` when it is of another type, `.locked`, and what the store throws.
-  public func value<Value: Codable & Sendable>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value? {
+  public func value<Value: Codable & Sendable>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value?
+  {
     try store.value(for: StorageKey(key, vaulted: type))
   }
 

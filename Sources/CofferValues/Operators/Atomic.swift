@@ -3,21 +3,25 @@ internal import Synchronization
 
 extension PersistedValues {
   /// A value whose ``mutate(_:)`` is one step.
-  public struct Atomic<Base: ThrowingPersistedValue>: ThrowingPersistedValue {
+  public struct Atomic<Base: ThrowingPersistedValue>: ValueOperator {
+    /// What is read and written.
     public typealias Value = Base.Value
-    public typealias Sensitivity = Base.Sensitivity
-    let base: Base
+    /// The value beneath.
+    public let base: Base
     private let turn = Turn()
 
     init(base: Base) { self.base = base }
 
+    /// The value now.
     public func load() throws(StoreError) -> Value { try base.load() }
 
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) {
       guard !base.mutatesAtomically else { return try base.save(value) }
       try turn.lock.withLock { (_) throws(StoreError) in try base.save(value) }
     }
 
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       guard !base.mutatesAtomically else { return try base.mutate(body) }
       try Reentrancy.check("an atomic value")
@@ -28,9 +32,8 @@ extension PersistedValues {
       }
     }
 
+    /// Whether that is one step.
     public var mutatesAtomically: Bool { true }
-    public var isSecret: Bool { base.isSecret }
-    public var origins: [ValueOrigin] { base.origins }
   }
 }
 
@@ -40,8 +43,8 @@ private final class Turn: Sendable {
 }
 
 extension PersistedValues.Atomic: PersistedValue where Base: PersistedValue {
+  /// What is read when the value cannot be.
   public var fallback: Value { base.fallback }
-  public func report(_ failure: StoreError) { base.report(failure) }
 }
 
 extension ThrowingPersistedValue {

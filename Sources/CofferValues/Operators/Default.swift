@@ -2,14 +2,17 @@ public import CofferStorage
 
 extension PersistedValues {
   /// A value that reads as something while nothing is stored.
-  public struct Default<Base: ThrowingPersistedValue, Value: Sendable>: ThrowingPersistedValue where Base.Value == Value? {
-    public typealias Sensitivity = Base.Sensitivity
-    let base: Base
+  public struct Default<Base: ThrowingPersistedValue, Value: Sendable>: ValueOperator where Base.Value == Value? {
+    /// The value beneath.
+    public let base: Base
     let substitute: @Sendable () -> Value
 
+    /// The value now.
     public func load() throws(StoreError) -> Value { try base.load() ?? substitute() }
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) { try base.save(value) }
 
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       try base.mutate { stored in
         var value = stored ?? substitute()
@@ -17,21 +20,21 @@ extension PersistedValues {
         stored = value
       }
     }
-
-    public var mutatesAtomically: Bool { base.mutatesAtomically }
-    public var isSecret: Bool { base.isSecret }
-    public var origins: [ValueOrigin] { base.origins }
   }
 
   /// A value whose nil is never stored.
-  public struct Optionally<Base: ThrowingPersistedValue>: ThrowingPersistedValue {
+  public struct Optionally<Base: ThrowingPersistedValue>: ValueOperator {
+    /// What is read and written.
     public typealias Value = Base.Value?
-    public typealias Sensitivity = Base.Sensitivity
-    let base: Base
+    /// The value beneath.
+    public let base: Base
 
+    /// The value now.
     public func load() throws(StoreError) -> Base.Value? { try base.load() }
+    /// Stores a value.
     public func save(_ value: Base.Value?) throws(StoreError) { if let value { try base.save(value) } }
 
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Base.Value?) throws -> Void) throws {
       try base.mutate { stored in
         var value = Optional(stored)
@@ -39,21 +42,17 @@ extension PersistedValues {
         if let value { stored = value }
       }
     }
-
-    public var mutatesAtomically: Bool { base.mutatesAtomically }
-    public var isSecret: Bool { base.isSecret }
-    public var origins: [ValueOrigin] { base.origins }
   }
 }
 
 extension PersistedValues.Default: PersistedValue where Base: PersistedValue {
+  /// What is read when the value cannot be.
   public var fallback: Value { base.fallback ?? substitute() }
-  public func report(_ failure: StoreError) { base.report(failure) }
 }
 
 extension PersistedValues.Optionally: PersistedValue where Base: PersistedValue {
+  /// What is read when the value cannot be.
   public var fallback: Base.Value? { base.fallback }
-  public func report(_ failure: StoreError) { base.report(failure) }
 }
 
 extension ThrowingPersistedValue {

@@ -2,16 +2,19 @@ public import CofferStorage
 
 extension PersistedValues {
   /// A value seen as another type.
-  public struct Map<Base: ThrowingPersistedValue, Value: Sendable>: ThrowingPersistedValue {
-    public typealias Sensitivity = Base.Sensitivity
-    let base: Base
+  public struct Map<Base: ThrowingPersistedValue, Value: Sendable>: ValueOperator {
+    /// The value beneath.
+    public let base: Base
     let transform: @Sendable (Base.Value) -> Value
     /// Nil drops the write.
     let untransform: @Sendable (Value) -> Base.Value?
 
+    /// The value now.
     public func load() throws(StoreError) -> Value { try transform(base.load()) }
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) { if let value = untransform(value) { try base.save(value) } }
 
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       try base.mutate { stored in
         var value = transform(stored)
@@ -19,16 +22,12 @@ extension PersistedValues {
         if let value = untransform(value) { stored = value }
       }
     }
-
-    public var mutatesAtomically: Bool { base.mutatesAtomically }
-    public var isSecret: Bool { base.isSecret }
-    public var origins: [ValueOrigin] { base.origins }
   }
 }
 
 extension PersistedValues.Map: PersistedValue where Base: PersistedValue {
+  /// What is read when the value cannot be.
   public var fallback: Value { transform(base.fallback) }
-  public func report(_ failure: StoreError) { base.report(failure) }
 }
 
 extension ThrowingPersistedValue {

@@ -4,26 +4,34 @@ extension PersistedValues {
   /// Two values read as one.
   public struct Merge<First: ThrowingPersistedValue, Second: ThrowingPersistedValue>: ThrowingPersistedValue
   where First.Value == Second.Value, First.Sensitivity == Second.Sensitivity {
+    /// What is read and written.
     public typealias Value = First.Value
+    /// As it is declared: see the protocol.
     public typealias Sensitivity = First.Sensitivity
     let first: First
     let second: Second
     let merge: @Sendable (Value, Value) -> Value
 
+    /// The value now.
     public func load() throws(StoreError) -> Value { try merge(first.load(), second.load()) }
 
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) {
       try first.save(value)
       try second.save(value)
     }
 
+    /// Whether the value comes from a vault.
     public var isSecret: Bool { first.isSecret || second.isSecret }
+    /// Whose changes are changes of this value.
     public var origins: [ValueOrigin] { first.origins + second.origins }
   }
 }
 
 extension PersistedValues.Merge: PersistedValue where First: PersistedValue, Second: PersistedValue {
+  /// What is read when the value cannot be.
   public var fallback: First.Value { merge(first.fallback, second.fallback) }
+  /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { first.report(failure) }
 }
 

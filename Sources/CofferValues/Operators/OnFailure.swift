@@ -2,21 +2,24 @@ public import CofferStorage
 
 extension PersistedValues {
   /// A value that says what a failure does.
-  public struct OnFailure<Base: ThrowingPersistedValue>: PersistedValue {
+  public struct OnFailure<Base: ThrowingPersistedValue>: ValueOperator, PersistedValue {
+    /// What is read and written.
     public typealias Value = Base.Value
-    public typealias Sensitivity = Base.Sensitivity
-    let base: Base
+    /// The value beneath.
+    public let base: Base
     let substitute: @Sendable () -> Value
     let handle: @Sendable (StoreError) -> Void
 
+    /// The value now.
     public func load() throws(StoreError) -> Value { try base.load() }
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) { try base.save(value) }
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws { try base.mutate(body) }
-    public var mutatesAtomically: Bool { base.mutatesAtomically }
-    public var isSecret: Bool { base.isSecret }
-    public var origins: [ValueOrigin] { base.origins }
 
+    /// What is read when the value cannot be.
     public var fallback: Value { substitute() }
+    /// Told of what `wrappedValue` met.
     public func report(_ failure: StoreError) { handle(failure) }
   }
 }
@@ -49,7 +52,9 @@ extension PersistedValue {
 extension ThrowingPersistedValue where Sensitivity == Vault {
   /// Forbidden: a locked vault would read as nil.
   @_disfavoredOverload
-  @available(*, unavailable, message: "say what a locked vault does: .onFailure { error in … }.wrappedValue, or use load() and save(_:)")
+  @available(
+    *, unavailable, message: "say what a locked vault does: .onFailure { error in … }.wrappedValue, or use load() and save(_:)"
+  )
   public var wrappedValue: Value { fatalError("unavailable") }
 
   /// Forbidden: the erased handle has `wrappedValue`.

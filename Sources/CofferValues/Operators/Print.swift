@@ -3,23 +3,27 @@ internal import Synchronization
 
 extension PersistedValues {
   /// A value that tells of its reads and writes.
-  public struct Print<Base: ThrowingPersistedValue>: ThrowingPersistedValue {
+  public struct Print<Base: ThrowingPersistedValue>: ValueOperator {
+    /// What is read and written.
     public typealias Value = Base.Value
-    public typealias Sensitivity = Base.Sensitivity
-    let base: Base
+    /// The value beneath.
+    public let base: Base
     fileprivate let lines: Lines
 
+    /// The value now.
     public func load() throws(StoreError) -> Value {
       let value = try base.load()
       tell("get", value)
       return value
     }
 
+    /// Stores a value.
     public func save(_ value: Value) throws(StoreError) {
       try base.save(value)
       tell("set", value)
     }
 
+    /// Reads, changes and stores.
     public func mutate(_ body: (inout Value) throws -> Void) throws {
       var seen: (old: Value, new: Value)?
       try base.mutate { value in
@@ -33,16 +37,12 @@ extension PersistedValues {
     }
 
     private func tell(_ verb: String, _ value: Value) { lines.add("\(verb) value: (\(isSecret ? "•••" : "\(value)"))") }
-
-    public var mutatesAtomically: Bool { base.mutatesAtomically }
-    public var isSecret: Bool { base.isSecret }
-    public var origins: [ValueOrigin] { base.origins }
   }
 }
 
 extension PersistedValues.Print: PersistedValue where Base: PersistedValue {
+  /// What is read when the value cannot be.
   public var fallback: Value { base.fallback }
-  public func report(_ failure: StoreError) { base.report(failure) }
 }
 
 /// Lines with a prefix, to standard output or a stream.

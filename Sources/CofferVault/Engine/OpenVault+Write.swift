@@ -145,7 +145,7 @@ extension OpenVault {
     return try list(of: bucket, fresh: true)
   }
 
-  private func require(_ condition: WriteCondition, revision: UInt64?) throws(StoreError) {
+  func require(_ condition: WriteCondition, revision: UInt64?) throws(StoreError) {
     switch condition {
     case .always: return
     case .absent:

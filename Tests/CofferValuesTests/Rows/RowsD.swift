@@ -5,6 +5,20 @@ internal import Testing
 // Handler: one source of truth, and who depends on it.
 
 @Suite struct RowsD {
+  @Test func `D3 dependants are given their handler, and hear of nothing else`() {
+    // No name that anyone may post to, no key path to observe: a typed object, handed to whom it concerns.
+    struct Screen {
+      let owner = Owner()
+      init(userChanged: Handler<String>, seen: Collected<String>) { userChanged.add(owner) { seen.add($0) } }
+    }
+    let (ours, theirs) = (Handler<String>(), Handler<String>()), seen = Collected<String>()
+    let screen = Screen(userChanged: ours, seen: seen)
+    theirs.trigger("theirs")
+    ours.trigger("ours")
+    #expect(seen.all == ["ours"])
+    withExtendedLifetime(screen) {}
+  }
+
   @Test func `D4 a handler calls one typed closure an owner`() {
     let handler = Handler<String>()
     let (one, two) = (Owner(), Owner()), seen = Collected<String>()
@@ -112,7 +126,8 @@ internal import Testing
   }
 
   @Test func `D14 no library beyond the system's is needed`() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/CofferStorage/Observation")
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../../../Sources/CofferStorage/Observation")
     for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
       let imports = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { $0.contains("import ") }
         .compactMap { $0.split(separator: " ").last }

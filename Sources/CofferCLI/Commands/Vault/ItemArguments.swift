@@ -9,19 +9,19 @@ struct ItemArguments: ParsableArguments {
   /// The item that is meant: the named one, or the only one of the service.
   ///
   /// - Throws: `.notFound`; `.ambiguous` after the accounts were listed on standard error.
-  func item(in vault: borrowing UnlockedVault) throws -> VaultItem {
+  func item(in items: VaultItems) throws -> VaultItem {
     if let account {
       let name = try ItemName(service: service, account: account)
-      guard let item = try vault.item(name) else { throw notFound(name.description) }
+      guard let item = try items.item(name) else { throw notFound(name.description) }
       return item
     }
     let name = try ItemName(service: service)
-    let items = try vault.list(service: service)
-    guard let item = items.first else { throw notFound(name.description) }
-    guard items.count == 1 else {
+    let found = try items.list(service: service)
+    guard let item = found.first else { throw notFound(name.description) }
+    guard found.count == 1 else {
       throw StoreError(
         .ambiguous,
-        "\(items.count) items match: \(items.map { $0.name.account.isEmpty ? "''" : $0.name.account }.joined(separator: ", "))",
+        "\(found.count) items match: \(found.map { $0.name.account.isEmpty ? "''" : $0.name.account }.joined(separator: ", "))",
         key: service, cure: "name the account as well; '' is the empty one")
     }
     return item

@@ -11,9 +11,9 @@ struct VaultDelete: Command {
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
-    let name = try item.item(in: vault).name
-    guard try vault.delete(name) else {
+    let items = try session.items(unlocking)
+    let name = try item.item(in: items).name
+    guard try items.delete(name) else {
       throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
     }
   }

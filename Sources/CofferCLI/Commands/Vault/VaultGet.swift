@@ -16,10 +16,10 @@ struct VaultGet: Command {
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
-    let found = try item.item(in: vault)
+    let items = try session.items(unlocking)
+    let found = try item.item(in: items)
     if let field { return try show(field, of: ItemJSON(found)) }
-    guard let secret = try vault.get(found.name) else {
+    guard let secret = try items.get(found.name) else {
       throw StoreError(.conflict, "the item was deleted just now", key: found.name.description, cure: "look again")
     }
     if output.json { return try JSONText.write(JSONText.encode(ItemJSON(found)), "value", secret.bytes) }

@@ -13,7 +13,7 @@ struct VaultList: Command {
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
-    try ItemTable.show(vault.list(service: service), json: output.json)
+    let items = try session.items(unlocking)
+    try ItemTable.show(items.list(service: service), json: output.json)
   }
 }

@@ -30,12 +30,12 @@ struct VaultSet: Command {
       label: label, attributes: try Attributes.parse(attribute), expires: try expires.map { try Expiry.parse($0) })
     try CredentialSources(options: unlocking, session: session).claimInput()
     try source.claimInput(session)
-    let vault = try session.unlockedVault(unlocking)
-    if create, try vault.item(name) != nil {
+    let items = try session.items(unlocking)
+    if create, try items.item(name) != nil {
       throw StoreError(
         .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
     }
     let value = try source.read("value of \(name)", session)
-    try vault.set(SecretForm(value, metadata: metadata), for: name, if: create ? .absent : .always)
+    try items.set(SecretForm(value, metadata: metadata), for: name, if: create ? .absent : .always)
   }
 }

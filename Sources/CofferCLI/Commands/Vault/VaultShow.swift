@@ -14,9 +14,9 @@ struct VaultShow: Command {
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
-    let found = try item.item(in: vault)
-    let secret = reveal ? try vault.get(found.name) : nil
+    let items = try session.items(unlocking)
+    let found = try item.item(in: items)
+    let secret = reveal ? try items.get(found.name) : nil
     let json = ItemJSON(found)
     if output.json {
       guard let secret else { return try Output.line(JSONText.encode(json)) }

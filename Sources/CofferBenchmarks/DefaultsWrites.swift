@@ -1,0 +1,110 @@
+internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
+internal import Foundation
+internal import SystemPackage
+
+/// Writes, and what others see of them, against the system calls that they cannot do without.
+enum DefaultsWrites {
+  /// Acknowledged writes of every key in turn.
+  static func sets(in folder: FilePath, _ count: Int) throws {
+    let names = DefaultsBenchmark.names(count)
+    let store = try DefaultsBenchmark.domain("writes.\(count)", in: folder, names) { .integer(Int64($0)) }
+    let bool = try TypedDomain(
+      DefaultsBenchmark.domain("writes.bool.\(count)", in: folder, names) { .bool($0 % 2 == 0) }, names, default: false)
+    let int = try TypedDomain(store, names, default: 0)
+    let text = try TypedDomain(
+      DefaultsBenchmark.domain("writes.string.\(count)", in: folder, names) { .string("\($0)") }, names, default: "")
+    let peer = FlockPeer(folder.appending("flock.\(count)").string)
+    let texts = ["x", "y", "z"].map { String(repeating: $0, count: 64) }
+    // A key comes round after this many sets, and must have another value then: an equal one is not written.
+    let turn = min(count, 4_000)
+    var number = 0
+    func next() -> Int {
+      number += 1
+      return number
+    }
+    try Measure.table(
+      "set among \(count)",
+      rounds: 25,
+      [
+        Contender(name: "store, Int", count: 4_000, goals: [.times(1)]) {
+          try store.save(.integer(Int64(next())), for: names[$0 % count])
+        },
+        Contender(name: "router, Bool", count: 4_000, goals: [.times(1)]) { step in
+          try bool.router.set((next() / turn) % 2 == 0, for: bool.keys[step % count])
+        },
+        Contender(name: "router, Int", count: 4_000, goals: [.times(1)]) {
+          try int.router.set(next(), for: int.keys[$0 % count])
+        },
+        Contender(name: "flock + write of 40 bytes + unlock", count: 4_000) { _ in try peer.append(40) },
+      ])
+    try Measure.table(
+      "set of 64 bytes among \(count)",
+      rounds: 25,
+      [
+        Contender(name: "router, String", count: 4_000, goals: [.times(1.1)]) {
+          try text.router.set(texts[(next() / turn) % 3], for: text.keys[$0 % count])
+        },
+        Contender(name: "flock + write of 104 bytes + unlock", count: 4_000) { _ in try peer.append(104) },
+      ])
+    let theirs = try FoundationPeer("foundation.writes.\(count)", names)
+    let sqlite = try SQLitePeer(path: folder.appending("peer.\(count).sqlite").string, valueBytes: 8, synchronous: "NORMAL")
+    try Measure.table(
+      "set among \(count), against stores",
+      rounds: 5,
+      [
+        Contender(name: "router, Int", count: 1_000, goals: [.times(0.01)]) {
+          try int.router.set(next(), for: int.keys[$0 % count])
+        },
+        Contender(name: "raw SQLite, WAL, NORMAL", count: 200) { try sqlite.set($0 % count) },
+        Contender(name: "Foundation set + synchronize", count: max(2, 200 / count)) { theirs.set(next(), names[$0 % count]) },
+      ])
+  }
+
+  /// A write, and the read of it through an engine that shares nothing with the writer's.
+  static func seenByAnother(in folder: FilePath) throws {
+    let names = DefaultsBenchmark.names(1_000)
+    let writer = try DefaultsBenchmark.domain("seen", in: folder, names) { .integer(Int64($0)) }
+    let reader = try DefaultsBenchmark.separate("seen", in: folder)
+    var number: Int64 = 0
+    try Measure.table(
+      "seen by another process",
+      rounds: 15,
+      [
+        Contender(name: "set, then get by another engine", count: 4_000, goals: [.microseconds(5)]) { step in
+          number += 1
+          try writer.save(.integer(number), for: names[step % 1_000])
+          guard try reader.load(names[step % 1_000]) == .integer(number) else { throw SQLitePeer.PeerFailed() }
+        },
+        Contender(name: "set, then get by the same", count: 4_000) { step in
+          number += 1
+          try writer.save(.integer(number), for: names[step % 1_000])
+          use(try writer.load(names[step % 1_000]))
+        },
+      ])
+  }
+
+  /// A domain opened anew, against Foundation's own parser on the same bytes.
+  static func opening(in folder: FilePath) throws {
+    let names = DefaultsBenchmark.names(10_000)
+    for (kind, value) in [("numbers", { .integer(Int64($0)) }), ("strings", { .string("value \($0)") })]
+      as [(String, (Int) -> PlainForm)]
+    {
+      let store = try DefaultsBenchmark.domain("open.\(kind)", in: folder, names, value)
+      try store.close()
+      try Measure.table(
+        "open 10 000 \(kind)",
+        rounds: 15,
+        [
+          Contender(name: "store", count: 1, goals: [.times(1.2)]) { _ in
+            use(try DefaultsBenchmark.separate("open.\(kind)", in: folder))
+          },
+          Contender(name: "PropertyListSerialization", count: 1) { _ in
+            let data = try Data(contentsOf: URL(filePath: store.place))
+            use(try PropertyListSerialization.propertyList(from: data, options: [], format: nil))
+          },
+        ])
+    }
+  }
+}

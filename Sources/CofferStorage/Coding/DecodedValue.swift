@@ -1,0 +1,61 @@
+public import Synchronization
+
+/// The value that a key last decoded, kept with the form that it was decoded from: an enum, a `Codable` struct or a collection
+/// is decoded once for each stored form, and not by every read.
+///
+/// Classes are left out: each read hands out an object of its own.
+@usableFromInline
+final class DecodedValue<Value: PlainValue>: Sendable {
+  @usableFromInline struct Known: Sendable {
+    @usableFromInline let form: PlainForm, value: Value
+    @usableFromInline init(form: PlainForm, value: Value) {
+      self.form = form
+      self.value = value
+    }
+  }
+
+  @usableFromInline let last = Mutex<Known?>(nil)
+
+  @usableFromInline init() {}
+
+  /// Whether decoding a value costs more than asking for a known one.
+  @usableFromInline
+  static var pays: Bool { !(Value.self is any NativePlainValue.Type) && !(Value.self is AnyObject.Type) }
+
+  /// The value of `form`. A thread that finds another one here decodes for itself instead of waiting.
+  @inlinable
+  func value(of form: PlainForm) throws(StoreError) -> Value {
+    let known = last.withLockIfAvailable { known in known.flatMap { $0.form.isIdentical(to: form) ? $0.value : nil } }
+    if let known, let known { return known }
+    let value = try PlainCoding.decode(Value.self, form)
+    _ = last.withLockIfAvailable { $0 = Known(form: form, value: value) }
+    return value
+  }
+}
+
+extension PlainForm {
+  /// Whether both are the same object in memory, or the same few bytes: equality for the price of a comparison of pointers,
+  /// which now and then says no where the contents are equal.
+  @usableFromInline
+  func isIdentical(to other: PlainForm) -> Bool {
+    switch (self, other) {
+    case (.string(let a), .string(let b)), (.argument(let a), .argument(let b)): Self.haveSameBits(a, b)
+    case (.array(let a), .array(let b)): Self.haveSameBits(a, b)
+    case (.dictionary(let a), .dictionary(let b)): Self.haveSameBits(a, b)
+    case (.integer(let a), .integer(let b)): a == b
+    case (.bool(let a), .bool(let b)): a == b
+    default: false
+    }
+  }
+
+  // A collection is a pointer to its storage, a string two words; whoever holds both keeps the storage from being used anew.
+  private static func haveSameBits<Value>(_ a: Value, _ b: Value) -> Bool {
+    withUnsafeBytes(of: a) { a in
+      withUnsafeBytes(of: b) { b in
+        stride(from: 0, to: a.count, by: MemoryLayout<UInt>.size).allSatisfy {
+          a.loadUnaligned(fromByteOffset: $0, as: UInt.self) == b.loadUnaligned(fromByteOffset: $0, as: UInt.self)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+/// What people and other programs do to the files of a store that is in use.
+@Suite("Files changed by others while a store is open")
+struct MeddlingTests {
+  private static let look = 0.12
+
+  private func folded(_ folder: TemporaryFolder) throws -> DefaultsStore {
+    let store = try folder.open()
+    try store.save(.integer(1), for: "folded")
+    try store.synchronize()
+    Thread.sleep(forTimeInterval: 0.06)
+    try store.save(.integer(2), for: "journalled")
+    return store
+  }
+
+  private static let edited = """
+    <plist version="1.0"><dict><key>folded</key><integer>7</integer><key>by hand</key><true/></dict></plist>
+    """
+
+  @Test(arguments: [true, false])
+  func `a list that is edited, or replaced by another file, is merged with the journal`(_ isReplaced: Bool) throws {
+    let folder = try TemporaryFolder()
+    let store = try folded(folder)
+    let url = URL(filePath: folder.file("d.plist").string)
+    try Data(Self.edited.utf8).write(to: url, options: isReplaced ? .atomic : [])
+    Thread.sleep(forTimeInterval: Self.look)
+    #expect(try store.load("folded") == .integer(7))
+    #expect(try store.load("by hand") == .bool(true))
+    #expect(try store.load("journalled") == .integer(2))
+    try store.synchronize()
+    #expect(try PropertyList.decode(folder.bytes(of: "d.plist")).values.count == 3)
+  }
+
+  @Test func `a list that becomes unreadable is an error, and nothing is lost`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folded(folder)
+    let list = folder.file("d.plist").string
+    // A folder cannot be read as a file, not even by root.
+    try FileManager.default.moveItem(atPath: list, toPath: list + ".away")
+    try FileManager.default.createDirectory(atPath: list, withIntermediateDirectories: false)
+    Thread.sleep(forTimeInterval: Self.look)
+    #expect(kind { _ = try store.load("folded") } == .denied)
+    #expect(kind { try store.synchronize() } == .denied)
+    try FileManager.default.removeItem(atPath: list)
+    try FileManager.default.moveItem(atPath: list + ".away", toPath: list)
+    Thread.sleep(forTimeInterval: Self.look)
+    #expect(try store.load("folded") == .integer(1))
+    #expect(try store.load("journalled") == .integer(2))
+    try store.save(.integer(3), for: "next")
+    try store.synchronize()
+    #expect(try folder.open(isShared: false).names() == ["folded", "journalled", "next"])
+  }
+
+  @Test func `a list that grows by fifty megabytes of rubbish is damaged, and left alone`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folded(folder)
+    let file = try FileHandle(forWritingTo: URL(filePath: folder.file("d.plist").string))
+    try file.seekToEnd()
+    try file.write(contentsOf: Data(repeating: UInt8(ascii: "<"), count: 50 << 20))
+    try file.close()
+    let size = try FileStatus(at: folder.file("d.plist"))?.size
+    Thread.sleep(forTimeInterval: Self.look)
+    // Foundation's reader stops at the list's end tag, so what follows may go unnoticed; it is no error to read the values.
+    let refusals = (0..<3).map { _ in
+      Thread.sleep(forTimeInterval: Self.look)
+      return kind {
+        let found = try store.load("folded")
+        #expect(found == .integer(1))
+      }
+    }
+    #expect(refusals.allSatisfy { $0 == nil || $0 == .damaged })
+    if refusals.last == .damaged { #expect(try FileStatus(at: folder.file("d.plist"))?.size == size) }
+  }
+
+  @Test(arguments: [UInt8(0), 0x5A, 0xFF])
+  func `a journal overwritten with rubbish is an error until it is removed, and costs nothing`(_ byte: UInt8) throws {
+    let folder = try TemporaryFolder()
+    let store = try folded(folder)
+    let journal = folder.file(".d.plist.coffer")
+    let file = try FileHandle(forUpdating: URL(filePath: journal.string))
+    try file.write(contentsOf: Data(repeating: byte, count: try FileStatus(at: journal)?.size ?? 0))
+    try file.close()
+    #expect(kind { _ = try store.load("folded") } == .damaged)
+    #expect(kind { try store.save(.integer(3), for: "k") } == .damaged)
+    try FileManager.default.removeItem(atPath: journal.string)
+    Thread.sleep(forTimeInterval: Self.look)
+    #expect(try store.load("folded") == .integer(1))
+    #expect(try store.load("journalled") == .integer(2))
+    try store.save(.integer(3), for: "next")
+    #expect(try folder.open(isShared: false).names() == ["folded", "journalled", "next"])
+  }
+
+  @Test func `a folder that is missing and cannot be made reads as empty`() throws {
+    guard geteuid() == 0 else { return print("skipped: only root can drop to a user who may not write here") }
+    let folder = try TemporaryFolder()
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path.string)
+    let output = try Tool("unprivileged", folder, arguments: [], place: folder.file("missing/deeper")).finish()
+    if output.contains("cannot drop") { return print("skipped: privileges cannot be dropped here") }
+    #expect(output == "read nothing\nwrite readOnly\n")
+    #expect(!folder.exists("missing"))
+  }
+}

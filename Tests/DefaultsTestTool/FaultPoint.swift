@@ -1,0 +1,75 @@
+internal import CofferDefaults
+internal import CofferStorage
+internal import Foundation
+internal import Synchronization
+
+/// One call among all that a store makes, and what becomes of it.
+final class FaultPoint: Sendable {
+  enum Fault: Sendable {
+    /// The process is killed before the call.
+    case death
+    /// The call fails with this number.
+    case failure(Int32)
+    /// A write or read does only the first half of its bytes.
+    case half
+  }
+
+  private let number: Int
+  private let fault: Fault
+  private let seen = Atomic<Int>(0)
+
+  init(at number: Int, _ fault: Fault) {
+    self.number = number
+    self.fault = fault
+  }
+
+  /// Whether the store made so many calls that the fault came.
+  var cameToPass: Bool { seen.load(ordering: .relaxed) >= number }
+
+  /// The real calls, with or without a journal that is written through memory.
+  static func calls(isMapped: Bool) -> SystemCalls {
+    var calls = SystemCalls()
+    if !isMapped { calls.fileSystem = { _ in 0x9123_683E } }  // btrfs
+    return calls
+  }
+
+  private func isNow() -> Bool {
+    guard seen.add(1, ordering: .relaxed).newValue == number else { return false }
+    if case .death = fault { kill(getpid(), SIGKILL) }
+    return true
+  }
+
+  private func failure() -> Int32? {
+    guard isNow(), case .failure(let code) = fault else { return nil }
+    return -code
+  }
+
+  private func count(of whole: Int) -> Int {
+    switch (isNow(), fault) {
+    case (true, .failure(let code)): -Int(code)
+    case (true, .half): (whole + 1) / 2
+    default: whole
+    }
+  }
+
+  /// `calls` with the fault at its place.
+  func wrapping(_ calls: SystemCalls) -> SystemCalls {
+    var wrapped = calls
+    wrapped.open = { self.failure() ?? calls.open($0, $1, $2) }
+    // Giving a lock back cannot fail: the kernel has nothing to refuse.
+    wrapped.lock = { $1 == LOCK_UN ? calls.lock($0, $1) : self.failure() ?? calls.lock($0, $1) }
+    wrapped.allocate = { self.failure() ?? calls.allocate($0, $1, $2) }
+    wrapped.synchronize = { self.failure() ?? calls.synchronize($0) }
+    wrapped.rename = { self.failure() ?? calls.rename($0, $1) }
+    wrapped.unlink = { self.failure() ?? calls.unlink($0) }
+    wrapped.write = { fd, bytes, offset in
+      let count = self.count(of: bytes.count)
+      return count < 0 ? count : calls.write(fd, UnsafeRawBufferPointer(rebasing: bytes[..<count]), offset)
+    }
+    wrapped.read = { fd, bytes, offset in
+      let count = self.count(of: bytes.count)
+      return count < 0 ? count : calls.read(fd, UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), offset)
+    }
+    return wrapped
+  }
+}
