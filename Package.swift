@@ -57,9 +57,13 @@ let package = Package(
       ],
       swiftSettings: strict),
     .target(
+      name: "CofferValues",
+      dependencies: ["CofferStorage", "CofferDefaults", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+    .target(
       name: "Coffer",
       dependencies: [
-        "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
+        "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -84,11 +88,13 @@ let package = Package(
       swiftSettings: strict),
     // A program of a user's, which the documentation shows. Not a product.
     .executableTarget(name: "CofferExample", dependencies: ["Coffer"], swiftSettings: strict),
+    // A malloc that counts, for the benchmarks alone.
+    .target(name: "CCofferAllocations"),
     // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
     .executableTarget(
       name: "CofferBenchmarks",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite",
+        "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -123,7 +129,9 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // Compiles programs that must not compile, against the modules of this build.
-    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferStorage", "CofferMemory"]),
+    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferValues", "CofferStorage", "CofferMemory"]),
+    // The five systems, row by row, on the real stores.
+    .testTarget(name: "CofferValuesTests", dependencies: ["Coffer", "DefaultsTestTool"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests"),
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(

@@ -3,6 +3,7 @@
 @_exported public import CofferDefaults
 @_exported public import CofferMemory
 @_exported public import CofferStorage
+@_exported public import CofferValues
 @_exported public import CofferVault
 // Paths are part of the API: LockedVault.open("/srv/vault.sqlite").
 @_exported public import struct SystemPackage.FilePath

@@ -1,7 +1,7 @@
 internal import Coffer
 internal import Foundation
 
-/// `CofferBenchmarks [vault|defaults]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults|values]…`: every table prints medians and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
@@ -17,5 +17,6 @@ enum Benchmarks {
     let tables = VaultBenchmark.tables.filter { wanted.isEmpty || wanted.contains("vault") || wanted.contains($0) }
     try VaultBenchmark.run(in: path, Set(tables))
     if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
+    if wanted.isEmpty || wanted.contains("values") { try ValuesBenchmark.run(in: path) }
   }
 }

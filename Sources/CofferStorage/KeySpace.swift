@@ -8,7 +8,10 @@
 /// ```
 ///
 /// A router lists the spaces it is opened with, so that collisions are known before the first read.
-public protocol KeySpace: Sendable {}
+public protocol KeySpace: Sendable {
+  /// The keys of this space: its stored properties unless it says otherwise, as one that makes keys from data does.
+  var declaredKeys: [any DeclaredKey] { get }
+}
 
 extension KeySpace {
   /// The keys that are stored properties of this value, in the order of their declaration.

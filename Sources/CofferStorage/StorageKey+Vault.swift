@@ -13,6 +13,7 @@ extension StorageKey where R == Vault {
         return try SecretCoding.form(value.form, traits)
       })
     traits.isSecret = true
+    traits.promotion = PromotedCoding.promotion(Payload.self)
   }
 
   /// A value that is kept in the vault and handed out as it is, a user id for example.
@@ -27,6 +28,7 @@ extension StorageKey where R == Vault {
         return try SecretCoding.form(SecretCoding.encode(value), traits)
       })
     traits.isSecret = true
+    traits.promotion = PromotedCoding.promotion(Wrapped.self)
   }
 
   /// The same key, whose secret expires when `moment` says: from then on a read throws ``StoreError/Kind/expired``.

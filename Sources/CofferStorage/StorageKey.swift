@@ -98,6 +98,12 @@ public struct KeyTraits: Sendable {
   public internal(set) var maximumBytes: Int?
   /// An undecodable stored value reads as the default instead of throwing.
   public internal(set) var readsDefaultWhenUndecodable = false
+  /// Names under which older programs stored the value.
+  public internal(set) var formerNames: [String] = []
+  /// Whether a stored form is of a former type.
+  var isOutdated: (@Sendable (any Sendable) -> Bool)?
+  /// What a copy in the plain store becomes in the vault.
+  var promotion: (@Sendable (PlainForm) throws(StoreError) -> SecretForm)?
   var failureReport: (@Sendable (StoreError) -> Void)?
 }
 

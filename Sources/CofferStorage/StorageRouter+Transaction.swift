@@ -45,7 +45,7 @@ extension StorageRouter {
     }
   }
 
-  private func commit(_ plainBatch: Batch<Plain>, _ vaultBatch: Batch<Vault>) throws(StoreError) {
+  func commit(_ plainBatch: Batch<Plain>, _ vaultBatch: Batch<Vault>) throws(StoreError) {
     switch (plainBatch.isEmpty, vaultBatch.isEmpty) {
     case (true, true): return
     case (false, true): try plain.commit(plainBatch, decision: nil)

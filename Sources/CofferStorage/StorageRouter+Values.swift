@@ -5,7 +5,7 @@ extension StorageRouter {
   @inlinable
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     try admit(key)
-    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
+    return try R.store(of: self).value(for: key)
   }
 
   /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
@@ -13,8 +13,9 @@ extension StorageRouter {
   /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then.
   @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
-    try admit(key)
     let form = try key.form(of: value)
+    try admit(key, overwriting: true)
+    if key.declaration.traits.endsWithSession { try noteSession(key) }
     do { try R.store(of: self).save(form, for: key.name) } catch { throw error.about(key: key.name) }
   }
 
@@ -36,23 +37,13 @@ extension StorageRouter {
   /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     try admit(key)
-    var refusal: (any Error)?
-    do {
-      try R.store(of: self).update(key.name) { (form) throws(StoreError) in
-        refusal = nil  // A store may run this again.
-        var value = try key.read(form)
-        do { try body(&value) } catch {
-          refusal = error
-          throw StoreError(.refused, "the update closure threw", key: key.name, cure: "see the underlying error")
-        }
-        return try key.form(of: value)
-      }
-    } catch { throw refusal ?? error.about(key: key.name) }
+    if key.declaration.traits.endsWithSession { try noteSession(key) }
+    try R.store(of: self).update(key, body)
   }
 
   /// Removes what is stored for `key`; nothing happens when nothing is.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    try admit(key)
+    try admit(key, overwriting: true)
     do { try R.store(of: self).save(nil, for: key.name) } catch { throw error.about(key: key.name) }
   }
 

@@ -15,10 +15,12 @@ public final class StorageRouter: Sendable {
   let observers = KeyObservers()
   /// The sequences that ``close()`` ends.
   let sequences = Handler<Void>()
+  let migrator = Migrator()
   @usableFromInline let id: UInt64
   private static let lastID = Atomic<UInt64>(0)
 
-  /// A router over two stores.
+  /// A router over two stores. What an older program stored under a former name, as a former type, or in the clear, is moved to where
+  /// the keys say: see ``migrations``.
   ///
   /// - Throws: ``StoreError/Kind/duplicateKey`` naming both places when two keys share a name; ``StoreError/Kind/invalidName``;
   ///   ``StoreError/Kind/refused`` when an override or a registered value of the plain store names a key of the vault.
@@ -33,6 +35,7 @@ public final class StorageRouter: Sendable {
     declared = try Self.list(spaces)
     try Self.refuseUnstoredSecrets(declared, plain)
     id = Self.lastID.add(1, ordering: .relaxed).newValue
+    migrateAtOpen()
   }
 
   /// A router that keeps everything in memory, secrets in guarded memory: for tests and previews.
@@ -42,14 +45,22 @@ public final class StorageRouter: Sendable {
 
   private static func list(_ spaces: [any KeySpace]) throws(StoreError) -> [String: any DeclaredKey] {
     var declared: [String: any DeclaredKey] = [:]
-    for key in spaces.flatMap(\.declaredKeys) {
-      do { try StoredName.check(key.name) } catch {
-        throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
-      }
+    let keys = spaces.flatMap(\.declaredKeys)
+    for key in keys {
+      try check(key)
       if let other = declared.updateValue(key, forKey: key.name) {
         throw StoreError(
           .duplicateKey, "declared twice: at \(other.site) and at \(key.site)", key: key.name,
           cure: "give one of them another name, or share one declaration")
+      }
+    }
+    var claimed: [String: any DeclaredKey] = [:]
+    for key in keys {
+      for name in key.traits.formerNames {
+        guard let other = declared[name] ?? claimed.updateValue(key, forKey: name) else { continue }
+        throw StoreError(
+          .duplicateKey, "a former name of the key declared at \(key.site) is claimed at \(other.site) too", key: name,
+          cure: "let one key alone take over what is stored under it")
       }
     }
     return declared
@@ -68,19 +79,32 @@ public final class StorageRouter: Sendable {
     }
   }
 
+  private static func check(_ key: any DeclaredKey) throws(StoreError) {
+    for name in [key.name] + key.traits.formerNames {
+      do { try StoredName.check(name) } catch {
+        throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
+      }
+      guard ReservedName.all.contains(name) else { continue }
+      throw StoreError(
+        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name, cure: "give the key another name"
+      )
+    }
+  }
+
   /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
   @inlinable
-  package func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key) }
+  package func admit<V, R>(_ key: StorageKey<V, R>, overwriting: Bool = false) throws(StoreError) {
+    if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key, overwriting) }
   }
 
   @usableFromInline
-  func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+  func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>, _ overwriting: Bool) throws(StoreError) {
     guard let known = declared[key.name], known.site == key.site, known is StorageKey<V, R> else {
       throw StoreError(
         .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
         cure: "pass its key space to the router's keys: argument")
     }
+    try settle(key, overwriting: overwriting)
     key.declaration.admittedBy.store(id, ordering: .relaxed)
   }
 }

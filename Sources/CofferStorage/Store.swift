@@ -54,6 +54,9 @@ public protocol Store<R>: Sendable {
   /// Without an implementation of its own a store has stored values alone.
   func unstoredSource(of name: String) -> String?
 
+  /// Leaves no trace of removed and replaced values in the store's own files. Without an implementation of its own a store has none.
+  func scrub() throws(StoreError)
+
   /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
   /// changes nothing is none. A store that is closed ends its feed.
   ///
@@ -68,6 +71,9 @@ extension Store {
 
   /// Nothing is told.
   public var changes: ChangeFeed { .ended }
+
+  /// There is nothing to scrub.
+  public func scrub() throws(StoreError) {}
 
   /// A single write is a batch of one.
   public func save(_ form: R.Form?, for name: String) throws(StoreError) {

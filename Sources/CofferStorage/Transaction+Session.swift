@@ -1,8 +1,4 @@
 extension Transaction {
-  /// The domain's own note of its plain keys that a logout removes: an array of names, so that a program built without their key
-  /// space removes them too.
-  package static var sessionKeyList: String { "coffer.session-keys" }
-
   /// Removes what ends with a session from both stores, once the transaction commits: the declared keys that say so, those in the
   /// domain's list, and the items whose sealed metadata says so. A login elsewhere that falls in between makes it run again.
   package func endSession() throws(StoreError) {
@@ -16,7 +12,7 @@ extension Transaction {
       if version != .absent { vault.writes[name] = .remove }
     }
     let listed = try listedNames()
-    for name in Set(ending.filter { !$0.traits.isSecret }.map(\.name)).union(listed).union([Self.sessionKeyList]) {
+    for name in Set(ending.filter { !$0.traits.isSecret }.map(\.name)).union(listed).union([ReservedName.endsWithSession]) {
       if try plain.stored(name) != nil { plain.writes[name] = .remove }
     }
   }
@@ -25,7 +21,7 @@ extension Transaction {
   package func expect(_ version: RecordVersion, of name: String) { vault.expect(version, of: name) }
 
   private func listedNames() throws(StoreError) -> [String] {
-    guard let form = try plain.stored(Self.sessionKeyList) else { return [] }
+    guard let form = try plain.stored(ReservedName.endsWithSession) else { return [] }
     let names: [String]? =
       if case .array(let items) = form {
         items.reduce(into: []) { names, item in if case .string(let name) = item { names?.append(name) } else { names = nil } }
@@ -35,7 +31,7 @@ extension Transaction {
     guard let names else {
       throw StoreError(
         .undecodable(stored: form.kindName), "the list of keys that end with the session is no array of names",
-        key: Self.sessionKeyList, place: router.plain.place,
+        key: ReservedName.endsWithSession, place: router.plain.place,
         cure: "remove that key, and the keys of the session that it should have named; nothing was changed")
     }
     return names

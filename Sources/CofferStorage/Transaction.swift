@@ -25,13 +25,15 @@ public final class Transaction {
   ///
   /// - Throws: ``StoreError/Kind/unencodable``, ``StoreError/Kind/tooLarge(limit:)``.
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
-    try admit(key)
-    R.side(of: self).writes[key.name] = Write(try key.form(of: value))
+    let form = try key.form(of: value)
+    try admit(key, overwriting: true)
+    if key.traits.endsWithSession { try noteSession(key) }
+    R.side(of: self).writes[key.name] = Write(form)
   }
 
   /// Removes what is stored for `key`, once the transaction commits.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    try admit(key)
+    try admit(key, overwriting: true)
     R.side(of: self).writes[key.name] = .remove
   }
 
@@ -54,12 +56,12 @@ public final class Transaction {
 
   func end() { isOver = true }
 
-  private func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+  private func admit<V, R>(_ key: StorageKey<V, R>, overwriting: Bool = false) throws(StoreError) {
     guard !isOver else {
       throw StoreError(
         .closed, "the transaction is over", key: key.name, cure: "use it only inside the closure it was handed to")
     }
-    try router.admit(key)
+    try router.admit(key, overwriting: overwriting)
   }
 }
 

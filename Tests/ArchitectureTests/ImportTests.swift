@@ -15,7 +15,7 @@ import Testing
       "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage", "Logging",
     ],
     "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CCofferPlatform", "SystemPackage"],
-    "CofferValues": ["CofferStorage", "CofferDefaults"],
+    "CofferValues": ["CofferStorage", "CofferDefaults", "SystemPackage"],
     "Coffer": [
       "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "SystemPackage", "Logging",
     ],
@@ -29,7 +29,8 @@ import Testing
     // What a user writes: one import.
     "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
-      "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage",
+      "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations", "CCofferPlatform",
+      "SystemPackage",
       "Foundation",
     ],
   ]

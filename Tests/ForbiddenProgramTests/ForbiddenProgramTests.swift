@@ -6,12 +6,16 @@ import Testing
     try expectRefusals(of: ForbiddenProgram.typed, with: ["-typecheck"])
   }
 
+  @Test func `what the handles forbid does not compile, with the sentence that says what to do`() throws {
+    try expectRefusals(of: ForbiddenProgram.values, with: ["-typecheck"])
+  }
+
   @Test func `what ownership forbids does not compile`() throws {
     try expectRefusals(of: ForbiddenProgram.owned, with: ["-emit-sil", "-o", "/dev/null"])
   }
 
   @Test func `the allowed spelling of each does compile`() throws {
-    let programs = ForbiddenProgram.typed + ForbiddenProgram.owned
+    let programs = ForbiddenProgram.typed + ForbiddenProgram.values + ForbiddenProgram.owned
     let verdicts = try Compiler.verdicts(on: Self.files(programs.map(\.allowed)), with: ["-emit-sil", "-o", "/dev/null"])
     for (program, verdict) in zip(programs, verdicts) {
       #expect(verdict.errors == [], "the program allowed beside: \(program)")

@@ -18,6 +18,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
     """
     import CofferMemory
     import CofferStorage
+    import CofferValues
     enum \(name) {
       enum Theme: String, PlainValue { case light, dark }
       struct AuthToken: Codable, Sendable { var access = "" }
@@ -141,6 +142,76 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       forbidden: "static func f(_ token: Sealed<String>, _ encoder: any Encoder) throws { try token.encode(to: encoder) }",
       sentence: "has no member 'encode'",
       allowed: "static func f(_ token: Sealed<String>, _ encoder: any Encoder) throws { try token.reveal().encode(to: encoder) }"),
+  ]
+
+  /// What the handles to single values refuse.
+  static let values: [ForbiddenProgram] = [
+    ForbiddenProgram(
+      "merging a secret with a plain value",
+      forbidden: #"""
+        static func f(_ p: MemoryStore<Plain>, _ v: MemoryStore<Vault>) {
+          _ = p.persistedValue(forKey: "a").string().merge(with: v.persistedValue(forKey: "a").string()) { a, _ in a }
+        }
+        """#,
+      sentence: "a secret does not merge with a plain value: what is written goes to both",
+      allowed: #"""
+        static func f(_ p: MemoryStore<Plain>, _ q: MemoryStore<Plain>) {
+          _ = p.persistedValue(forKey: "a").string().merge(with: q.persistedValue(forKey: "a").string()) { a, _ in a }
+        }
+        """#),
+    ForbiddenProgram(
+      "a secret read like a property",
+      forbidden: #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().wrappedValue }"#,
+      sentence: "say what a locked vault does: .onFailure { error in … }.wrappedValue, or use load() and save(_:)",
+      allowed:
+        #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().onFailure { _ in }.wrappedValue }"#),
+    ForbiddenProgram(
+      "a secret's handle erased without a failure policy",
+      forbidden:
+        #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().eraseToAnyPersistedValue() }"#,
+      sentence: "say what a locked vault does first: .onFailure { error in … }.eraseToAnyPersistedValue()",
+      allowed: #"""
+        static func f(_ v: MemoryStore<Vault>) {
+          _ = v.persistedValue(forKey: "a").string().onFailure { _ in }.eraseToAnyPersistedValue()
+        }
+        """#),
+    ForbiddenProgram(
+      "a secret key as a property without a failure policy",
+      forbidden: "static func f(_ app: StorageRouter) { _ = Persisted(keys.pin, in: app) }",
+      sentence: "say what a locked vault does: Persisted(app.persistedValue(for: key).onFailure { error in … })",
+      allowed: "static func f(_ app: StorageRouter) { _ = Persisted(app.persistedValue(for: keys.pin).onFailure { _ in }) }"),
+    ForbiddenProgram(
+      "a container's value of another type",
+      forbidden: #"static func f(_ container: KeyValueContainer<Int>) { container.value = "Text" }"#,
+      sentence: "cannot assign value of type 'String' to type 'Int'",
+      allowed: "static func f(_ container: KeyValueContainer<Int>) { container.value = 5 }"),
+    ForbiddenProgram(
+      "a second container of a name",
+      forbidden: """
+        struct Storage {
+          let store: MemoryStore<Plain>
+          var foobar: KeyValueContainer<Int> { store.makeContainer() }
+          var foobar: KeyValueContainer<String> { store.makeContainer() }
+        }
+        """,
+      sentence: "invalid redeclaration of 'foobar'",
+      allowed: """
+        struct Storage {
+          let store: MemoryStore<Plain>
+          var foobar: KeyValueContainer<Int> { store.makeContainer() }
+          var barfoo: KeyValueContainer<String> { store.makeContainer() }
+        }
+        """),
+    ForbiddenProgram(
+      "a plain handle of a type that has not said so",
+      forbidden: #"static func f(_ p: MemoryStore<Plain>) { _ = p.persistedValue(forKey: "a").codable(Unsaid.self) }"#,
+      sentence: "requires that 'P.Unsaid' conform to 'PlainValue'",
+      allowed: #"static func f(_ p: MemoryStore<Plain>) { _ = p.persistedValue(forKey: "a").codable(Theme.self) }"#),
+    ForbiddenProgram(
+      "a sealed value through a plain storage",
+      forbidden: #"static func f(_ p: MemoryStore<Plain>, _ s: Sealed<String>) throws { try p.setValue(s, forKey: "a") }"#,
+      sentence: "requires that 'Sealed<String>' conform to 'PlainValue'",
+      allowed: #"static func f(_ p: MemoryStore<Plain>, _ s: String) throws { try p.setValue(s, forKey: "a") }"#),
   ]
 
   /// What the checks of ownership refuse, which come after the type checker's.

@@ -8,7 +8,8 @@ internal import SystemPackage
 /// Changes a plain key, another, and a secret in one transaction over real stores, and dies where it is told to; or reads the plain
 /// keys as a process without any passphrase does.
 ///
-/// `TransactionTestTool transact HOME KEYFILE VALUE [STEP]` · `TransactionTestTool read HOME`
+/// `TransactionTestTool transact HOME KEYFILE VALUE [STEP]` · `TransactionTestTool read HOME` ·
+/// `TransactionTestTool prepare HOME KEYFILE` · `TransactionTestTool migrate HOME KEYFILE [STEP]` · `TransactionTestTool contents HOME KEYFILE`
 @main
 enum TransactionTestTool {
   static func main() throws {
@@ -16,16 +17,16 @@ enum TransactionTestTool {
     let home = FilePath(arguments[2])
     switch arguments[1] {
     case "transact": try transact(home, arguments[3], arguments[4], dyingAt: arguments.count > 5 ? arguments[5] : nil)
+    case "prepare": try prepare(home, arguments[3])
+    case "migrate": try migrate(home, arguments[3], dyingAt: arguments.count > 4 ? arguments[4] : nil)
+    case "contents": try contents(home, arguments[3])
     default: try read(home)
     }
   }
 
   private static func transact(_ home: FilePath, _ keyFile: String, _ value: String, dyingAt step: String?) throws {
-    let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try LockedVault.open(home.appending("vault.sqlite")).unlock(with: Credentials(keyFile: key))
-    let plain = try plainStore(home, dyingAt: step)
     let router = try StorageRouter(
-      plain: plain, vault: DyingVault(try VaultStore(service: "app", vault: vault), step: step), keys: TestKeys())
+      plain: plainStore(home, dyingAt: step), vault: DyingVault(try vaultStore(home, keyFile), step: step), keys: TestKeys())
     let keys = TestKeys()
     try router.transaction { transaction in
       try transaction.set(value, for: keys.theme)
@@ -33,6 +34,48 @@ enum TransactionTestTool {
       try transaction.set(Sealed(value), for: keys.token)
     }
     print("acknowledged")
+  }
+
+  /// Stores what the program's first version would, through the files' whole life: list, journal and last good copy.
+  private static func prepare(_ home: FilePath, _ keyFile: String) throws {
+    let keys = TestKeys()
+    let plain = try plainStore(home, dyingAt: nil)
+    let router = try StorageRouter(plain: plain, vault: vaultStore(home, keyFile), keys: keys)
+    try router.set("dark", for: keys.theme)
+    try router.set(Sealed("t"), for: keys.token)
+    try router.set("a-secret-size, the first", for: keys.size)
+    try plain.synchronize()
+    try router.set("a-secret-size", for: keys.size)
+    try plain.synchronize()
+    try router.update(keys.theme) { _ in }
+  }
+
+  /// Opens the stores with the keys of the program's next version.
+  private static func migrate(_ home: FilePath, _ keyFile: String, dyingAt step: String?) throws {
+    let router = try StorageRouter(
+      plain: plainStore(home, dyingAt: step), vault: DyingVault(try vaultStore(home, keyFile), step: step), keys: NextKeys())
+    for change in router.migrations.done { print("\(change.key): \(change.change)") }
+    for error in router.migrations.pending { print("pending: \(error)") }
+  }
+
+  /// Everything in both stores, `plain theme = old`, once what a dead process left is settled.
+  private static func contents(_ home: FilePath, _ keyFile: String) throws {
+    let plain = try plainStore(home, dyingAt: nil), vault = try vaultStore(home, keyFile)
+    try plain.save(.string("reader was here"), for: "other")
+    try plain.save(nil, for: "other")
+    for (name, form) in try plain.contents().sorted(by: { $0.key < $1.key }) {
+      if case .string(let text) = form { print("plain \(name) = \(text)") }
+    }
+    for name in try vault.names() {
+      let text = try vault.load(name)?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      print("vault \(name) = \(text ?? "absent")")
+    }
+  }
+
+  private static func vaultStore(_ home: FilePath, _ keyFile: String) throws -> VaultStore {
+    let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+    let vault = try LockedVault.open(home.appending("vault.sqlite")).unlock(with: Credentials(keyFile: key))
+    return try VaultStore(service: "app", vault: vault)
   }
 
   private static func read(_ home: FilePath) throws {
@@ -59,6 +102,13 @@ struct TestKeys: KeySpace {
   let theme = StorageKey("theme", default: "absent")
   let size = StorageKey("size", default: "absent")
   let token = StorageKey("token", secret: String.self)
+}
+
+/// The same program's keys a version later: a preference and a secret have other names, and a preference is a secret now.
+struct NextKeys: KeySpace {
+  let look = StorageKey("look", default: "absent").renamed(from: "theme")
+  let size = StorageKey("size", secret: String.self)
+  let apiToken = StorageKey("api_token", secret: String.self).renamed(from: "token")
 }
 
 /// A real vault store that ends the process before or after one of its two parts in a transaction.

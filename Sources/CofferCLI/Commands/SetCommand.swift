@@ -106,23 +106,9 @@ struct SetCommand: Command {
     } else {
       form = try PlainBytes.secret(stored)
     }
-    var removal = Batch<Plain>()
-    removal.expectations[key] = .some(stored)
-    removal.writes[key] = .remove
-    let decided = DecidedOnce()
-    let decision = Decision(place: vault.place) { (transaction) throws(StoreError) in
-      var arrival = Batch<Vault>()
-      arrival.expectations[key] = .absent
-      arrival.writes[key] = .set(form)
-      arrival.decides = transaction
-      try vault.commit(arrival, decision: nil)
-      decided.transaction = transaction
-    }
-    try router.writablePlain().commit(removal, decision: decision)
-    if let transaction = decided.transaction { try vault.forget(transaction) }
-    try router.finish(scrubbing: true)
+    let stores = try StorageRouter(plain: router.writablePlain(), vault: vault, spaces: [])
+    try stores.move(key, stored, intoVaultAs: form)
+    try router.finish()
     session.note("'\(Printable.line(key))' moved into the vault; old backups of \(router.plain.place) may still hold it")
   }
-
-  private final class DecidedOnce { var transaction: TransactionID? }
 }

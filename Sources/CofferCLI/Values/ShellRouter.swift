@@ -58,12 +58,7 @@ final class ShellRouter {
   }
 
   /// Writes what changed in the property list to the disk, for other programs too.
-  ///
-  /// - Parameter scrubbing: overwrites what the journal and the last good copy held before.
-  func finish(scrubbing: Bool = false) throws(StoreError) {
-    if scrubbing { try openedPlain?.scrub() }
-    try openedPlain?.close()
-  }
+  func finish() throws(StoreError) { try openedPlain?.close() }
 
   func notFound(_ key: String) -> StoreError {
     StoreError(

@@ -28,6 +28,8 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
     let vault: [String: RecordVersion]
     let failure: StoreError.Kind?
     let failedKey: String?
+    /// Counts what was told apart in another way.
+    var generation: UInt64 = 0
   }
 
   let source: ValueSource

@@ -22,6 +22,9 @@ final class ValueSource: Sendable {
     subscriptions.withLock { $0.append(subscription) }
   }
 
+  /// Signals once more.
+  func signal() { continuation.yield() }
+
   /// Ends the loop, after what it has been signalled.
   func end() { continuation.finish() }
 }

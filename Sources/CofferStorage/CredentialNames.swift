@@ -1,0 +1,43 @@
+/// Names that give away a secret.
+extension StoredName {
+  private static let wholeWords: Set<String> = [
+    "password", "passwd", "passphrase", "secret", "token", "credential", "credentials", "apikey", "privatekey", "accesskey",
+    "passcode", "bearer", "jwt", "pin",
+  ]
+  private static let pairs: Set<[String]> = [
+    ["api", "key"], ["private", "key"], ["access", "key"], ["secret", "key"], ["signing", "key"], ["encryption", "key"],
+    ["auth", "key"], ["pass", "word"], ["pass", "phrase"],
+  ]
+
+  /// Whether `name` reads like that of a credential: `github_token`, `apiKey`, `smtp.password`. A preference about one,
+  /// `token_expiry` for example, reads like one too: this is for a report, not for a refusal.
+  public static func looksLikeCredential(_ name: String) -> Bool {
+    let words = words(of: name)
+    return words.contains(where: wholeWords.contains) || zip(words, words.dropFirst()).contains { pairs.contains([$0, $1]) }
+  }
+
+  /// The words of `snake_case`, `camelCase`, `kebab-case` and `dotted.names`, in lower case.
+  private static func words(of name: String) -> [String] {
+    var words: [String] = [], word = ""
+    var wasLower = false
+    for character in name {
+      if !character.isLetter || (character.isUppercase && wasLower) {
+        words.append(word)
+        word = ""
+      }
+      wasLower = character.isLowercase
+      if character.isLetter { word += character.lowercased() }
+    }
+    return (words + [word]).filter { !$0.isEmpty }
+  }
+}
+
+extension StorageRouter {
+  /// The declared plain keys of text or data whose names read like those of credentials: declare them with `secret:`, and what is
+  /// stored moves into the vault.
+  public var credentialLikeKeys: [any DeclaredKey] {
+    declared.values.filter { key in
+      (key as? any OpenedKey)?.isReadableText == true && StoredName.looksLikeCredential(key.name)
+    }.sorted { $0.name < $1.name }
+  }
+}

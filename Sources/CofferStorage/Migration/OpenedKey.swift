@@ -1,0 +1,126 @@
+internal import FoundationEssentials
+
+/// What a router does with a key whose types it does not know.
+protocol OpenedKey: DeclaredKey {
+  /// Whether the key's values lie readable in a property list as text or data.
+  var isReadableText: Bool { get }
+
+  /// Brings what older programs stored for the key into its present place and type.
+  func migrate(on router: StorageRouter) throws(StoreError) -> [Migration.Change]
+
+  /// Removes what lies under the key's former names and in its plain copies.
+  func discardFormer(on router: StorageRouter) throws(StoreError) -> [Migration.Change]
+}
+
+extension StorageKey: OpenedKey {
+  var isReadableText: Bool {
+    let texts: [Any.Type] = [String.self, String?.self, Data.self, Data?.self]
+    return R.self == Plain.self && texts.contains { $0 == Value.self }
+  }
+
+  func migrate(on router: StorageRouter) throws(StoreError) -> [Migration.Change] {
+    guard let key = self as? StorageKey<Value, Vault> else {
+      guard let key = self as? StorageKey<Value, Plain> else { return [] }
+      return try router.migratePlain(key)
+    }
+    return try router.migrateIntoVault(key)
+  }
+
+  func discardFormer(on router: StorageRouter) throws(StoreError) -> [Migration.Change] {
+    var plain = Batch<Plain>(), vault = Batch<Vault>()
+    let names = R.self == Vault.self ? [name] + traits.formerNames : traits.formerNames
+    for (former, reading) in zip(names, try router.plain.load(names)) where reading.stamp != nil {
+      plain.writes[former] = .remove
+    }
+    if R.self == Vault.self { for former in traits.formerNames { vault.writes[former] = .remove } }
+    let changes = plain.writes.keys.sorted().map(Migration.Change.superseded)
+    try router.commitMigration(plain, vault, leavesSecrets: R.self == Vault.self && !plain.writes.isEmpty)
+    return changes
+  }
+}
+
+extension DeclaredKey {
+  /// Whether anything may have to be migrated for the key.
+  var mayMigrate: Bool { traits.isSecret || !traits.formerNames.isEmpty || traits.isOutdated != nil }
+}
+
+extension StorageRouter {
+  func migratePlain<V>(_ key: StorageKey<V, Plain>) throws(StoreError) -> [Migration.Change] {
+    try retryingConflicts { () throws(StoreError) in
+      let names = [key.name] + key.traits.formerNames
+      let stored = try plain.load(names).map(\.stamp)
+      var batch = Batch<Plain>()
+      var changes: [Migration.Change] = []
+      if let source = stored.firstIndex(where: { $0 != nil }), let form = stored[source] {
+        let current = try key.upToDate(form)
+        if source > 0 { changes.append(.renamed(from: names[source])) }
+        if current != nil { changes.append(.upgraded) }
+        if source > 0 || current != nil { batch.writes[key.name] = .set(current ?? form) }
+        for index in names.indices.dropFirst() where stored[index] != nil {
+          batch.writes[names[index]] = .remove
+          if index != source { changes.append(.superseded(names[index])) }
+        }
+      }
+      guard !batch.writes.isEmpty else { return [] }
+      for (name, form) in zip(names, stored) { batch.expectations[name] = .some(form) }
+      try commitMigration(batch, Batch<Vault>(), leavesSecrets: false)
+      return changes
+    }
+  }
+
+  func migrateIntoVault<V>(_ key: StorageKey<V, Vault>) throws(StoreError) -> [Migration.Change] {
+    try retryingConflicts { () throws(StoreError) in
+      let names = [key.name] + key.traits.formerNames
+      let copies = try plain.load(names).map(\.stamp)
+      let isInVaultAlone = copies.allSatisfy { $0 == nil }
+      // Nothing to ask the vault, which may be locked.
+      if isInVaultAlone, names.count == 1, key.traits.isOutdated == nil { return [] }
+      let stored = try vault.load(names)
+      var plainBatch = Batch<Plain>(), vaultBatch = Batch<Vault>()
+      var changes: [Migration.Change] = []
+      if let source = stored.firstIndex(where: { $0.form != nil }), let form = stored[source].form {
+        let current = try key.upToDate(form)
+        if source > 0 { changes.append(.renamed(from: names[source])) }
+        if current != nil { changes.append(.upgraded) }
+        if source > 0 || current != nil { vaultBatch.writes[key.name] = .set(current ?? form) }
+        for index in names.indices.dropFirst() where stored[index].form != nil {
+          vaultBatch.writes[names[index]] = .remove
+          if index != source { changes.append(.superseded(names[index])) }
+        }
+        for (name, copy) in zip(names, copies) where copy != nil { changes.append(.superseded(name)) }
+      } else if let source = copies.firstIndex(where: { $0 != nil }), let copy = copies[source] {
+        vaultBatch.writes[key.name] = .set(try key.promoted(copy))
+        changes.append(.movedIntoVault(from: names[source]))
+        for index in names.indices where index != source && copies[index] != nil {
+          changes.append(.superseded(names[index]))
+        }
+      }
+      for (name, copy) in zip(names, copies) where copy != nil { plainBatch.writes[name] = .remove }
+      guard !plainBatch.writes.isEmpty || !vaultBatch.writes.isEmpty else { return [] }
+      for (name, reading) in zip(names, stored) { vaultBatch.expectations[name] = reading.stamp }
+      if !isInVaultAlone { for (name, copy) in zip(names, copies) { plainBatch.expectations[name] = .some(copy) } }
+      try commitMigration(plainBatch, vaultBatch, leavesSecrets: !isInVaultAlone)
+      return changes
+    }
+  }
+}
+
+extension StorageKey {
+  /// `form` as the key's own type encodes it; nil where it is one already.
+  fileprivate func upToDate(_ form: R.Form) throws(StoreError) -> R.Form? {
+    guard traits.isOutdated?(form) == true else { return nil }
+    return try self.form(of: read(form))
+  }
+}
+
+extension StorageKey where R == Vault {
+  /// What a plain copy becomes in the vault.
+  fileprivate func promoted(_ copy: PlainForm) throws(StoreError) -> SecretForm {
+    guard let promotion = traits.promotion, let form = try self.form(of: declaration.decode(promotion(copy))) else {
+      throw StoreError(
+        .undecodable(stored: copy.kindName), "the plain copy cannot be moved into the vault", key: name,
+        cure: "set the key, which drops the copy; nothing was changed")
+    }
+    return form
+  }
+}

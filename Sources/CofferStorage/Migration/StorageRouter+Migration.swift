@@ -1,0 +1,126 @@
+internal import Synchronization
+
+/// Which keys have yet to be migrated, and what was done.
+final class Migrator: Sendable {
+  private struct State {
+    var pending: [String: StoreError] = [:]
+    var done: [Migration] = []
+    var scrub: StoreError?
+  }
+  private let state = Mutex(State())
+
+  var report: MigrationReport {
+    state.withLock { state in
+      var report = MigrationReport()
+      report.done = state.done
+      report.pending = state.pending.sorted { $0.key < $1.key }.map(\.value)
+      if let scrub = state.scrub { report.pending.append(scrub) }
+      return report
+    }
+  }
+
+  func isPending(_ name: String) -> Bool { state.withLock { $0.pending[name] != nil } }
+  var pendingNames: [String] { state.withLock { $0.pending.keys.sorted() } }
+
+  func record(_ key: String, _ outcome: Result<[Migration.Change], StoreError>) {
+    state.withLock { state in
+      switch outcome {
+      case .success(let changes):
+        state.pending[key] = nil
+        state.done += changes.map { Migration(key: key, $0) }
+      case .failure(let error): state.pending[key] = error.about(key: key)
+      }
+    }
+  }
+
+  func recordScrub(_ error: StoreError?) { state.withLock { $0.scrub = error } }
+}
+
+extension StorageRouter {
+  /// What was migrated since this router was opened: renamed and upgraded values, preferences that became secrets. And what has yet
+  /// to be.
+  public var migrations: MigrationReport { migrator.report }
+
+  /// Tries again what could not be migrated at open, because the vault was locked for example. The first use of such a key does so
+  /// by itself.
+  ///
+  /// - Returns: ``migrations``.
+  @discardableResult
+  public func migrate() -> MigrationReport {
+    for name in migrator.pendingNames {
+      if let key = declared[name] as? any OpenedKey { attempt(key) }
+    }
+    finishScrubbing()
+    return migrations
+  }
+
+  func migrateAtOpen() {
+    for key in declared.values.filter(\.mayMigrate).sorted(by: { $0.name < $1.name }) {
+      if let key = key as? any OpenedKey { attempt(key) }
+    }
+    if declared.values.contains(where: \.traits.isSecret) { finishScrubbing() }
+  }
+
+  private func attempt(_ key: any OpenedKey) {
+    migrator.record(key.name, Result { () throws(StoreError) in try key.migrate(on: self) })
+  }
+
+  /// Migrates a key that is about to be used. One whose value is about to be replaced needs none that cannot be read.
+  func settle(_ key: any OpenedKey, overwriting: Bool) throws(StoreError) {
+    guard migrator.isPending(key.name) else { return }
+    let changes: [Migration.Change]
+    do { changes = try key.migrate(on: self) } catch {
+      guard overwriting, error.isAboutTheValue else {
+        migrator.record(key.name, .failure(error))
+        throw error.about(key: key.name)
+      }
+      do { changes = try key.discardFormer(on: self) } catch { throw error.about(key: key.name) }
+    }
+    migrator.record(key.name, .success(changes))
+  }
+
+  /// Commits both parts, and overwrites what the plain store's files still say of values that left it.
+  func commitMigration(
+    _ plainBatch: Batch<Plain>, _ vaultBatch: Batch<Vault>, leavesSecrets: Bool
+  ) throws(StoreError) {
+    var plainBatch = plainBatch
+    // Noted in the same step: whoever opens the store after a crash finishes the scrubbing.
+    if leavesSecrets { plainBatch.writes[ReservedName.scrubPending] = .set(.bool(true)) }
+    try commit(plainBatch, vaultBatch)
+    if leavesSecrets { finishScrubbing() }
+  }
+
+  /// Moves `stored` out of the plain store and `form` into the vault, under one name, in one transaction, and leaves no trace of it in
+  /// the plain store's files.
+  ///
+  /// - Throws: ``StoreError/Kind/conflict`` when the plain value is another by now, or the vault has one; nothing has changed then.
+  package func move(_ name: String, _ stored: PlainForm, intoVaultAs form: SecretForm) throws(StoreError) {
+    var departure = Batch<Plain>(), arrival = Batch<Vault>()
+    departure.expectations[name] = .some(stored)
+    departure.writes[name] = .remove
+    arrival.expectations[name] = .absent
+    arrival.writes[name] = .set(form)
+    try commitMigration(departure, arrival, leavesSecrets: true)
+    // The caller must hear of a trace that stays.
+    if let error = migrator.report.pending.first { throw error }
+  }
+
+  private func finishScrubbing() {
+    do throws(StoreError) {
+      guard try plain.load([ReservedName.scrubPending]).first?.stamp != nil else { return migrator.recordScrub(nil) }
+      try plain.scrub()
+      try plain.save(nil, for: ReservedName.scrubPending)
+      migrator.recordScrub(nil)
+    } catch { migrator.recordScrub(error.about(key: ReservedName.scrubPending)) }
+  }
+}
+
+extension StoreError {
+  /// Whether it is the stored value, and not a store, that stands in the way.
+  fileprivate var isAboutTheValue: Bool {
+    switch kind {
+    case .undecodable, .unencodable, .expired, .clockBehind, .tooLarge: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// The typed core over one store. A router adds to it the choice of the store and the knowledge of declared keys.
+extension Store {
+  /// The value of `key`: its default, or nil, only when nothing is stored.
+  ///
+  /// - Throws: ``StoreError`` `.undecodable`, `.expired`, and the store's own failures.
+  @inlinable
+  public func value<V>(for key: StorageKey<V, R>) throws(StoreError) -> V {
+    do { return try key.read(load(key.name)) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Stores `value`, or removes what is stored when it is nil. A value that cannot be encoded leaves the stored one alone.
+  ///
+  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed then.
+  @inlinable
+  public func set<V>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
+    let form = try key.form(of: value)
+    do { try save(form, for: key.name) } catch { throw error.about(key: key.name) }
+  }
+
+  /// Changes the stored value in place, atomically across processes. `body` runs under the store's lock.
+  ///
+  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
+  public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    var refusal: (any Error)?
+    do {
+      try update(key.name) { (form) throws(StoreError) in
+        refusal = nil  // A store may run this again.
+        var value = try key.read(form)
+        do { try body(&value) } catch {
+          refusal = error
+          throw StoreError(.refused, "the update closure threw", key: key.name, cure: "see the underlying error")
+        }
+        return try key.form(of: value)
+      }
+    } catch { throw refusal ?? error.about(key: key.name) }
+  }
+}
+
+extension StorageKey {
+  /// What is read while nothing is stored.
+  package var defaultValue: Value { declaration.absent }
+
+  /// A key for the same form with another type on top.
+  package func transcoded<New>(
+    absent: New, decode: @escaping @Sendable (Value) throws(StoreError) -> New,
+    encode: @escaping @Sendable (New) throws(StoreError) -> Value
+  ) -> StorageKey<New, R> {
+    let (inner, outer) = (declaration.decode, declaration.encode)
+    var key = StorageKey<New, R>(
+      name: name, site: site, absent: absent,
+      decode: { (form) throws(StoreError) in try decode(inner(form)) },
+      encode: { (value, traits) throws(StoreError) in try outer(encode(value), traits) })
+    key.traits = traits
+    return key
+  }
+}
+
+extension StorageKey where R == Plain {
+  /// The stored form as it is.
+  package init(raw name: String, fileID: String = #fileID, line: Int = #line) where Value == PlainForm? {
+    self.init(
+      name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
+      decode: { (form) throws(StoreError) in form }, encode: { (form, _) throws(StoreError) in form })
+  }
+}
+
+extension StorageKey where R == Vault {
+  /// The stored form as it is.
+  package init(raw name: String, fileID: String = #fileID, line: Int = #line) where Value == SecretForm? {
+    self.init(
+      name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
+      decode: { (form) throws(StoreError) in form }, encode: { (form, _) throws(StoreError) in form })
+  }
+}

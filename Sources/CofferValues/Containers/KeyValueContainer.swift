@@ -1,0 +1,98 @@
+public import CofferStorage
+
+/// One value of a storage, to be handed around apart from it: the key and the type are fixed where it is made.
+///
+/// ```swift
+/// extension PersistentStorage {
+///   var launches: KeyValueContainer<Int> { makeContainer(defaultValue: 0) }
+/// }
+/// ```
+///
+/// A second `launches` does not compile. The name of the property is the name in the storage: when it changes, pass the old one as
+/// `key:`, or declare a `StorageKey` with `renamed(from:)`.
+public struct KeyValueContainer<Value: Sendable>: PersistedValue {
+  /// Not disclosed.
+  public typealias Sensitivity = Undisclosed
+  /// The name in the storage, before any prefix.
+  public let key: String
+  /// What is read while nothing is stored.
+  public let defaultValue: Value?
+  private let handle: AnyPersistedValue<Value?>
+
+  init(name: ContainerName, defaultValue: Value?, handle: AnyPersistedValue<Value?>) {
+    key = name.text
+    self.defaultValue = defaultValue
+    self.handle = handle
+  }
+
+  /// A container for the value of `storage` under `key`.
+  public init(
+    storage: any KeyValueStorage<Plain>, key: String, defaultValue: Value? = nil
+  ) where Value: PlainValue {
+    self.key = key
+    self.defaultValue = defaultValue
+    handle = storage.store.persistedValue(for: StorageKey(key, of: Value.self)).eraseToAnyPersistedValue()
+  }
+
+  /// The value: ``defaultValue`` while nothing is stored. Setting nil removes. Failures are those of ``PersistedValue/wrappedValue``.
+  public var value: Value? {
+    get { wrappedValue }
+    nonmutating set { wrappedValue = newValue }
+  }
+
+  /// The value now.
+  public func load() throws(StoreError) -> Value? { try handle.load() ?? defaultValue }
+  /// Stores a value.
+  public func save(_ value: Value?) throws(StoreError) { try handle.save(value) }
+
+  /// Reads, changes and stores.
+  public func mutate(_ body: (inout Value?) throws -> Void) throws {
+    try handle.mutate { stored in
+      var value = stored ?? defaultValue
+      try body(&value)
+      stored = value
+    }
+  }
+
+  /// Whether that is one step.
+  public var mutatesAtomically: Bool { handle.mutatesAtomically }
+  /// Whether the value comes from a vault.
+  public var isSecret: Bool { handle.isSecret }
+  /// Whose changes are changes of this value.
+  public var origins: [ValueOrigin] { handle.origins }
+  /// What is read when the value cannot be.
+  public var fallback: Value? { handle.fallback ?? defaultValue }
+  /// Told of what `wrappedValue` met.
+  public func report(_ failure: StoreError) { handle.report(failure) }
+}
+
+extension PersistedValues {
+  /// A value that may have been declared in a way that cannot work.
+  struct Checked<Base: PersistedValue>: PersistedValue {
+    typealias Value = Base.Value
+    typealias Sensitivity = Base.Sensitivity
+    let base: Base
+    let refusal: StoreError?
+
+    func load() throws(StoreError) -> Value {
+      if let refusal { throw refusal }
+      return try base.load()
+    }
+
+    func save(_ value: Value) throws(StoreError) {
+      if let refusal { throw refusal }
+      try base.save(value)
+    }
+
+    func mutate(_ body: (inout Value) throws -> Void) throws {
+      if let refusal { throw refusal }
+      try base.mutate(body)
+    }
+
+    var mutatesAtomically: Bool { base.mutatesAtomically }
+    var isSecret: Bool { base.isSecret }
+    var origins: [ValueOrigin] { refusal == nil ? base.origins : [] }
+    var fallback: Value { base.fallback }
+    func report(_ failure: StoreError) { base.report(failure) }
+  }
+}

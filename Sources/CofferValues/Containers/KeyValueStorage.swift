@@ -1,0 +1,104 @@
+public import CofferDefaults
+public import CofferStorage
+
+/// Values by name, in any store: two methods for primitives and whole structures alike.
+///
+/// A store adopts this by saying so; ``PersistentStorage`` hides what else a store offers, and prefixes names. Names given here are
+/// checked by nobody: declare a container for each, or better a key in a `KeySpace`.
+public protocol KeyValueStorage<R>: Sendable {
+  /// Whether values are written in the clear.
+  associatedtype R: Route
+  /// Where the values are.
+  var store: any Store<R> { get }
+}
+
+extension KeyValueStorage where Self: Store {
+  /// The store itself.
+  public var store: any Store<R> { self }
+}
+
+extension DefaultsStore: KeyValueStorage {}
+extension MemoryStore: KeyValueStorage {}
+extension CacheStore: KeyValueStorage {}
+
+extension KeyValueStorage where R == Plain {
+  /// The value stored under `key`; nil when there is none.
+  ///
+  /// - Throws: ``CofferStorage/StoreError`` `.undecodable` when it is of another type, and what the store throws.
+  public func value<Value: PlainValue>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value? {
+    try store.value(for: StorageKey(key, of: type))
+  }
+
+  /// Stores `value` under `key`; nil removes.
+  ///
+  /// - Throws: ``CofferStorage/StoreError`` `.unencodable`, and what the store throws; nothing has changed then.
+  public func setValue<Value: PlainValue>(_ value: Value?, forKey key: String) throws(StoreError) {
+    try store.set(value, for: StorageKey(key, of: Value.self))
+  }
+
+  /// A container for the value under `key`.
+  ///
+  /// - Parameter key: the name; the enclosing computed property's unless given. A property that is stored, or a function, has no
+  ///   name to give: such a container refuses to be read and written, and says where it was made.
+  public func makeContainer<Value: PlainValue>(
+    key: String? = nil, defaultValue: Value? = nil, property: String = #function, fileID: String = #fileID, line: Int = #line
+  ) -> KeyValueContainer<Value> {
+    let name = ContainerName(key, property, fileID, line)
+    return KeyValueContainer(
+      name: name, defaultValue: defaultValue,
+      handle: PersistedValues.Checked(
+        base: store.persistedValue(for: StorageKey(name.text, of: Value.self, fileID: fileID, line: line)), refusal: name.refusal
+      ).eraseToAnyPersistedValue())
+  }
+}
+
+extension KeyValueStorage where R == Vault {
+  /// The value stored under `key`; nil when there is none.
+  ///
+  /// - Throws: ``CofferStorage/StoreError`` `.undecodable` when it is of another type, `.locked`, and what the store throws.
+  public func value<Value: Codable & Sendable>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value?
+  {
+    try store.value(for: StorageKey(key, vaulted: type))
+  }
+
+  /// Stores `value` under `key`; nil removes.
+  ///
+  /// - Throws: ``CofferStorage/StoreError`` `.unencodable`, `.locked`, and what the store throws; nothing has changed then.
+  public func setValue<Value: Codable & Sendable>(_ value: Value?, forKey key: String) throws(StoreError) {
+    try store.set(value, for: StorageKey(key, vaulted: Value.self))
+  }
+
+  /// A container for the value under `key`, whose failures, a locked vault's too, go to `onFailure`.
+  public func makeContainer<Value: Codable & Sendable>(
+    key: String? = nil, property: String = #function, fileID: String = #fileID, line: Int = #line,
+    onFailure: @escaping @Sendable (StoreError) -> Void
+  ) -> KeyValueContainer<Value> {
+    let name = ContainerName(key, property, fileID, line)
+    let stored = store.persistedValue(for: StorageKey(name.text, vaulted: Value.self, fileID: fileID, line: line))
+    return KeyValueContainer(
+      name: name, defaultValue: nil,
+      handle: PersistedValues.Checked(base: stored.onFailure(onFailure), refusal: name.refusal).eraseToAnyPersistedValue())
+  }
+}
+
+/// A container's name: written out, or the enclosing property's.
+struct ContainerName: Sendable {
+  let text: String
+  /// Why a name that was derived is none.
+  let refusal: StoreError?
+
+  init(_ written: String?, _ derived: String, _ fileID: String, _ line: Int) {
+    text = written ?? derived
+    refusal = written == nil ? Self.refusal(of: derived, "\(fileID):\(line)") : nil
+  }
+
+  // `#function` is the name of a computed property. In the initialiser of a stored property it is the type's name, so that all its
+  // containers would share one; in a function it has parentheses.
+  private static func refusal(of name: String, _ site: String) -> StoreError? {
+    let isType = name.first?.isUppercase == true
+    guard isType || name.contains("(") else { return nil }
+    return StoreError(
+      .invalidName, "'\(name)' is the name of \(isType ? "a type" : "a function") and not of a property, at \(site)", key: name,
+      cure: "make the container in a computed property, or pass key:")
+  }
+}

@@ -1,0 +1,79 @@
+public import CofferStorage
+
+/// A type with one key, that converts itself to a property-list value and back as leniently as it likes.
+///
+/// ```swift
+/// struct CameraConfig: DefaultConvertible {
+///   static let key = "CameraConfig"
+///   var size = Size.medium, savesToCameraRoll = true
+///
+///   init?(_ object: PlainForm) {
+///     guard case .dictionary(let fields) = object else { return nil }
+///     size = fields["size"].flatMap(Size.init(plainForm:)) ?? .medium
+///     savesToCameraRoll = fields["savesToCameraRoll"].flatMap(Bool.init(plainForm:)) ?? true
+///   }
+///
+///   func serialize() throws -> PlainForm {
+///     .dictionary(["size": try size.plainForm(), "savesToCameraRoll": .bool(savesToCameraRoll)])
+///   }
+/// }
+/// ```
+///
+/// Any native type may adopt it. It is plain: nothing in it may be secret.
+public protocol DefaultConvertible: PlainValue {
+  /// The type's key.
+  static var key: String { get }
+
+  /// The value that `object` stands for. Fields that are missing or odd may get defaults of their own; nil for what is none at all.
+  init?(_ object: PlainForm)
+
+  /// The property-list value that stands for this one.
+  func serialize() throws -> PlainForm
+}
+
+extension DefaultConvertible {
+  /// The value that ``init(_:)`` makes.
+  public init?(plainForm: PlainForm) { self.init(plainForm) }
+  /// What ``serialize()`` gives.
+  public func plainForm() throws -> PlainForm { try serialize() }
+}
+
+extension DefaultConvertible where Self: Codable {
+  /// The value that ``init(_:)`` makes.
+  public init?(plainForm: PlainForm) { self.init(plainForm) }
+  /// What ``serialize()`` gives.
+  public func plainForm() throws -> PlainForm { try serialize() }
+}
+
+/// One value of a type that has its own key.
+public protocol DefaultStoreType<Default>: Sendable {
+  /// The value's type.
+  associatedtype Default: DefaultConvertible
+  /// The value as a handle, whose other conveniences are all there.
+  var handle: AnyPersistedValue<Default?> { get }
+  /// Returns once what was set survives a power loss and other programs can read it.
+  func synchronize() throws(StoreError)
+}
+
+extension DefaultStoreType {
+  /// Stores `value`.
+  ///
+  /// - Throws: ``CofferStorage/StoreError``; what was stored is unchanged then.
+  public func set(_ value: Default) throws(StoreError) { try handle.save(value) }
+
+  /// The value; nil when none is stored.
+  ///
+  /// - Throws: ``CofferStorage/StoreError`` `.undecodable` when what is stored is no value at all, and what the store throws.
+  public func get() throws(StoreError) -> Default? { try handle.load() }
+
+  /// Removes the value.
+  public func remove() throws(StoreError) { try handle.save(nil) }
+
+  /// Calls `body` with the present value now, and with each new one while `owner` lives.
+  @discardableResult
+  public func observe(
+    _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Default?) -> Void
+  ) throws(StoreError) -> Handler<Void>.Canceller {
+    try handle.subject().observe(owner, body)
+  }
+}

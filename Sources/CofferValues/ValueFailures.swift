@@ -1,0 +1,24 @@
+public import CofferStorage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// The failures that plain handles met in ``PersistedValue/wrappedValue`` and that no ``ThrowingPersistedValue/onFailure(_:)`` took.
+public enum ValueFailures {
+  /// Called with each. While nobody is registered they are written to standard error, so that none passes unseen.
+  public static let handler = Handler<StoreError>()
+
+  static func report(_ failure: StoreError) {
+    guard handler.count == 0 else { return handler.trigger(failure) }
+    var line = "coffer: \(failure)\n"
+    line.withUTF8 { bytes in
+      // Nothing is left to tell a failure of standard error to.
+      _ = write(STDERR_FILENO, bytes.baseAddress, bytes.count)
+    }
+  }
+}

@@ -1,0 +1,180 @@
+internal import Coffer
+internal import Foundation
+internal import Testing
+
+/// What is stored is wrong, what is asked is wrong, or who listens misbehaves.
+@Suite struct BadInputTests {
+  private struct Failed: Error {}
+
+  @Test func `a plain handle reports a stored value of the wrong type, and reads what it read before`() throws {
+    let store = MemoryStore<Plain>()
+    let failures = Collected<StoreError>()
+    let number = store.persistedValue(forKey: "n").integer().default(7).onFailure { failures.add($0) }
+    try store.save(.string("many"), for: "n")
+    #expect(number.wrappedValue == 7)
+    number.wrappedValue = 5
+    #expect(number.wrappedValue == 5)
+    try store.save(.array([]), for: "n")
+    #expect(number.wrappedValue == 5)
+    #expect(failures.all.map(\.kind) == [.undecodable(stored: "string"), .undecodable(stored: "array")])
+    #expect(try store.load("n") == .array([]))
+  }
+
+  @Test func `a failure that nobody takes is handed to the common handler`() throws {
+    let store = MemoryStore<Plain>()
+    try store.save(.array([]), for: "unhandled")
+    let owner = Owner(), failures = Collected<StoreError>()
+    ValueFailures.handler.add(owner) { failures.add($0) }
+    #expect(store.persistedValue(forKey: "unhandled").string().wrappedValue == nil)
+    #expect(failures.all.contains { $0.key == "unhandled" })
+  }
+
+  @Test func `a struct that does not decode names the field, not the value`() throws {
+    struct Window: Codable, PlainValue { var width = 1 }
+    let store = MemoryStore<Plain>()
+    try store.save(.dictionary(["width": .string("the-value")]), for: "w")
+    let error = try #require(throws: StoreError.self) { try store.persistedValue(forKey: "w").codable(Window.self).load() }
+    #expect("\(error)".contains("width") && !"\(error)".contains("the-value"))
+  }
+
+  @Test func `a locked vault is no nil behind wrappedValue`() throws {
+    let bench = try Bench()
+    let failures = Collected<StoreError>()
+    let strict = bench.vault.persistedValue(forKey: "token").string()
+    let token = strict.onFailure { failures.add($0) }
+    token.wrappedValue = "hush"
+    #expect(token.wrappedValue == "hush")
+    try bench.vault.lock()
+    try expect(.locked) { _ = try strict.load() }
+    #expect(failures.all.isEmpty)
+    // Nothing of the secret outlives the lock, and the program has heard why it gets nil.
+    #expect(token.wrappedValue == nil)
+    token.wrappedValue = "lost"
+    #expect(failures.all.map(\.kind) == [.locked, .locked])
+    let named = strict.onFailure(use: "locked") { failures.add($0) }
+    #expect(named.wrappedValue == "locked")
+    try bench.unlock()
+    #expect(token.wrappedValue == "hush")
+  }
+
+  @Test func `an encoder that fails leaves the stored value alone behind every operator`() throws {
+    struct Fragile: Codable, PlainValue, Equatable {
+      var text = "fine"
+      func encode(to encoder: any Encoder) throws {
+        if text == "broken" { throw Failed() }
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(text, forKey: .text)
+      }
+    }
+    let store = MemoryStore<Plain>()
+    let failures = Collected<StoreError>()
+    let value = store.persistedValue(forKey: "f").codable(Fragile.self).default(Fragile()).onFailure { failures.add($0) }
+    value.wrappedValue = Fragile(text: "kept")
+    value.wrappedValue = Fragile(text: "broken")
+    value.text.wrappedValue = "broken"
+    try expect(.unencodable) { try value.mutate { $0.text = "broken" } }
+    #expect(value.wrappedValue.text == "kept")
+    #expect(failures.all.map(\.kind) == [.unencodable, .unencodable])
+  }
+
+  @Test func `an observer that blocks delays no writer`() throws {
+    let store = MemoryStore<Plain>()
+    let number = store.persistedValue(forKey: "n").integer().default(0).subject()
+    let owner = Owner(), gate = DispatchSemaphore(value: 0), seen = Collected<Int>()
+    try number.observe(owner) { value in
+      if value > 0 { gate.wait() }
+      seen.add(value)
+    }
+    for value in 1...50 { try number.save(value) }
+    #expect(try number.load() == 50 && seen.all == [0])
+    for _ in 0..<100 { gate.signal() }
+    try eventually { seen.all.last == 50 }
+  }
+
+  @Test func `an observer may write, observe and cancel itself`() throws {
+    let store = MemoryStore<Plain>()
+    let number = store.persistedValue(forKey: "n").integer().default(0)
+    let subject = number.subject()
+    let (owner, other) = (Owner(), Owner()), seen = Collected<Int>(), cancellers = Collected<Handler<Void>.Canceller>()
+    let cancel = try subject.observe(owner) { value in
+      seen.add(value)
+      guard value == 1 else { return }
+      number.wrappedValue = 2
+      do { try subject.observe(other) { _ in } } catch { Issue.record(error) }
+      for cancel in cancellers.all { cancel() }
+    }
+    cancellers.add(cancel)
+    try subject.save(1)
+    try eventually { try number.load() == 2 }
+    try subject.save(3)
+    try eventually { try number.load() == 3 }
+    #expect(seen.all.first == 0 && seen.all.filter { $0 == 3 }.isEmpty)
+  }
+
+  @Test func `an observer that is deallocated during a trigger is not called`() {
+    final class Holder: Sendable {
+      let lock = NSLock()
+      nonisolated(unsafe) var owner: Owner? = Owner()
+      func release() { lock.withLock { owner = nil } }
+    }
+    let handler = Handler<Int>()
+    let holder = Holder(), first = Owner(), seen = Collected<String>()
+    handler.add(first) { _ in
+      seen.add("first")
+      holder.release()
+    }
+    if let owner = holder.owner { handler.add(owner) { _ in seen.add("second") } }
+    handler.trigger(1)
+    #expect(seen.all == ["first"])
+  }
+
+  @Test func `what an observer throws is its own to catch, and ends no delivery`() throws {
+    // The type says so: an observer's closure cannot throw out. What it catches does not concern the next.
+    let handler = Handler<Int>()
+    let (one, two) = (Owner(), Owner()), seen = Collected<Int>()
+    handler.add(one) { _ in do { throw Failed() } catch { seen.add(-1) } }
+    handler.add(two) { seen.add($0) }
+    handler.trigger(5)
+    #expect(seen.all == [-1, 5])
+  }
+
+  @Test func `two key spaces with one name are refused, with both places`() throws {
+    struct First: KeySpace { let theme = StorageKey("theme", default: 1) }
+    struct Second: KeySpace { let theme = StorageKey("theme", secret: String.self) }
+    let error = try expect(.duplicateKey) { _ = try StorageRouter.inMemory(keys: First(), Second()) }
+    #expect(error.what.contains("\(First().theme.site)") && error.what.contains("\(Second().theme.site)"))
+    let router = try StorageRouter.inMemory(keys: First())
+    try expect(.undeclared) { _ = try router.persistedValue(for: Second().theme).load() }
+  }
+
+  @Test func `a Coffer call inside mutate throws instead of waiting for itself`() throws {
+    let bench = try Bench()
+    let number = try bench.defaults().persistedValue(forKey: "n").integer().default(0)
+    try expect(.reentrant) { try number.mutate { _ in _ = try number.load() } }
+    let closures = AnyPersistedValue(get: { 1 }, set: { _ in }).atomic()
+    try expect(.reentrant) { try closures.mutate { _ in try closures.mutate { _ in } } }
+  }
+
+  @Test func `a property wrapper reads and writes its key`() throws {
+    enum Theme: String, PlainValue { case light, dark }
+    struct Keys: KeySpace { let theme = StorageKey("theme", default: Theme.light) }
+    final class Settings {
+      @Persisted var theme: Theme
+      @Persisted var token: String?
+      init(_ app: StorageRouter, _ vault: any Store<Vault>) {
+        _theme = Persisted(Keys().theme, in: app)
+        _token = Persisted(vault.persistedValue(forKey: "token").string().onFailure { Issue.record($0) })
+      }
+    }
+    let bench = try Bench()
+    let settings = try Settings(bench.app(Keys()), bench.vault)
+    settings.theme = .dark
+    settings.token = "hush"
+    #expect(settings.theme == .dark && settings.token == "hush")
+    #expect(try bench.defaults().load("theme") == .string("dark"))
+    #expect(try bench.vault.names() == ["token"])
+    let seen = Collected<Theme>(), owner = Owner()
+    try settings.$theme.subject().observe(owner) { seen.add($0) }
+    #expect(seen.all == [.dark])
+  }
+}

@@ -1,0 +1,119 @@
+internal import Coffer
+internal import Foundation
+internal import Testing
+
+/// A folder of its own with real stores in it: a property list and a vault.
+final class Bench: Sendable {
+  let places: Places
+  let vault: VaultStore
+  static let domain = "com.example.app"
+
+  init() throws {
+    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
+      .appendingPathComponent("coffer-values-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    places = Places(home: FilePath(folder.path))
+    let unlocked = try UnlockedVault.create(at: places.vault, with: Self.credentials(), cost: .testing)
+    vault = try VaultStore(service: Self.domain, vault: unlocked)
+  }
+
+  deinit {
+    let folder = places.vault.removingLastComponent().removingLastComponent().string
+    do { try FileManager.default.removeItem(atPath: folder) } catch { print("left behind: \(folder): \(error)") }
+  }
+
+  static func credentials() throws -> Credentials { Credentials(passphrase: try secret("correct horse")) }
+
+  static func secret(_ text: String) throws -> SecretBytes {
+    try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+  }
+
+  /// The domain's plain store, opened anew.
+  func defaults(
+    _ name: String = domain, suites: [String] = [], arguments: [String] = [], prefix: String = ""
+  ) throws -> DefaultsStore {
+    try DefaultsStore.open(domain: name, in: places.defaults, suites: suites, arguments: arguments, prefix: prefix)
+  }
+
+  /// A router over both real stores.
+  func app(_ spaces: any KeySpace...) throws -> StorageRouter {
+    try StorageRouter(plain: defaults(), vault: vault, spaces: spaces)
+  }
+
+  func unlock() throws { try vault.unlock(with: Self.credentials()) }
+
+  /// Every byte that the plain store's files hold.
+  func plainBytes() throws -> Data {
+    var all = Data()
+    for name in try FileManager.default.contentsOfDirectory(atPath: places.defaults.string) {
+      all += try Data(contentsOf: URL(filePath: places.defaults.appending(name).string))
+    }
+    return all
+  }
+}
+
+/// The error that `body` throws, which must be a `StoreError` of `kind`.
+@discardableResult
+func expect(
+  _ kind: StoreError.Kind, at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) throws -> StoreError {
+  let error = try #require(throws: StoreError.self, sourceLocation: location) { try body() }
+  #expect(error.kind == kind, "\(error)", sourceLocation: location)
+  return error
+}
+
+/// Things that closures of other threads add to.
+final class Collected<Element: Sendable>: Sendable {
+  private let lock = NSLock()
+  nonisolated(unsafe) private var elements: [Element] = []
+  func add(_ element: Element) { lock.withLock { elements.append(element) } }
+  var all: [Element] { lock.withLock { elements } }
+}
+
+/// Waits until `condition` holds: events are delivered on a queue of the store's.
+func eventually(
+  at location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+) throws {
+  for _ in 0..<4000 {
+    if try condition() { return }
+    usleep(5_000)
+  }
+  Issue.record("it never came to be", sourceLocation: location)
+}
+
+/// An object for handlers to be bound to.
+final class Owner: Sendable {}
+
+/// A stream that tests read.
+final class Lines: TextOutputStream, Sendable {
+  private let text = Collected<String>()
+  func write(_ string: String) { text.add(string) }
+  var all: [String] { text.all.joined().split(separator: "\n").map(String.init) }
+}
+
+/// A key space of one key that only a test knows.
+struct Space<V: Sendable, R: Route>: KeySpace {
+  let key: StorageKey<V, R>
+  init(_ key: StorageKey<V, R>) { self.key = key }
+}
+
+/// Another process that uses a plain store.
+enum OtherProcess {
+  /// Runs the tool that the plain store's tests have, and returns what it printed.
+  @discardableResult
+  static func run(_ command: String, _ bench: Bench, _ rest: String..., domain: String = Bench.domain) throws -> String {
+    let process = Process()
+    let output = Pipe()
+    process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+      .appending(path: "DefaultsTestTool")
+    process.arguments = [command, bench.places.defaults.string, domain] + rest
+    process.environment = ["XDG_CONFIG_HOME": bench.places.defaults.string, "HOME": bench.places.defaults.string]
+    process.standardOutput = output
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "\(text)")
+    return text.trimmingCharacters(in: .newlines)
+  }
+}

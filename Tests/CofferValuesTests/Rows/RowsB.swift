@@ -1,0 +1,189 @@
+internal import Coffer
+internal import Foundation
+internal import Testing
+
+// Value containers.
+
+private struct Profile: Codable, PlainValue, Equatable { var name = "Ada", tags = ["x"] }
+private enum Theme: String, Codable, PlainValue { case light, dark }
+
+extension PersistentStorage {
+  fileprivate var foobar: KeyValueContainer<Int> { makeContainer() }
+  fileprivate var profile: KeyValueContainer<Profile> { makeContainer(defaultValue: Profile()) }
+  fileprivate var renamed: KeyValueContainer<Int> { makeContainer(key: "foobar") }
+}
+
+@Suite struct RowsB {
+  private func storage(_ bench: Bench, prefix: String = "") throws -> PersistentStorage {
+    try PersistentStorage(suiteName: Bench.domain, keyPrefix: prefix, in: bench.places.defaults)
+  }
+
+  @Test func `B1 a misspelled key, a wrong type and a collision are errors before anything is stored`() throws {
+    // The first two do not compile, nor does a second declaration in one space: ForbiddenProgramTests. What the compiler cannot see,
+    // two spaces with one name, is refused at open, and both places are named.
+    let (one, two) = (Space(StorageKey("theme", default: 1)), Space(StorageKey("theme", default: "x")))
+    let error = try expect(.duplicateKey) { _ = try StorageRouter.inMemory(keys: one, two) }
+    #expect(error.what.contains(one.key.site.description) && error.what.contains(two.key.site.description))
+  }
+
+  @Test func `B2 one interface serves every store`() throws {
+    let bench = try Bench()
+    func roundTrip(_ storage: some KeyValueStorage<Plain>) throws {
+      try storage.setValue(42, forKey: "n")
+      #expect(try storage.value(of: Int.self, forKey: "n") == 42)
+      let inferred: Int? = try storage.value(forKey: "n")
+      #expect(inferred == 42)
+    }
+    try roundTrip(storage(bench))
+    try roundTrip(bench.defaults("other"))
+    try roundTrip(MemoryStore<Plain>())
+    struct Keychain: KeyValueStorage { let store: any Store<Vault> }
+    let keychain = Keychain(store: bench.vault)
+    try keychain.setValue("u1", forKey: "user_id")
+    #expect(try keychain.value(of: String.self, forKey: "user_id") == "u1")
+  }
+
+  @Test func `B3 primitives and structures go through the same two methods, and nil removes`() throws {
+    let bench = try Bench()
+    let storage = try storage(bench)
+    try storage.setValue(Profile(name: "Bob"), forKey: "profile")
+    try storage.setValue(1.5, forKey: "ratio")
+    #expect(try storage.value(of: Profile.self, forKey: "profile")?.name == "Bob")
+    try storage.setValue(nil as Profile?, forKey: "profile")
+    #expect(try storage.store.names() == ["ratio"])
+    #expect(try storage.value(of: Profile.self, forKey: "profile") == nil)
+  }
+
+  @Test func `B4 a store adopts the interface itself, or is wrapped`() throws {
+    let bench = try Bench()
+    let direct: any KeyValueStorage<Plain> = try bench.defaults()
+    let wrapped: any KeyValueStorage<Plain> = try storage(bench)
+    try direct.setValue(5, forKey: "n")
+    #expect(try wrapped.value(of: Int.self, forKey: "n") == 5)
+  }
+
+  @Test func `B5 a storage is opened with a suite and a prefix, and throws where it cannot be`() throws {
+    let bench = try Bench()
+    let opened = try storage(bench, prefix: "a.")
+    #expect(opened.suiteName == Bench.domain && opened.keyPrefix == "a.")
+    try expect(.invalidName) { _ = try PersistentStorage(suiteName: "../evil", in: bench.places.defaults) }
+    // Without a suite it is the domain of the program, as with UserDefaults.
+    #expect(try PersistentStorage(in: bench.places.defaults).suiteName == DefaultsDomain.standardName)
+  }
+
+  @Test func `B6 instances with prefixes do not collide on one suite`() throws {
+    let bench = try Bench()
+    let (a, b) = (try storage(bench, prefix: "a."), try storage(bench, prefix: "b."))
+    a.foobar.value = 1
+    b.foobar.value = 2
+    #expect(a.foobar.value == 1 && b.foobar.value == 2)
+    #expect(try bench.defaults().names() == ["a.foobar", "b.foobar"])
+  }
+
+  @Test func `B7 what Foundation writes reads back typed, and the other way round`() throws {
+    let bench = try Bench()
+    try OtherProcess.run("foundation-set", bench, "count", "41")
+    let defaults = try bench.defaults()
+    #expect(try defaults.value(of: Int.self, forKey: "count") == 41)
+    try defaults.setValue(Profile(), forKey: "profile")
+    try defaults.setValue(Theme.dark, forKey: "theme")
+    // Native structure, not opaque data, for scalars at the top too.
+    #expect(try defaults.load("profile") == .dictionary(["name": .string("Ada"), "tags": .array([.string("x")])]))
+    #expect(try defaults.load("theme") == .string("dark"))
+    try defaults.synchronize()
+    let list = try PropertyListSerialization.propertyList(
+      from: Data(contentsOf: URL(filePath: defaults.place)), format: nil)
+    let values = try #require(list as? [String: Any])
+    #expect((values["profile"] as? [String: Any])?["name"] as? String == "Ada")
+    #expect(values["count"] as? Int == 41)
+  }
+
+  @Test func `B8 clear removes what has the instance's prefix, and nothing else`() throws {
+    let bench = try Bench()
+    let (a, b) = (try storage(bench, prefix: "a."), try storage(bench, prefix: "b."))
+    a.foobar.value = 1
+    b.foobar.value = 2
+    try bench.defaults().setValue(3, forKey: "plain")
+    try a.clear()
+    #expect(a.foobar.value == nil && b.foobar.value == 2)
+    #expect(try bench.defaults().names() == ["b.foobar", "plain"])
+  }
+
+  @Test func `B9 a container is one value, handed around apart from its storage`() throws {
+    func increment(_ container: KeyValueContainer<Int>) { container.value = (container.value ?? 0) + 1 }
+    let bench = try Bench()
+    let container = KeyValueContainer<Int>(storage: try storage(bench), key: "n")
+    increment(container)
+    increment(container)
+    #expect(container.value == 2 && container.key == "n")
+    try container.mutate { $0 = ($0 ?? 0) + 40 }
+    #expect(try bench.defaults().load("n") == .integer(42))
+  }
+
+  @Test func `B10 a container's default is read while nothing is stored`() throws {
+    let bench = try Bench()
+    let storage = try storage(bench)
+    #expect(storage.profile.value == Profile())
+    #expect(try storage.store.names() == [])
+    storage.profile.value = Profile(name: "Bob")
+    #expect(storage.profile.value?.name == "Bob")
+    storage.profile.value = nil
+    #expect(storage.profile.value == Profile())
+  }
+
+  @Test func `B11 a container's type is fixed`() throws {
+    // `container.value = "Text"` does not compile: ForbiddenProgramTests. A stored value of another type is no absent one.
+    let bench = try Bench()
+    let storage = try storage(bench)
+    try storage.setValue("Text", forKey: "foobar")
+    try expect(.undecodable(stored: "string")) { _ = try storage.foobar.load() }
+    #expect(try storage.value(of: String.self, forKey: "foobar") == "Text")
+  }
+
+  @Test func `B12 a container takes the name of its computed property`() throws {
+    let bench = try Bench()
+    let storage = try storage(bench)
+    #expect(storage.foobar.key == "foobar" && storage.profile.key == "profile")
+  }
+
+  @Test func `B13 a container is declared in an extension, where a second of the name does not compile`() throws {
+    let bench = try Bench()
+    let storage = try storage(bench)
+    storage.foobar.value = 5
+    #expect(storage.foobar.value == 5)
+    #expect(try bench.defaults().load("foobar") == .integer(5))
+  }
+
+  @Test func `B14 a key may be written out`() throws {
+    let bench = try Bench()
+    let storage = try storage(bench)
+    storage.renamed.value = 6
+    #expect(storage.foobar.value == 6)
+  }
+
+  @Test func `B15 a renamed key takes its value along`() throws {
+    let bench = try Bench()
+    try storage(bench).setValue(7, forKey: "user_toogle")
+    let key = StorageKey("user_toggle", default: 0).renamed(from: "user_toogle")
+    let app = try bench.app(Space(key))
+    #expect(try app.value(for: key) == 7)
+    #expect(app.migrations.done == [Migration(key: "user_toggle", .renamed(from: "user_toogle"))])
+    #expect(try bench.defaults().names() == ["user_toggle"])
+  }
+
+  @Test func `B16 a derived name that is none is refused instead of shared`() throws {
+    struct Stored {
+      let first: KeyValueContainer<Int>
+      init(_ storage: PersistentStorage) { first = storage.makeContainer() }
+    }
+    func inFunction(_ storage: PersistentStorage) -> KeyValueContainer<Int> { storage.makeContainer() }
+    let bench = try Bench()
+    let storage = try storage(bench)
+    for container in [Stored(storage).first, inFunction(storage), storage.makeContainer(property: "Settings")] {
+      let error = try expect(.invalidName) { try container.save(1) }
+      #expect(error.what.contains("RowsB.swift:"))
+      try expect(.invalidName) { _ = try container.load() }
+    }
+    #expect(try storage.store.names() == [])
+  }
+}

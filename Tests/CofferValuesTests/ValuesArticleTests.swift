@@ -1,0 +1,52 @@
+internal import Coffer
+internal import Foundation
+internal import Testing
+
+/// The article on values says nothing that is not run here.
+@Suite struct ValuesArticleTests {
+  private func lines(_ path: String) throws -> [String] {
+    try String(contentsOf: FiveSystemsTests.root.appending(path: path), encoding: .utf8)
+      .split(separator: "\n", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+
+  @Test func `every Swift block of the article is compiled here`() throws {
+    let compiled = try lines("Tests/CofferValuesTests/ValuesArticleExamples.swift")
+    var blocks: [[String]] = [], isInside = false
+    for line in try lines("Sources/Coffer/Coffer.docc/Values.md") {
+      if line == "```swift" {
+        isInside = true
+        blocks.append([])
+      } else if line == "```" {
+        isInside = false
+      } else if isInside {
+        blocks[blocks.count - 1].append(line)
+      }
+    }
+    #expect(blocks.count == 8)
+    for block in blocks {
+      let isThere = compiled.indices.contains { compiled[$0...].starts(with: block) }
+      #expect(isThere, "this block is not in ValuesArticleExamples.swift: \(block.joined(separator: "\n"))")
+    }
+  }
+
+  @Test func `the examples do what the article says`() throws {
+    let bench = try Bench()
+    let old = try bench.defaults()
+    try old.setValue("dark", forKey: "theme")
+    try old.setValue([1024, 768], forKey: "window")
+    let app = try bench.app(SettingsKeys())
+    let told = Collected<String>(), screen = Screen()
+    ValuesArticleExamples.report(app) { told.add("\($0)") }
+    #expect(told.all == ["look: renamed(from: \"theme\")", "window: upgraded"])
+    let user = try ValuesArticleExamples.handles(app, screen) { told.add("\($0)") }
+    #expect(user == "u1" && told.all.count == 2)
+    #expect(try old.load("opens") == .integer(1) && old.load("look") == .string("dark"))
+    #expect(screen.widths.all == [1024])
+    let editor = Editor(app: app)
+    editor.look = .light
+    #expect(try old.load("look") == .string("light"))
+    let storage = try PersistentStorage(suiteName: Bench.domain, in: bench.places.defaults)
+    storage.launches.value = 3
+    #expect(try old.load("launches") == .integer(3))
+  }
+}

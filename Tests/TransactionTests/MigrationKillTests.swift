@@ -1,0 +1,69 @@
+import CofferMemory
+import Foundation
+import Testing
+
+/// A program's next version moves what the former stored, and is killed while it does.
+@Suite(.serialized) struct MigrationKillTests {
+  /// Steps of the transaction over both stores that moves a preference into the vault, and of the scrubbing after it.
+  static let steps = [
+    "recordCopied", "prepared", "beforeVaultCommit", "afterVaultCommit", "decided", "committed", "commitDurable", "beforeForget",
+    "afterForget", "listWritten", "listReplaced", "journalEmptied",
+  ]
+
+  @Test(arguments: steps) func aKilledMigrationLeavesTheOldOrTheNewAndTheNextOpenFinishesIt(step: String) throws {
+    let home = try Home()
+    #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
+    #expect(try home.run("migrate", home.path, home.keyFile, step).status == SIGKILL, "dies at \(step)")
+    try Self.expectOldOrNew(home, "killed at \(step)")
+    try Self.expectFinished(home)
+  }
+
+  @Test func killedAtAnySystemCallNothingIsLostAndNothingIsTwice() throws {
+    guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    var outcomes: [String: Int] = [:]
+    for number in stride(from: 1, to: 2000, by: long ? 1 : 3) {
+      let home = try Home()
+      #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
+      let status = try home.traced(killedAt: number, "migrate", home.path, home.keyFile)
+      let state = try Self.expectOldOrNew(home, "killed at call \(number)")
+      outcomes[status == 0 ? "ran to its end" : "killed, \(state) of 3 moved", default: 0] += 1
+      try Self.expectFinished(home)
+      if status == 0 { break }
+    }
+    print("kills at system calls of a migration: \(outcomes.sorted { $0.key < $1.key })")
+    #expect(outcomes["ran to its end"] == 1)
+    #expect((outcomes["killed, 0 of 3 moved"] ?? 0) > 0 && (outcomes["killed, 3 of 3 moved"] ?? 0) > 0)
+  }
+
+  /// Each of the three values stands at its old place or at its new one, never at both and never at neither.
+  ///
+  /// - Returns: how many stand at the new one.
+  @discardableResult
+  private static func expectOldOrNew(_ home: Home, _ when: String, _ location: SourceLocation = #_sourceLocation) throws -> Int {
+    let output = try home.run("contents", home.path, home.keyFile).output
+    let lines = Set(output.split(separator: "\n").map(String.init))
+    var moved = 0
+    for (old, new, value) in [
+      ("plain theme", "plain look", "dark"), ("plain size", "vault size", "a-secret-size"),
+      ("vault token", "vault api_token", "t"),
+    ] {
+      let isOld = lines.contains("\(old) = \(value)"), isNew = lines.contains("\(new) = \(value)")
+      #expect(isOld != isNew, "\(when): \(old) or \(new): \(output)", sourceLocation: location)
+      if isNew { moved += 1 }
+    }
+    return moved
+  }
+
+  private static func expectFinished(_ home: Home, _ location: SourceLocation = #_sourceLocation) throws {
+    let again = try home.run("migrate", home.path, home.keyFile)
+    #expect(again.status == 0 && !again.output.contains("pending"), "\(again.output)", sourceLocation: location)
+    #expect(try expectOldOrNew(home, "finished", location) == 3, sourceLocation: location)
+    #expect(try home.run("migrate", home.path, home.keyFile).output == "", sourceLocation: location)
+    // No trace of the secret is left in the clear. The preference beside it has another value.
+    for name in try FileManager.default.contentsOfDirectory(atPath: home.path) where name.contains("plist") {
+      let bytes = try Data(contentsOf: URL(filePath: home.path + "/" + name))
+      #expect(bytes.range(of: Data("-secret-".utf8)) == nil, "\(name)", sourceLocation: location)
+    }
+  }
+}
