@@ -151,7 +151,7 @@ struct FoundationFaultTests {
 
   @Test func `11 what cannot be stored does not compile or throws, and an absent URL removes`() throws {
     let theirs = try TemporaryFolder()
-    let trapping = try Tool("foundation-fault", theirs, arguments: ["unsupported"])
+    let trapping = try Tool("foundation-fault", theirs, arguments: ["unsupported"], keepsErrors: true)
     trapping.finish()
     #expect(trapping.wasKilled, "Foundation trapped")
     let endless = try Tool("foundation-fault", theirs, arguments: ["no-url"])

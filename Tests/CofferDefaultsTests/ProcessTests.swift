@@ -133,6 +133,11 @@ struct ProcessTests {
     #expect(try store.names().count == 1001)
   }
 
+  @Test func `threads that read beside writers, folds and an observer find whole values and lose no update`() throws {
+    let folder = try TemporaryFolder()
+    #expect(try Tool("threads", folder, "200").finish() == "done 200\n")
+  }
+
   @Test func `a forked child cannot write through its parent's store, and may open its own`() throws {
     let folder = try TemporaryFolder()
     let output = try Tool("fork", folder).finish()

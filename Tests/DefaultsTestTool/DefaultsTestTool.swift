@@ -28,6 +28,7 @@ enum DefaultsTestTool {
     case "churn": try Writers.churn(folder, domain, rest)
     case "set": try Writers.set(folder, domain, rest)
     case "get": try Writers.get(folder, domain, rest[0])
+    case "threads": try Threads.run(folder, domain, rest)
     case "hold": try Writers.hold(folder, domain)
     case "unprivileged": try Writers.unprivileged(folder, domain)
     case "fork": try Writers.forked(folder, domain)
