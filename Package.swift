@@ -55,15 +55,6 @@ let package = Package(
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
-    .executableTarget(
-      name: "CofferCLI",
-      dependencies: [
-        "Coffer", "CCofferPlatform",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "Logging", package: "swift-log"),
-        .product(name: "SystemPackage", package: "swift-system"),
-      ],
-      swiftSettings: strict),
     // Foundation's own UserDefaults as a store, for programs that live beside code that uses it.
     .target(name: "CofferFoundation", dependencies: ["CofferStorage"], swiftSettings: strict),
     // For the tests of programs that use Coffer, and of stores made elsewhere.
@@ -76,6 +67,15 @@ let package = Package(
       swiftSettings: strict),
     // A program of a user's, which the documentation shows. Not a product.
     .executableTarget(name: "CofferExample", dependencies: ["Coffer"], swiftSettings: strict),
+    .executableTarget(
+      name: "CofferCLI",
+      dependencies: [
+        "Coffer", "CCofferPlatform",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "SystemPackage", package: "swift-system"),
+      ],
+      swiftSettings: strict),
     // Ratios against peers in the same run: `swift run -c release CofferBenchmarks`.
     .executableTarget(
       name: "CofferBenchmarks",
