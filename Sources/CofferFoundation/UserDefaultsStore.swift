@@ -28,8 +28,10 @@ public final class UserDefaultsStore: Store {
   /// What is told: the writes made through this object.
   public let changes = ChangeFeed()
 
-  // UserDefaults says that it may be used from any thread; this makes several calls to it one step.
-  private let defaults: Mutex<Suite>
+  private let suite: Suite
+  /// Makes several calls one step, of all such stores of the process: on Linux Foundation crashes where threads use two suites at
+  /// the same time, although it says that it may be used from any.
+  private static let turn = Mutex(())
 
   private struct Suite: @unchecked Sendable {
     let defaults: UserDefaults
@@ -52,17 +54,18 @@ public final class UserDefaultsStore: Store {
   /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a name that Foundation refuses.
   public init(suiteName: String) throws(StoreError) {
     self.suiteName = try StoredName.check(suiteName, as: "suite")
-    guard let suite = UserDefaults(suiteName: suiteName) else {
+    guard let suite = Self.turn.withLock({ _ in UserDefaults(suiteName: suiteName).map { Suite(defaults: $0, name: suiteName) } })
+    else {
       throw StoreError(.invalidName, "Foundation refuses the suite's name", place: suiteName, cure: "choose another name")
     }
-    defaults = Mutex(Suite(defaults: suite, name: suiteName))
+    self.suite = suite
   }
 
   /// Waits until what was written is on the disk, and reads what others wrote there.
   ///
   /// - Throws: ``/CofferStorage/StoreError/Kind/io(_:)`` when Foundation says that it failed. It does not say why.
   public func synchronize() throws(StoreError) {
-    guard defaults.withLock({ $0.defaults.synchronize() }) else {
+    guard Self.turn.withLock({ _ in suite.defaults.synchronize() }) else {
       throw StoreError(
         .io(EIO), "Foundation could not write the preferences", place: place,
         cure: "see that the folder of preferences can be written, and the disk is not full")
@@ -130,12 +133,12 @@ extension UserDefaultsStore {
   /// Does nothing: no transaction is decided here.
   public func forget(_ transaction: TransactionID) throws(StoreError) {}
 
-  private func entering<Result>(_ body: (borrowing Suite) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  private func entering<Result>(_ body: (Suite) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(place)
-    return try defaults.withLock { (suite) throws(StoreError) in try body(suite) }
+    return try Self.turn.withLock { (_) throws(StoreError) in try body(suite) }
   }
 
-  private func apply(_ writes: [String: Write<PlainForm>], _ suite: borrowing Suite) throws(StoreError) {
+  private func apply(_ writes: [String: Write<PlainForm>], _ suite: Suite) throws(StoreError) {
     for (name, write) in writes { if let form = write.form { try FoundationForm.check(form, name, place) } }
     var told: [Change] = []
     for (name, write) in writes where try suite.form(name, place) != write.form {

@@ -1,5 +1,4 @@
 import Coffer
-import CofferFoundation
 import CofferStorage
 import CofferTesting
 import Foundation
@@ -16,11 +15,6 @@ import Testing
   static let vaultStore = StoreConformance<Vault>("VaultStore", abilities: .vault) {
     let home = try TestHome()
     return .init(try home.makeVault(service: "app"), reopen: { try home.makeVault(service: "app") })
-  }
-
-  static let foundationStore = StoreConformance<Plain>("UserDefaultsStore", abilities: .foundation) {
-    let suite = "coffer-test-\(UUID().uuidString)"
-    return .init(try UserDefaultsStore(suiteName: suite), reopen: { try UserDefaultsStore(suiteName: suite) })
   }
 
   @Test(arguments: ConformanceCheck.allCases) func `the plain store conforms`(check: ConformanceCheck) async throws {
@@ -41,12 +35,6 @@ import Testing
     try await StoreConformance<Vault>("MockStore<Vault>") { MockStore<Vault>() }.run(check)
   }
 
-  @Test(arguments: ConformanceCheck.allCases) func `Foundation's UserDefaults conform as far as they can`(
-    check: ConformanceCheck
-  ) async throws {
-    try await Self.foundationStore.run(check)
-  }
-
   @Test func `the whole suite runs in one call`() async throws {
     try await StoreConformance<Plain>("MemoryStore") { MemoryStore<Plain>() }.run()
   }
@@ -63,12 +51,6 @@ extension StoreConformance.Abilities {
     var abilities = Self()
     abilities.prepares = false
     abilities.largestValue = VaultItem.largestValue
-    return abilities
-  }
-  static var foundation: Self {
-    var abilities = Self()
-    abilities.prepares = false
-    abilities.decides = false
     return abilities
   }
 }
