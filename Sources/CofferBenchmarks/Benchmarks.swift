@@ -1,7 +1,7 @@
 internal import Coffer
 internal import Foundation
 
-/// `CofferBenchmarks [vault|defaults]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults|cli]…`: every table prints medians and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
@@ -16,5 +16,6 @@ enum Benchmarks {
     let path = folder.resolvingSymlinksInPath().path
     if wanted.isEmpty || wanted.contains("vault") { try VaultBenchmark.run(in: path) }
     if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
+    if wanted.contains("cli") { try CommandLineBenchmark.run(in: path) }
   }
 }
