@@ -1,7 +1,7 @@
 internal import Coffer
 internal import Foundation
 
-/// `CofferBenchmarks [vault|defaults|values]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults|values|cli]…`: every table prints medians and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
@@ -18,5 +18,6 @@ enum Benchmarks {
     try VaultBenchmark.run(in: path, Set(tables))
     if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
     if wanted.isEmpty || wanted.contains("values") { try ValuesBenchmark.run(in: path) }
+    if wanted.contains("cli") { try CommandLineBenchmark.run(in: path) }
   }
 }

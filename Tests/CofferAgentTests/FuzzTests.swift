@@ -74,7 +74,7 @@ import Testing
   /// Reads a body as the agent does, and as a client would read an answer of every kind.
   private static func read(_ bytes: [UInt8]) throws {
     guard bytes.count >= 2 else { return }
-    let frame = Frame(body: try bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
+    let frame = Frame(body: try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) })
     let request = try frame.request()
     try frame.arguments { (fields) throws(StoreError) in
       switch request {
@@ -128,7 +128,7 @@ import Testing
       var body = Self.mutated(seeds[round % seeds.count], &random)
       if body.count > 1, [3, 4, 5].contains(body[1]) { body[1] = 2 }
       let frame = withUnsafeBytes(of: UInt32(body.count).littleEndian, Array.init) + body
-      _ = frame.withUnsafeBytes { send(socket.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue)) }
+      _ = frame.withUnsafeBytes { send(socket.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
       if round.isMultiple(of: 2) { _ = try? socket.receive(begins: .milliseconds(50), whole: .seconds(1)) }
     }
     print("agent sockets: \(rounds) malformed messages sent")

@@ -89,7 +89,8 @@ import Testing
     let trailing = try agent.connect()
     Self.bytes(trailing, [3, 0, 0, 0, 1, 2, 0])
     #expect(try Self.failure(on: trailing) == .damaged)
-    let (half, silent) = (try agent.connect(), try agent.connect())
+    let half = try agent.connect()
+    let silent = try agent.connect()
     Self.bytes(half, [200, 0, 0, 0, 1, 1, 5])
     // Meanwhile others are answered.
     for _ in 0..<100 { _ = try agent.client().list() }

@@ -66,7 +66,8 @@ final class TestAgent {
   }
 
   static func secret(_ text: String) throws -> SecretBytes {
-    try Array(text.utf8).withUnsafeBytes { try SecretBytes(copying: $0) }
+    let bytes = Array(text.utf8)
+    return try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
   }
 }
 

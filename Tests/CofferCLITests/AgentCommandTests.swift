@@ -155,7 +155,7 @@ import Testing
       "import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
       + "s.send(bytes([2,0,0,0,1,2])); print('got', len(s.recv(100)))"
     let process = Process()
-    let output = Pipe()
+    let output = Foundation.Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
     process.arguments = [
       "--reuid=65534", "--regid=65534", "--clear-groups", "/usr/bin/python3", "-c", script, home.path + "/run/agent.sock",
@@ -192,7 +192,7 @@ import Testing
     let home = try unlockedHome()
     defer { stop(home) }
     let process = Process()
-    let reader = Pipe()
+    let reader = Foundation.Pipe()
     process.executableURL = URL(fileURLWithPath: Home.coffer)
     process.arguments = ["vault", "get", "github"]
     process.environment = home.environment
@@ -215,10 +215,10 @@ import Testing
     try home.transcript("agent install", err: "another unit stands there", exit: 73)
     try home.transcript("agent install --force --quiet")
     #expect(try home.coffer("agent install --print").out == home.content("config/systemd/user/coffer-agent.service"))
-    let verify = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first { access($0, X_OK) == 0 }
+    let verify = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"].first(where: FileManager.default.isExecutableFile)
     guard let verify else { return print("skipped: systemd-analyze is not installed") }
     let process = Process()
-    let output = Pipe()
+    let output = Foundation.Pipe()
     process.executableURL = URL(fileURLWithPath: verify)
     process.arguments = ["--user", "verify", file]
     process.environment = ["XDG_RUNTIME_DIR": home.path, "HOME": home.path, "PATH": "/usr/bin:/bin"]
