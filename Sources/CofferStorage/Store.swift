@@ -51,6 +51,12 @@ public protocol Store<R>: Sendable {
   /// Leaves no trace of removed and replaced values in the store's own files. Without an implementation of its own a store has none.
   func scrub() throws(StoreError)
 
+  /// What has a value for `name` and is no part of what is stored, for messages: `the command line`, a variable, a registered value.
+  ///
+  /// A router does not open over a store where something has one for a key of the vault: values of that kind are in the clear.
+  /// Without an implementation of its own a store has stored values alone.
+  func unstoredSource(of name: String) -> String?
+
   /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
   /// changes nothing is none. A store that is closed ends its feed.
   ///
@@ -60,6 +66,9 @@ public protocol Store<R>: Sendable {
 }
 
 extension Store {
+  /// Nothing.
+  public func unstoredSource(of name: String) -> String? { nil }
+
   /// Nothing is told.
   public var changes: ChangeFeed { .ended }
 
