@@ -56,14 +56,16 @@ enum Completions {
 }
 
 extension Session {
-  /// The items of the vault where something opens it at once and without a question: a key file or an identity that the
-  /// environment names.
+  /// The items of the vault where something opens it at once and without a question: the agent, or a key file or an identity that
+  /// the environment names.
   fileprivate func silentItems() throws -> [VaultItem] {
-    let sources = CredentialSources(options: try UnlockingOptions.parse([]), session: self)
+    let options = try UnlockingOptions.parse([])
+    if let agent = try agent(options) { return try agent.list() }
+    let sources = CredentialSources(options: options, session: self)
     var credentials = Credentials()
     if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { credentials.keyFile = try sources.keyFile(path) }
     if let path = ProcessEnvironment.value("COFFER_IDENTITY") { credentials.identity = try sources.identity(path) }
     guard !credentials.isEmpty else { return [] }
-    do { return try VaultItems(lockedVault().unlock(with: credentials)).list() } catch { return [] }
+    do { return try lockedVault().unlock(with: credentials).list() } catch { return [] }
   }
 }
