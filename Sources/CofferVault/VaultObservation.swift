@@ -83,7 +83,8 @@ extension VaultStore {
       }
     }
     observation.isStale.store(true, ordering: .relaxed)
-    scheduleLook()
+    // At once: what is committed after the subscription is new, however soon that is.
+    look(awaitingWriters: false)
     return watch
   }
 
