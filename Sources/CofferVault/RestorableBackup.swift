@@ -160,8 +160,11 @@ private struct Restoration {
   }
 
   private func commit(above current: UInt64?) throws(StoreError) {
-    let pinned = try pin()?.knownGeneration() ?? 0
-    try backup.commitRestored(above: max(pinned, current ?? 0, backup.state.generation), as: replica)
+    let pin = try pin()
+    try pin?.expect(epoch: backup.header.epoch)
+    let pinned = try pin?.knownGeneration() ?? 0
+    try backup.commitRestored(
+      above: max(pinned, current ?? 0, backup.state.generation), as: replica, after: pin?.knownReplica())
   }
 
   private func pin() throws(StoreError) -> PinWatch? {

@@ -12,6 +12,8 @@ struct Change {
   var leastGeneration: UInt64 = 0
   /// Who the commit is by, where it is not the pin's replica.
   var replica: ReplicaID?
+  /// The name that this machine's writes had before, where the commit is by a new one: until the pin has that, it looks for this.
+  var formerReplica: ReplicaID?
   /// The file holds no more old bytes: the state says so, and the log has nothing to tell.
   var isScrubbed = false
 

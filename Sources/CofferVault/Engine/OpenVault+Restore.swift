@@ -3,11 +3,12 @@ internal import CofferStorage
 extension OpenVault {
   /// Commits that this state was put back: its generation is above all that this machine knows of, so that nobody who saw
   /// the newer history takes it for an old file.
-  func commitRestored(above known: UInt64, as replica: ReplicaID) throws(StoreError) {
+  func commitRestored(above known: UInt64, as replica: ReplicaID, after former: ReplicaID?) throws(StoreError) {
     try writing { (change) throws(StoreError) in
       change.events.append(LogEntry(.restored, by: .current, time: now))
       change.leastGeneration = known + 1
       change.replica = replica
+      change.formerReplica = former
     }
   }
 

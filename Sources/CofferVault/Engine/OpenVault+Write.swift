@@ -108,6 +108,7 @@ extension OpenVault {
     next.root = tree.root
     next.records = UInt64(clamping: Int64(clamping: state.records) + Int64(change.added))
     next.time = now
+    if let replica = change.formerReplica { next.note(replica) }
     if let replica = change.replica ?? pins?.replica { next.note(replica) }
     try Self.put(next, header, headerDigest, database, keys)
     return SealedChange(state: next, tree: tree, lists: change.lists)

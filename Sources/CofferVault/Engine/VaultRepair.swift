@@ -90,14 +90,16 @@ final class VaultRepair {
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()
       let generation = try max(known, statedGeneration(), state?.generation ?? 0) + 1
-      return try rebuiltState(generation, replica)
+      return try rebuiltState(generation, replica, after: pins?.knownReplica())
     }
     report.generation = rebuilt.generation
     report.items = Int(clamping: rebuilt.records)
     try pins?.accept(rebuilt, epoch: header.epoch, replica: replica, isOwn: true)
   }
 
-  private func rebuiltState(_ generation: UInt64, _ replica: ReplicaID) throws(StoreError) -> VaultState {
+  private func rebuiltState(
+    _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
+  ) throws(StoreError) -> VaultState {
     let tree = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())
@@ -108,6 +110,7 @@ final class VaultRepair {
       try OpenVault.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
     }
     try OpenVault.append(LogEntry(.repaired, by: .current, time: now), to: &state, database, keys)
+    if let former { state.note(former) }
     state.note(replica)
     try OpenVault.put(state, header, headerDigest, database, keys)
     return state

@@ -57,13 +57,25 @@ final class PinWatch {
 
   /// The highest generation that this machine has seen or made; 0 where it has no readable pin.
   func knownGeneration() throws(StoreError) -> UInt64 {
-    do throws(StoreError) {
-      guard let found = try file?.read(of: vault) else { return 0 }
-      return max(found.seen.generation, found.own.generation)
-    } catch {
+    try known().map { max($0.seen.generation, $0.own.generation) } ?? 0
+  }
+
+  /// The name that this machine's writes had until now; nil where it has no readable pin.
+  func knownReplica() throws(StoreError) -> ReplicaID? { try known()?.replica }
+
+  private func known() throws(StoreError) -> PinRecord? {
+    do throws(StoreError) { return try file?.read(of: vault) } catch {
       guard error.kind == .damaged else { throw error }
-      return 0
+      return nil
     }
+  }
+
+  /// Makes ready for a commit of an older key that someone asked for: should the process die between that commit and its
+  /// ``accept(_:epoch:replica:isOwn:)``, the pin must refuse neither the vault as it was nor as it is then.
+  func expect(epoch: UInt64) throws(StoreError) {
+    guard var record = try known(), record.epoch > epoch else { return }
+    record.epoch = epoch
+    try file?.reset(to: record)
   }
 
   /// Reads the pin. To be called before the transaction whose state is then checked.

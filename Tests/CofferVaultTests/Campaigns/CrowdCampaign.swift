@@ -107,7 +107,7 @@ import Testing
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let kept = try FaultCampaign.prepared()
     var tally = Tally()
-    for step in FaultCampaign.steps.map(\.name) where step != "init" && (Campaign.isLong || ["set", "rotate"].contains(step)) {
+    for step in FaultCampaign.steps.map(\.name) where step != "init" && (Campaign.isLong || ["set", "restore"].contains(step)) {
       for number in 1...Campaign.size(short: 1, long: 6) {
         let place = try TemporaryVault()
         try kept.moved(to: place).put(into: place.folder)
