@@ -18,6 +18,7 @@
 #include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #else
 #include <sys/mount.h>
@@ -171,6 +172,16 @@ ssize_t coffer_send(int fd, const void *bytes, size_t count) {
 #else
   return send(fd, bytes, count, MSG_DONTWAIT);
 #endif
+}
+
+void coffer_close_from(int first) {
+#if defined(__linux__) && defined(SYS_close_range)
+  if (syscall(SYS_close_range, (unsigned)first, ~0u, 0) == 0) return;
+#endif
+  // Kernels before 5.9: the soft limit is often 1024, and a descriptor above it is nobody's by accident.
+  struct rlimit limit;
+  int end = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < 65536 ? (int)limit.rlim_cur : 65536;
+  for (int fd = first; fd < end; fd++) close(fd);
 }
 
 int coffer_spawn_new_session(void) { return POSIX_SPAWN_SETSID; }

@@ -70,9 +70,10 @@ extension StorageRouter {
   ///
   /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: AgentStore, places: Places? = nil
+    _ domain: String, keys spaces: any KeySpace..., vault: AgentStore, places: Places? = nil,
+    overrides: Overrides = .commandLine
   ) throws(StoreError) -> StorageRouter {
-    try StorageRouter(plain: places.orStandard().openDefaults(domain), vault: vault, spaces: spaces)
+    try StorageRouter(plain: places.orStandard().openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
   }
 
   /// Returns once everything written through this router survives a power loss and other programs can read it.

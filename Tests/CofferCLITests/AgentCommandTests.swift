@@ -20,6 +20,8 @@ import Testing
     return try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])
   }
 
+  private func process(_ home: Home) throws -> pid_t { pid_t(try #require(status(home)["process"] as? Int)) }
+
   @Test("unlock starts an agent; every item command works through it; lock and stop end that")
   func wholeStory() throws {
     let home = try unlockedHome()
@@ -86,7 +88,7 @@ import Testing
   func killed() throws {
     let home = try unlockedHome()
     defer { stop(home) }
-    let process = try #require(try status(home)["process"] as? Int32)
+    let process = try process(home)
     kill(process, SIGKILL)
     let deadline = Date() + 20
     while kill(process, 0) == 0, Date() < deadline { usleep(5_000) }
@@ -95,14 +97,14 @@ import Testing
     try home.transcript("vault get github", with: ["COFFER_KEY_FILE": home.path + "/key"], out: "tok3n")
     try home.transcript("unlock --quiet", with: ["COFFER_KEY_FILE": home.path + "/key"])
     try home.transcript("vault get github", out: "tok3n")
-    #expect(try status(home)["process"] as? Int32 != process)
+    #expect(try self.process(home) != process)
   }
 
   @Test("SIGUSR1 locks; SIGTERM ends the agent and takes its socket away")
   func signals() throws {
     let home = try unlockedHome()
     defer { stop(home) }
-    let process = try #require(try status(home)["process"] as? Int32)
+    let process = try process(home)
     kill(process, SIGUSR1)
     let deadline = Date() + 20
     while try !(status(home)["unlocked"] is NSNull), Date() < deadline { usleep(5_000) }
@@ -121,7 +123,7 @@ import Testing
     try home.transcript("unlock --quiet", with: ["COFFER_PASSPHRASE": "correct horse", "GITHUB_TOKEN": "tok3n"])
     defer { stop(home) }
     try home.transcript("vault set x --quiet", in: "tok3n")
-    let process = try #require(try status(home)["process"] as? Int32)
+    let process = try process(home)
     for file in ["cmdline", "environ"] {
       let content = try String(decoding: Data(contentsOf: URL(fileURLWithPath: "/proc/\(process)/\(file)")), as: UTF8.self)
       #expect(!content.isEmpty && !content.contains("horse") && !content.contains("tok3n"), "\(file)")

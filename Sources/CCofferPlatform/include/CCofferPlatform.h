@@ -51,6 +51,9 @@ int coffer_peer_user(int fd, unsigned *user);
 /// send(2) that fails with EPIPE and raises no signal.
 ssize_t coffer_send(int fd, const void *bytes, size_t count);
 
+/// Closes every descriptor from `first` on.
+void coffer_close_from(int first);
+
 /// POSIX_SPAWN_SETSID: the child of posix_spawn(3) begins a session.
 int coffer_spawn_new_session(void);
 

@@ -29,6 +29,9 @@ public final class AgentServer: Sendable {
   /// any request is answered in any case.
   private static let watch = Duration.seconds(5)
 
+  /// Microseconds between two tries to accept a client where the system has no room for one.
+  private static let breather: UInt32 = 10_000
+
   /// An agent that listens from now on; call ``run()`` to have it answer.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists` when an agent runs in this folder, `.denied` when the folder is not this user's alone,
@@ -75,7 +78,11 @@ public final class AgentServer: Sendable {
       let left = vault.lapse().map { min($0, Self.watch) }
       guard try wait(for: left) else { continue }
       let descriptor = coffer_accept(listener)
-      guard descriptor >= 0 else { continue }
+      guard descriptor >= 0 else {
+        // Out of descriptors or memory: the client still waits, and asking again at once would only burn time.
+        if errno != ECONNABORTED, errno != EINTR, errno != EAGAIN { usleep(Self.breather) }
+        continue
+      }
       admit(LocalSocket(descriptor))
     }
   }

@@ -45,7 +45,11 @@ final class Connections: Sendable {
   ) throws(StoreError) {
     let mark = Mark(socket.descriptor)
     let box = SocketBox(socket)
-    open.withLock { open in
+    try open.withLock { (open) throws(StoreError) in
+      // Those that were ended need a moment to go.
+      guard open.count < 2 * Self.most else {
+        throw StoreError(.busy, "too many clients", place: "agent", cure: "try again")
+      }
       if open.count >= Self.most { Self.endMostSilent(of: open) }
       open[ObjectIdentifier(mark)] = mark
     }
@@ -74,6 +78,7 @@ final class Connections: Sendable {
   private static func endMostSilent(of open: [ObjectIdentifier: Mark]) {
     let silent = open.values.compactMap { mark in mark.waitingSince.withLock { $0 }.map { (mark, $0) } }
     guard let longest = silent.min(by: { $0.1 < $1.1 }) else { return }
+    longest.0.waitingSince.withLock { $0 = nil }
     shutdown(longest.0.descriptor, Int32(SHUT_RDWR))
   }
 

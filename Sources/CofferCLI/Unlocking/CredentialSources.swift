@@ -115,7 +115,7 @@ struct CredentialSources {
         cure: """
           one of --passphrase-file PATH, --passphrase-fd N, --key-file PATH, --recovery-file PATH, --identity PATH; \
           COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE, COFFER_IDENTITY or COFFER_PASSPHRASE in the environment; \
-          $CREDENTIALS_DIRECTORY/coffer.passphrase; or a terminal to ask at
+          $CREDENTIALS_DIRECTORY/coffer.passphrase; a terminal to ask at; or coffer unlock, for all your shells at once
           """))
   }
 }

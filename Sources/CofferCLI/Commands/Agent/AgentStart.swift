@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CCofferPlatform
 internal import Coffer
 internal import Dispatch
 internal import Synchronization
@@ -29,6 +30,8 @@ struct AgentStart: Command {
       try DetachedAgent.start(times, session)
       return try AgentReport(session.agentStatus()).print(session, json: output.json)
     }
+    // What the shell had open stays open in who outlives it: a pipe would never end.
+    if let readyFd { coffer_close_from(readyFd + 1) }
     // Before there are threads, so that no thread but this one takes a signal.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
     let server = try AgentServer(times.settings(session))
