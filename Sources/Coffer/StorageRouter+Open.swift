@@ -15,9 +15,10 @@ extension StorageRouter {
   ///   - domain: the app's name, one path component. It names the property list, and is the service of the vault's items.
   ///   - spaces: every key space that will be used with this router.
   ///   - places: where the files are; see ``Places/standard(_:)``.
-  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening either store throws.
+  ///   - overrides: what reads in place of stored preferences; `-key value` on this process's command line unless given.
+  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening either store throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., places: Places? = nil
+    _ domain: String, keys spaces: any KeySpace..., places: Places? = nil, overrides: Overrides = .commandLine
   ) throws(StoreError) -> StorageRouter {
     let places = try places.orStandard()
     let vault: any Store<Vault>
@@ -25,7 +26,7 @@ extension StorageRouter {
       guard error.kind == .noVault else { throw error }
       vault = AbsentVault(refusal: error)
     }
-    return try StorageRouter(plain: places.openDefaults(domain), vault: vault, spaces: spaces)
+    return try StorageRouter(plain: places.openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
   }
 
   /// A router for the app `domain` over an open vault, which it takes over.
@@ -38,21 +39,25 @@ extension StorageRouter {
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: vault)
   /// ```
   ///
-  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
+  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
+  ///   the property list throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, places: Places? = nil
+    _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, places: Places? = nil,
+    overrides: Overrides = .commandLine
   ) throws(StoreError) -> StorageRouter {
     let store = try VaultStore(service: domain, vault: vault)
-    return try StorageRouter(plain: places.orStandard().openDefaults(domain), vault: store, spaces: spaces)
+    return try StorageRouter(plain: places.orStandard().openDefaults(domain, overrides: overrides), vault: store, spaces: spaces)
   }
 
   /// A router for the app `domain` over a vault store that the caller keeps, to unlock and lock it while the router lives.
   ///
-  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
+  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
+  ///   the property list throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: VaultStore, places: Places? = nil
+    _ domain: String, keys spaces: any KeySpace..., vault: VaultStore, places: Places? = nil,
+    overrides: Overrides = .commandLine
   ) throws(StoreError) -> StorageRouter {
-    try StorageRouter(plain: places.orStandard().openDefaults(domain), vault: vault, spaces: spaces)
+    try StorageRouter(plain: places.orStandard().openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
   }
 
   /// Returns once everything written through this router survives a power loss and other programs can read it.
@@ -94,12 +99,13 @@ extension Places {
   /// - Parameters:
   ///   - domain: the domain's name, one path component.
   ///   - access: reading alone leaves no trace: no folder and no journal is made.
+  ///   - overrides: what reads in place of stored values.
   /// - Throws: ``StoreError`` `.invalidName`, `.damaged`, `.denied`, `.io`.
   public func openDefaults(
-    _ domain: String, access: DefaultsAccess = .readWrite
+    _ domain: String, access: DefaultsAccess = .readWrite, overrides: Overrides = .none
   ) throws(StoreError) -> DefaultsStore {
     try DefaultsStore.open(
-      domain: domain, in: defaults, access: access,
+      domain: domain, in: defaults, arguments: overrides.arguments, environment: overrides.environment, access: access,
       decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
   }
 }

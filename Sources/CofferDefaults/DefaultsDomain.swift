@@ -27,7 +27,8 @@ public struct DefaultsDomain: Sendable, Hashable {
     if let folder { self.folder = folder } else { self.folder = try Self.configurationFolder() }
   }
 
-  /// The domains that have a property list in `folder`, or in the user's configuration folder, by name.
+  /// The domains in `folder`, or in the user's configuration folder, by name: those that have a property list, and those whose
+  /// first values are still in the journal alone. Leaves no trace.
   ///
   /// - Throws: ``StoreError`` `.denied` or `.io` when the folder cannot be read. A folder that is not there holds none.
   public static func list(in folder: FilePath? = nil) throws(StoreError) -> [DefaultsDomain] {
@@ -39,14 +40,28 @@ public struct DefaultsDomain: Sendable, Hashable {
       throw StoreError(
         .denied, "could not list the folder", place: place.string, cure: "check its owner and mode", underlying: error)
     }
+    let lists = Set(names.compactMap { domain(of: $0, between: "", suffix) })
+    let journals = Set(names.compactMap { domain(of: $0, between: ".", suffix + ListFiles.journalSuffix) })
     var domains: [DefaultsDomain] = []
-    for name in names.sorted() where name.hasSuffix(suffix) && !name.hasPrefix(".") {
-      let domain = String(name.dropLast(suffix.count))
-      // A file that cannot be a domain of ours is some other program's.
-      guard refusal(of: domain) == nil else { continue }
-      domains.append(try DefaultsDomain(domain, in: place))
+    for name in lists.union(journals).sorted() {
+      let domain = try DefaultsDomain(name, in: place)
+      if lists.contains(name) || domain.mayHaveValues { domains.append(domain) }
     }
     return domains
+  }
+
+  /// What stands between the two in the name of a file; nil where it cannot be a domain of ours, and is some other program's file.
+  private static func domain(of file: String, between prefix: String, _ suffix: String) -> String? {
+    guard file.hasPrefix(prefix), file.hasSuffix(suffix), file.hasPrefix(".") == prefix.hasPrefix(".") else { return nil }
+    let name = String(file.dropFirst(prefix.count).dropLast(suffix.count))
+    return refusal(of: name) == nil ? name : nil
+  }
+
+  /// Whether anything is stored. What cannot be read may be: whoever reads the domain is told why.
+  private var mayHaveValues: Bool {
+    do throws(StoreError) {
+      return try !DefaultsStore.open(domain: name, in: folder, access: .readOnly).names().isEmpty
+    } catch { return true }
   }
 
   /// `$XDG_CONFIG_HOME`, else `~/.config`.

@@ -64,6 +64,16 @@ extension DefaultsStore {
     return Explanation(key: name, sources: sources)
   }
 
+  /// The override or registered value that `name` has, as a place for messages.
+  public func unstoredSource(of name: String) -> String? {
+    let full = full(name)
+    if arguments[full] != nil { return "the command line" }
+    if let environment, environment.value(for: full) != nil {
+      return "the environment variable \(environment.variable(for: full))"
+    }
+    return registered[name] == nil ? nil : "a registered value"
+  }
+
   private func override(of full: String) -> PlainForm? {
     (arguments[full] ?? environment?.value(for: full)).map(PlainForm.argument)
   }

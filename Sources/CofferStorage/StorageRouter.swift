@@ -20,12 +20,10 @@ public final class StorageRouter: Sendable {
 
   /// A router over two stores.
   ///
-  /// - Throws: ``StoreError/Kind/duplicateKey`` naming both places when two keys share a name; ``StoreError/Kind/invalidName``.
-  public init(plain: any Store<Plain>, vault: any Store<Vault>, keys spaces: any KeySpace...) throws(StoreError) {
-    self.plain = plain
-    self.vault = vault
-    declared = try Self.list(spaces)
-    id = Self.lastID.add(1, ordering: .relaxed).newValue
+  /// - Throws: ``StoreError/Kind/duplicateKey`` naming both places when two keys share a name; ``StoreError/Kind/invalidName``;
+  ///   ``StoreError/Kind/refused`` when an override or a registered value of the plain store names a key of the vault.
+  public convenience init(plain: any Store<Plain>, vault: any Store<Vault>, keys spaces: any KeySpace...) throws(StoreError) {
+    try self.init(plain: plain, vault: vault, spaces: spaces)
   }
 
   /// A router over two stores, with the spaces in an array.
@@ -33,6 +31,7 @@ public final class StorageRouter: Sendable {
     self.plain = plain
     self.vault = vault
     declared = try Self.list(spaces)
+    try Self.refuseUnstoredSecrets(declared, plain)
     id = Self.lastID.add(1, ordering: .relaxed).newValue
   }
 
@@ -56,9 +55,22 @@ public final class StorageRouter: Sendable {
     return declared
   }
 
+  /// What stands on a command line, in an environment or in source is no secret any more, and reads of a key of the vault would
+  /// not see it.
+  private static func refuseUnstoredSecrets(
+    _ declared: [String: any DeclaredKey], _ plain: any Store<Plain>
+  ) throws(StoreError) {
+    for key in declared.values.sorted(by: { $0.name < $1.name }) where key.traits.isSecret {
+      guard let source = plain.unstoredSource(of: key.name) else { continue }
+      throw StoreError(
+        .refused, "\(source) has a value for a key of the vault, declared at \(key.site)", key: key.name,
+        cure: "take the value away, and change it if it was the secret; it is set through the vault alone")
+    }
+  }
+
   /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
   @inlinable
-  func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+  package func admit<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key) }
   }
 

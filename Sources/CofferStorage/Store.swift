@@ -48,6 +48,12 @@ public protocol Store<R>: Sendable {
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
   func forget(_ transaction: TransactionID) throws(StoreError)
 
+  /// What has a value for `name` and is no part of what is stored, for messages: `the command line`, a variable, a registered value.
+  ///
+  /// A router does not open over a store where something has one for a key of the vault: values of that kind are in the clear.
+  /// Without an implementation of its own a store has stored values alone.
+  func unstoredSource(of name: String) -> String?
+
   /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
   /// changes nothing is none. A store that is closed ends its feed.
   ///
@@ -57,6 +63,9 @@ public protocol Store<R>: Sendable {
 }
 
 extension Store {
+  /// Nothing.
+  public func unstoredSource(of name: String) -> String? { nil }
+
   /// Nothing is told.
   public var changes: ChangeFeed { .ended }
 

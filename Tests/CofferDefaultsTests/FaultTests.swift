@@ -14,7 +14,7 @@ struct FaultTests {
     let folder = try TemporaryFolder()
     var deaths = 0
     var lives: [String] = []
-    for number in stride(from: 1, to: .max, by: Campaign.count(5, long: 1)) {
+    for number in stride(from: 1, to: .max, by: Campaign.count(9, long: 1)) {
       let place = folder.file("\(number)")
       let tool = try Tool("live", folder, arguments: [way, "\(number)"], place: place)
       let acknowledged = tool.finishBytes().count
@@ -23,7 +23,7 @@ struct FaultTests {
       deaths += 1
     }
     #expect(try Tool("examine", folder, arguments: lives).finish() == "")
-    #expect(deaths > 10)
+    #expect(deaths >= 5)
     print("death at a call, \(way): \(deaths) deaths")
   }
 
@@ -47,7 +47,7 @@ struct FaultTests {
     var deaths = 0
     var lives: [String] = []
     for call in ["flock", "fdatasync", "/^rename", "/^unlink", "fallocate", "pwrite64"] {
-      for number in stride(from: 1, to: .max, by: Campaign.count(4, long: 1)) {
+      for number in stride(from: 1, to: .max, by: Campaign.count(6, long: 1)) {
         let place = folder.file("\(call.filter(\.isLetter))-\(number)")
         let tool = try traced("\(call):signal=SIGKILL:when=\(number)", folder, place, number % 2 == 0 ? "mapped" : "calls")
         lives += [place.string, "\(tool.finishBytes().count)"]
@@ -79,8 +79,8 @@ struct FaultTests {
       _ = tool.firstLine()
       tool.kill()
       tool.finish()
-      let time = try ContinuousClock().measure { try folder.open(isShared: false).save(.integer(.random(in: 0...9)), for: "k") }
-      #expect(time < .seconds(2))
+      // Would be `.busy`, had the lock outlived its holder.
+      try folder.open(isShared: false).save(.integer(.random(in: 0...9)), for: "k")
     }
   }
 
@@ -88,7 +88,7 @@ struct FaultTests {
 
   @Test func `each call that fails once is a typed error that loses nothing`() throws {
     let folder = try TemporaryFolder()
-    let tool = try Tool("failing", folder, "\(Campaign.count(11, long: 1))")
+    let tool = try Tool("failing", folder, "\(Campaign.count(23, long: 1))")
     let output = tool.finish()
     #expect(tool.process.terminationStatus == 0 && !tool.wasKilled)
     #expect(output.hasPrefix("runs ") && output.split(separator: "\n").count == 1, "\(output)")
@@ -96,7 +96,7 @@ struct FaultTests {
   }
 
   @Test func `what was synchronised survives a power loss`() throws {
-    try campaign("power-loss", Campaign.count(200, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
+    try campaign("power-loss", Campaign.count(40, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
   }
 
   // MARK: Many at once
@@ -119,15 +119,15 @@ struct FaultTests {
 
   @Test func `property lists from strangers are read or refused, never lost`() throws {
     let seeds = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fixtures/PropertyLists")
-    try campaign("fuzz-lists", Campaign.count(1_000, long: 1_000_000), [seeds.standardizedFileURL.path])
+    try campaign("fuzz-lists", Campaign.count(150, long: 1_000_000), [seeds.standardizedFileURL.path])
   }
 
   @Test func `journals from strangers are read or refused, and cost the list nothing`() throws {
-    try campaign("fuzz-journals", Campaign.count(1_000, long: 1_000_000))
+    try campaign("fuzz-journals", Campaign.count(150, long: 1_000_000))
   }
 
   @Test func `command lines of any kind are overrides or none`() throws {
-    try campaign("fuzz-arguments", Campaign.count(1_000, long: 1_000_000))
+    try campaign("fuzz-arguments", Campaign.count(400, long: 1_000_000))
   }
 
   /// Runs a campaign of the tool's, in a process of its own: a crash is a failure and not the end of the tests.

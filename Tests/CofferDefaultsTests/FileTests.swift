@@ -32,6 +32,35 @@ struct FileTests {
     #expect(try !folder.names().contains { $0.contains("damaged") })
   }
 
+  @Test func `Foundation says nothing of its own on standard error, whatever the file holds`() throws {
+    let folder = try TemporaryFolder()
+    for text in ["{ a = b; }", "hello", "", "<plist><dict><key>a"] {
+      try folder.write(text, to: "d.plist")
+      let tool = try Tool("get", folder, arguments: ["k"], keepsErrors: true)
+      #expect(tool.finish().contains("damaged") || tool.process.terminationStatus == 1)
+      #expect(tool.errorText().isEmpty, "\(text)")
+    }
+  }
+
+  @Test func `only a list that was just written is given time to be complete`() throws {
+    let folder = try TemporaryFolder()
+    let reads = Mutex(0)
+    var calls = SystemCalls()
+    let open = calls.open
+    calls.open = { path, flags, mode in
+      if path.hasSuffix("/d.plist") { reads.withLock { $0 += 1 } }
+      return open(path, flags, mode)
+    }
+    try folder.write("torn", to: "d.plist")
+    #expect(kind { _ = try folder.open(isShared: false, calls: calls) } == .damaged)
+    #expect(reads.withLock { $0 } > 1)
+    let hourAgo = Date(timeIntervalSinceNow: -3600)
+    try FileManager.default.setAttributes([.modificationDate: hourAgo], ofItemAtPath: folder.file("d.plist").string)
+    reads.withLock { $0 = 0 }
+    #expect(kind { _ = try folder.open(isShared: false, calls: calls) } == .damaged)
+    #expect(reads.withLock { $0 } == 1)
+  }
+
   @Test func `starting empty keeps the damaged bytes and the journal's values`() throws {
     let folder = try TemporaryFolder()
     let before = try folder.open(isShared: false)
@@ -202,6 +231,19 @@ struct FileTests {
     disk.isFull = false
     try store.synchronize()
     #expect(try folder.open(isShared: false).load("k") == .integer(2))
+  }
+
+  @Test func `where a full disk has no room for a journal, opening says so, and works once there is room`() throws {
+    let folder = try TemporaryFolder()
+    let disk = Disk()
+    var calls = SystemCalls()
+    let real = calls
+    calls.allocate = { disk.isFull ? -28 : real.allocate($0, $1, $2) }
+    disk.isFull = true
+    #expect(kind { _ = try folder.open(isShared: false, calls: calls) } == .noSpace)
+    disk.isFull = false
+    try folder.open(isShared: false, calls: calls).save(.integer(1), for: "k")
+    #expect(try folder.open(isShared: false).load("k") == .integer(1))
   }
 
   @Test(arguments: [0x9123_683E, 0x6969] as [Int64])

@@ -44,6 +44,20 @@ struct FixtureTests {
     #expect(try PropertyList.decode(theirs).values == values)
   }
 
+  @Test func `the article on the plain store has every field of the header, and the limits, as they are`() throws {
+    let article = try String(
+      contentsOf: Self.folder.appending(path: "../../Sources/Coffer/Coffer.docc/PlainStore.md"), encoding: .utf8)
+    let table = article.components(separatedBy: "| Offset |").last?.split(separator: "\n\n").first ?? ""
+    let offsets = table.split(separator: "\n").filter { $0.hasPrefix("| ") }
+      .flatMap { row in row.split(separator: "|")[0].split { !$0.isNumber }.compactMap { Int($0) } }
+    #expect(offsets.sorted() == SidecarLayout.Field.allCases.map(\.rawValue).sorted())
+    let limits = [
+      "\(Budget.value >> 20) MiB, a domain \(Budget.domain >> 20) MiB", "more than \(Budget.file >> 20) MiB",
+      "more than \(Budget.depth) deep", "1 to \(DefaultsDomain.longestName) bytes", "1 to \(StoredName.longest) bytes",
+    ]
+    for limit in limits { #expect(article.contains(limit), "\(limit)") }
+  }
+
   @Test func `bad lists are refused`() throws {
     let names = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasPrefix("bad-") }
     #expect(names.count >= 6)

@@ -103,6 +103,37 @@ struct JournalTests {
     #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
   }
 
+  @Test func `a word that no journal ever has is damage, and not an empty domain`() throws {
+    let folder = try TemporaryFolder()
+    let running = try folder.open(isShared: false)
+    try running.save(.integer(1), for: "k")
+    try damage(folder, at: SidecarLayout.Field.word.rawValue, [UInt8](repeating: 0, count: 8))
+    #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
+    #expect(kind { _ = try running.load("k") } == .damaged)
+    #expect(kind { try running.save(.integer(2), for: "k") } == .damaged)
+  }
+
+  @Test func `a new journal's name is durable before anything is promised of what it holds`() throws {
+    let folder = try TemporaryFolder()
+    let synchronized = Mutex<[Int32: String]>([:])
+    let folders = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.open = { path, flags, mode in
+      let fd = real.open(path, flags, mode)
+      synchronized.withLock { $0[fd] = path }
+      return fd
+    }
+    calls.synchronize = { fd in
+      if synchronized.withLock({ $0[fd] }) == folder.path.string { folders.withLock { $0 += 1 } }
+      return real.synchronize(fd)
+    }
+    _ = try folder.open(isShared: false, calls: calls)
+    #expect(folders.withLock { $0 } == 1)
+    _ = try folder.open(isShared: false, calls: calls)
+    #expect(folders.withLock { $0 } == 1, "an old one is durable already")
+  }
+
   @Test(arguments: [SidecarLayout.Field.evenStart, .oddStart, .allocated])
   func `a number in the header that cannot be is damage or is mended, never the end of the process`(
     _ field: SidecarLayout.Field

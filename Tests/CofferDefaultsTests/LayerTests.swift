@@ -30,6 +30,36 @@ struct LayerTests {
     #expect(try DefaultsDomain.list(in: folder.file("nowhere")).isEmpty)
   }
 
+  @Test func `a domain whose values are in the journal alone is listed, one that was opened and never written is not`() throws {
+    let folder = try TemporaryFolder()
+    try folder.open(domain: "only.journal").save(.integer(1), for: "k")
+    let opened = try folder.open(domain: "opened")
+    #expect(try opened.load("k") == nil)
+    let before = try folder.names()
+    #expect(before == [".only.journal.plist.coffer", ".opened.plist.coffer"])
+    #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["only.journal"])
+    try folder.write("rubbish", to: ".spoilt.plist.coffer")
+    try folder.open(domain: "only.journal").close()
+    #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["only.journal"], "too short for a journal")
+    try folder.write(String(repeating: "rubbish!", count: 10_000), to: ".spoilt.plist.coffer")
+    #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["only.journal", "spoilt"], "it may hold values")
+  }
+
+  @Test func `what stands outside of the files is named`() throws {
+    let folder = try TemporaryFolder()
+    let environment = EnvironmentLayer(prefix: "APP_", environment: ["APP_UI_B": "x", "APP_UI_A": "y"])
+    let store = try folder.open(layers: DefaultsLayers(["-ui.a", "1"], environment, ["c": .integer(1)], "ui."))
+    try store.save(.integer(1), for: "d")
+    #expect(store.unstoredSource(of: "a") == "the command line")
+    #expect(store.unstoredSource(of: "b") == "the environment variable APP_UI_B")
+    #expect(store.unstoredSource(of: "c") == "a registered value")
+    #expect(store.unstoredSource(of: "d") == nil)
+    #expect(
+      try store.explain("a").description.split(separator: "\n") == [
+        "a: argument text (command line)", "  over environment text (APP_UI_A)",
+      ])
+  }
+
   @Test func `a removed domain leaves no file, and running stores find it empty and usable`() throws {
     let folder = try TemporaryFolder()
     let running = try folder.open(isShared: false)

@@ -29,7 +29,7 @@ struct ProcessTests {
 
   @Test func `what was acknowledged survives SIGKILL at any moment`() throws {
     let folder = try TemporaryFolder()
-    let kills = Campaign.count(50, long: 10_000)
+    let kills = Campaign.count(20, long: 10_000)
     for _ in 0..<kills {
       let tool = try Tool("acknowledge", folder)
       Thread.sleep(forTimeInterval: .random(in: 0.01...0.05))

@@ -46,6 +46,7 @@ struct Tool {
   let process = Process()
   private let output = Pipe()
   private let input = Pipe()
+  private let errors = Pipe()
 
   init(_ command: String, _ folder: TemporaryFolder, _ rest: String..., domain: String = "d") throws {
     try self.init(command, folder, arguments: rest, domain: domain)
@@ -54,8 +55,7 @@ struct Tool {
   /// The tool with `arguments`, at work in `place` instead of the folder itself, and under `wrapper` where one is given.
   init(
     _ command: String, _ folder: TemporaryFolder, arguments: [String], domain: String = "d", configuration: FilePath? = nil,
-    place: FilePath? = nil,
-    hasInput: Bool = false, wrapper: [String] = []
+    place: FilePath? = nil, hasInput: Bool = false, keepsErrors: Bool = false, wrapper: [String] = []
   ) throws {
     let folderOfTests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     let tool = folderOfTests.appending(path: "DefaultsTestTool")
@@ -63,6 +63,7 @@ struct Tool {
     process.executableURL = URL(filePath: line[0])
     process.arguments = Array(line.dropFirst())
     if hasInput { process.standardInput = input }
+    if keepsErrors { process.standardError = errors }
     process.environment = [
       "XDG_CONFIG_HOME": (configuration ?? folder.path).string, "SWIFT_BACKTRACE": "enable=no", "HOME": folder.path.string,
     ]
@@ -73,6 +74,9 @@ struct Tool {
   /// Waits for the end and returns what was printed.
   @discardableResult
   func finish() -> String { String(decoding: finishBytes(), as: UTF8.self) }
+
+  /// What was said on standard error, once the process has ended.
+  func errorText() -> String { String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
 
   func finishBytes() -> Data {
     let data = output.fileHandleForReading.readDataToEndOfFile()

@@ -38,13 +38,16 @@ struct ListFiles: Sendable {
     throw StoreError(.denied, "too many symbolic links", place: path.string, cure: "replace the links by the real file")
   }
 
+  /// What the journal's name adds to the list's; a dot stands in front of it.
+  static let journalSuffix = ".coffer"
+
   /// The kernel's own limit on links in one path.
   private static let mostLinks = 40
 
   private init(_ name: String, in folder: FilePath) {
     self.folder = folder
     list = folder.appending(name)
-    journal = folder.appending(".\(name).coffer")
+    journal = folder.appending(".\(name)\(Self.journalSuffix)")
     lastGood = folder.appending(".\(name).last-good")
     next = folder.appending(".\(name).coffer-next")
   }

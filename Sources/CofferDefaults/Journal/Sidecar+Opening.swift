@@ -74,10 +74,12 @@ extension Sidecar {
       return true
     }
     // The file may be so new that it has no header to name a holder in.
-    let hasHeader = try FileStatus(of: fd, place: path).size >= SidecarLayout.headerBytes
+    var hasHeader = try FileStatus(of: fd, place: path).size >= SidecarLayout.headerBytes
     try FileLock.acquire(fd, calls, place: path) { hasHeader ? holder : nil }
-    defer { unlock() }
+    // Nobody watches a file without a header, and to look for one behind the file's end would end the process.
+    defer { if hasHeader { unlock() } else { FileLock.release(fd, calls) } }
     if try FileStatus(of: fd, place: path).size < SidecarLayout.headerBytes + SidecarLayout.step { try create() }
+    hasHeader = true
     if try isGone() {
       try removeIfAbandoned()
       return false

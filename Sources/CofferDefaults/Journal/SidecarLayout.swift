@@ -18,7 +18,7 @@ enum SidecarLayout {
   static let foldAt = 1 << 20
 
   /// Where each field stands.
-  enum Field: Int {
+  enum Field: Int, CaseIterable {
     case magic = 0
     case version = 8
     /// The running kernel's boot, 16 bytes: under another one the word may be older or newer than the records.

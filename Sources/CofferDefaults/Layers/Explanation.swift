@@ -24,12 +24,25 @@ public struct Explanation: Sendable, Equatable {
     public let place: String
     /// The value. Overrides are ``PlainForm/argument(_:)``: their type is the reading key's.
     public let form: PlainForm
+
+    var isOverride: Bool { if case .argument = form { true } else { false } }
+
+    package init(layer: Layer, place: String, form: PlainForm) {
+      self.layer = layer
+      self.place = place
+      self.form = form
+    }
   }
 
   /// The key.
   public let key: String
   /// All layers that have a value, strongest first: a read gets the first one.
   public let sources: [Source]
+
+  package init(key: String, sources: [Source]) {
+    self.key = key
+    self.sources = sources
+  }
 
   /// The source that a read gets; nil when no layer has a value.
   public var winner: Source? { sources.first }
@@ -38,10 +51,12 @@ public struct Explanation: Sendable, Equatable {
 }
 
 extension Explanation: CustomStringConvertible {
-  /// One line for each source: the layer, its place and the kind of its value. Never the value.
+  /// One line for each source: the layer, the kind of its value, and its place. Never the value. An override is text, which has a
+  /// kind only once a key reads it.
   public var description: String {
     guard !sources.isEmpty else { return "\(key): no value in any layer" }
     return sources.enumerated()
-      .map { "\($0 == 0 ? key + ":" : "  over") \($1.layer) \($1.form.kindName) (\($1.place))" }.joined(separator: "\n")
+      .map { "\($0 == 0 ? key + ":" : "  over") \($1.layer) \($1.isOverride ? "text" : $1.form.kindName) (\($1.place))" }.joined(
+        separator: "\n")
   }
 }

@@ -1,0 +1,44 @@
+public import CofferDefaults
+internal import FoundationEssentials
+
+/// Values for one run of a program, which read in place of what is stored: from its command line and its environment.
+///
+/// ```
+/// $ app -theme dark -zoom=-0.5
+/// $ APP_THEME=dark app
+/// ```
+///
+/// The text becomes a value of the key's declared type, so that `-zoom -0.5` is a number for a key of `Double`; text that is none
+/// throws ``/CofferStorage/StoreError/Kind/undecodable(stored:)`` when the key is read. What is stored stays as it is, also under a
+/// write. There are no overrides of keys of the vault: a router with one does not open.
+public struct Overrides: Sendable {
+  /// The words of a command line, without the program's name.
+  public var arguments: [String]
+  /// The environment's part, where the program asked for one.
+  public var environment: EnvironmentLayer?
+
+  /// Overrides from `arguments` and `environment`.
+  ///
+  /// - Parameters:
+  ///   - arguments: words among which `-key value` and `-key=value` override a key. Words with two hyphens are left to the
+  ///     program, and so is all that follows a `--` alone.
+  ///   - environment: variables that override keys; see ``/CofferDefaults/EnvironmentLayer``.
+  public init(arguments: [String], environment: EnvironmentLayer? = nil) {
+    self.arguments = arguments
+    self.environment = environment
+  }
+
+  /// Nothing stands above what is stored.
+  public static let none = Overrides(arguments: [])
+
+  /// This process's command line.
+  public static var commandLine: Overrides { Overrides(arguments: Array(CommandLine.arguments.dropFirst())) }
+
+  /// This process's command line and, beneath it, the variables of its environment that begin with `prefix`: under `APP_`, the
+  /// key `ui.theme` is `APP_UI_THEME`.
+  public static func commandLine(andEnvironment prefix: String) -> Overrides {
+    var overrides = commandLine
+    overrides.environment = EnvironmentLayer(prefix: prefix, environment: ProcessInfo.processInfo.environment)
+    return overrides
+  }
+}

@@ -1,0 +1,119 @@
+import Coffer
+import Foundation
+import Testing
+
+/// Launch arguments and environment variables above the router's keys.
+@Suite struct OverrideTests {
+  enum Theme: String, PlainValue { case light, dark }
+
+  struct Window: PlainValue, Codable, Equatable { var width: Int, height: Int }
+
+  struct Keys: KeySpace {
+    let theme = StorageKey("theme", default: Theme.light)
+    let volume = StorageKey("volume", default: 5)
+    let zoom = StorageKey("ui.zoom", default: 1.0)
+    let loud = StorageKey("loud", default: false)
+    let window = StorageKey("window", of: Window.self)
+    let token = StorageKey("token", secret: String.self)
+    let userID = StorageKey("user_id", vaulted: String.self)
+  }
+  let keys = Keys()
+
+  private func open(_ places: Places, _ arguments: [String], _ environment: [String: String] = [:]) throws -> StorageRouter {
+    let variables = EnvironmentLayer(prefix: "APP_", environment: environment)
+    let overrides = Overrides(arguments: arguments, environment: variables)
+    return try StorageRouter.open("com.example.app", keys: keys, places: places, overrides: overrides)
+  }
+
+  @Test("an override has the type of its key: numbers may be negative, -key value and -key=value are one")
+  func types() throws {
+    try OpenTests().withPlaces { places in
+      let arguments = ["-theme", "dark", "-volume", "-5", "-ui.zoom=-0.5", "-loud", "YES", "-window", #"{"width":3,"height":4}"#]
+      let app = try open(places, arguments)
+      #expect(try app.value(for: keys.theme) == .dark)
+      #expect(try app.value(for: keys.volume) == -5)
+      #expect(try app.value(for: keys.zoom) == -0.5)
+      #expect(try app.value(for: keys.loud))
+      #expect(try app.value(for: keys.window) == Window(width: 3, height: 4))
+      #expect(try open(places, []).value(for: keys.volume) == 5)
+    }
+  }
+
+  @Test("text that is no value of the key's type is an error that does not repeat it, and the other keys read on")
+  func mistyped() throws {
+    try OpenTests().withPlaces { places in
+      let app = try open(places, ["-volume", "loudest", "-theme", "dark"])
+      let error = #expect(throws: StoreError.self) { try app.value(for: keys.volume) }
+      #expect(error?.kind == .undecodable(stored: "argument") && error?.key == "volume")
+      #expect(error?.description.contains("loudest") == false)
+      #expect(try app.value(for: keys.theme) == .dark)
+    }
+  }
+
+  @Test("writes and updates go beneath an override, which reads on and is stored nowhere; explain says so")
+  func beneath() throws {
+    try OpenTests().withPlaces { places in
+      let app = try open(places, ["-volume", "9"], ["APP_VOLUME": "8", "APP_UI_ZOOM": "-2"])
+      try app.set(3, for: keys.volume)
+      try app.update(keys.volume) { $0 += 1 }
+      #expect(try app.value(for: keys.volume) == 9)
+      #expect(try app.value(for: keys.zoom) == -2)
+      let told = try app.explain(keys.volume)
+      #expect(told.sources.map(\.layer) == [.argument, .environment, .domain])
+      #expect(told.winner?.place == "command line")
+      #expect(
+        told.description == """
+          volume: argument text (command line)
+            over environment text (APP_VOLUME)
+            over domain integer (\(places.propertyList(of: "com.example.app").string))
+          """)
+      #expect(try app.explain(keys.theme).winner == nil)
+      try app.close()
+      let plain = try open(places, [])
+      #expect(try plain.value(for: keys.volume) == 4)
+      #expect(try plain.explain(keys.volume).winner?.layer == .domain)
+      #expect(try plain.isDefault(keys.zoom))
+    }
+  }
+
+  @Test(
+    "an override of a key of the vault is an error at open, and its value is not repeated",
+    arguments: [
+      (["-token", "hunter2"], [:], "token"), (["-token=hunter2"], [:], "token"), (["-user_id", "hunter2"], [:], "user_id"),
+      ([], ["APP_TOKEN": "hunter2"], "token"), ([], ["APP_USER_ID": "hunter2"], "user_id"),
+    ] as [([String], [String: String], String)])
+  func secret(_ arguments: [String], _ environment: [String: String], _ key: String) throws {
+    try OpenTests().withPlaces { places in
+      let error = #expect(throws: StoreError.self) { _ = try open(places, arguments, environment) }
+      #expect(error?.kind == .refused && error?.key == key)
+      #expect(error?.description.contains("hunter2") == false)
+    }
+  }
+
+  @Test("so is a registered value, whoever composes the router")
+  func registeredSecret() throws {
+    try OpenTests().withPlaces { places in
+      let store = try DefaultsStore.open(domain: "d", in: places.defaults, registered: ["token": .string("hunter2")])
+      let error = #expect(throws: StoreError.self) {
+        _ = try StorageRouter(plain: store, vault: MemoryStore<Vault>(), keys: keys)
+      }
+      #expect(error?.kind == .refused && error?.key == "token" && error?.description.contains("hunter2") == false)
+    }
+  }
+
+  @Test("words for the program are no overrides, nor are names that no key has")
+  func others() throws {
+    try OpenTests().withPlaces { places in
+      let app = try open(places, ["serve", "--volume", "7", "-x", "1", "--", "-volume", "8"], ["VOLUME": "6"])
+      #expect(try app.value(for: keys.volume) == 5)
+    }
+  }
+
+  @Test("a router in memory explains as well")
+  func inMemory() throws {
+    let app = try StorageRouter.inMemory(keys: keys)
+    #expect(try app.explain(keys.theme).winner == nil)
+    try app.set(.dark, for: keys.theme)
+    #expect(try app.explain(keys.theme).winner?.layer == .domain)
+  }
+}
