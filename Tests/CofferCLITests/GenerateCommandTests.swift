@@ -60,7 +60,7 @@ import Testing
     let home = try Home.withVault()
     try home.withHelpers()
     try home.transcript("vault set a", in: "hunter2")
-    for line in ["generate", "inject -i template", "run --mask -e A=coffer://a -- yes"] {
+    for line in ["generate", "inject -i \(home.path)/template", "run --mask -e A=coffer://a -- yes"] {
       _ = try home.file("template", "{{ coffer://a }}")
       let answer = try home.program(["bash", "-c", "{ sleep 0.3; coffer -q \(line); } | true; exit ${PIPESTATUS[0]}"])
       guard let answer else { return print("skipped: bash is not installed") }

@@ -155,21 +155,20 @@ import Testing
       return print("skipped: git or python3 is not installed")
     }
     for words in [
-      ["init", "-q", "--bare", "repo.git"], ["--git-dir=repo.git", "update-server-info"],
+      ["init", "-q", "--bare", "\(home.path)/repo.git"], ["--git-dir=\(home.path)/repo.git", "update-server-info"],
     ] {
       let made = try #require(try home.program(["git"] + words))
       try #require(made.status == 0, "\(made.err)")
     }
     let password = try home.file("password", "ada:first")
     let script = try home.file("server.py", Self.server)
-    let server = Process()
-    server.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    server.arguments = [script, home.path, password, home.path + "/port"]
-    server.standardError = FileHandle.nullDevice
-    try server.run()
+    let null = (path: "/dev/null", flags: O_RDWR)
+    let server = try Child(
+      [script, home.path, password, home.path + "/port"], environment: home.environment, opening: [0: null, 1: null, 2: null],
+      program: "/usr/bin/python3")
     defer {
-      server.terminate()
-      server.waitUntilExit()
+      kill(server.id, SIGKILL)
+      waitpid(server.id, nil, 0)
     }
     let deadline = Date() + 30
     while !home.exists("port"), Date() < deadline { usleep(10_000) }

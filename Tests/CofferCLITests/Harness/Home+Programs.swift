@@ -24,21 +24,13 @@ extension Home {
     let folders = (environment["PATH"] ?? "").split(separator: ":")
     let files: [String] = folders.map { "\($0)/\(words[0])" }
     guard let file = files.first(where: { access($0, X_OK) == 0 }) else { return nil }
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: file)
-    process.arguments = Array(words.dropFirst())
-    process.environment = environment.merging(variables) { $1 }
-    process.currentDirectoryURL = URL(fileURLWithPath: path)
     let id = UUID().uuidString
-    let (given, out, err) = (
-      try self.file(".run/\(id).in", input), try self.file(".run/\(id).out"), try self.file(".run/\(id).err")
-    )
-    process.standardInput = FileHandle(forReadingAtPath: given)
-    process.standardOutput = FileHandle(forWritingAtPath: out)
-    process.standardError = FileHandle(forWritingAtPath: err)
-    try process.run()
-    process.waitUntilExit()
-    let status = process.terminationReason == .exit ? process.terminationStatus : 128 + process.terminationStatus
+    let given = try self.file(".run/\(id).in", input)
+    let (out, err) = (try self.file(".run/\(id).out"), try self.file(".run/\(id).err"))
+    let child = try Child(
+      Array(words.dropFirst()), environment: environment.merging(variables) { $1 },
+      opening: [0: (given, O_RDONLY), 1: (out, O_WRONLY), 2: (err, O_WRONLY)], program: file)
+    let status = try child.wait()
     return (status, try String(contentsOfFile: out, encoding: .utf8), try String(contentsOfFile: err, encoding: .utf8))
   }
 }

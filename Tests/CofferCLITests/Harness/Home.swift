@@ -104,12 +104,15 @@ final class Home {
   }
 }
 
-/// A started `coffer`: in a session of its own, so that it has no terminal but one that a test gives it.
+/// A started `coffer`, or another program: in a session of its own, so that it has no terminal but one that a test gives it.
 final class Child {
   let id: pid_t
 
   /// - Parameter opening: what each descriptor opens, in ascending order.
-  init(_ arguments: [String], environment: [String: String], opening: [Int32: (path: String, flags: Int32)]) throws {
+  init(
+    _ arguments: [String], environment: [String: String], opening: [Int32: (path: String, flags: Int32)],
+    program: String = Home.coffer
+  ) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -124,12 +127,12 @@ final class Child {
     posix_spawnattr_setsigmask(&attributes, &none)
     let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID, behind _GNU_SOURCE.
     posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
-    let argv = ([Home.coffer] + arguments).map { strdup($0) } + [nil]
+    let argv = ([program] + arguments).map { strdup($0) } + [nil]
     let envp = environment.map { strdup("\($0)=\($1)") } + [nil]
     defer { for text in argv + envp { free(text) } }
     var child: pid_t = 0
-    let status = posix_spawn(&child, Home.coffer, &actions, &attributes, argv, envp)
-    try #require(status == 0, "posix_spawn of \(Home.coffer): \(String(cString: strerror(status)))")
+    let status = posix_spawn(&child, program, &actions, &attributes, argv, envp)
+    try #require(status == 0, "posix_spawn of \(program): \(String(cString: strerror(status)))")
     id = child
   }
 
@@ -143,7 +146,7 @@ final class Child {
       if Date() > deadline {
         kill(id, SIGKILL)
         waitpid(id, &status, 0)
-        Issue.record("coffer did not end within a minute")
+        Issue.record("the program did not end within a minute")
         return 137
       }
       usleep(2_000)
