@@ -73,8 +73,8 @@ public final class StorageRouter: Sendable {
       }
       guard ReservedName.all.contains(name) else { continue }
       throw StoreError(
-        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name, cure: "give the key another name"
-      )
+        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name,
+        cure: "give the key another name")
     }
   }
 
