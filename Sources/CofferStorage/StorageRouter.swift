@@ -66,6 +66,18 @@ public final class StorageRouter: Sendable {
     return declared
   }
 
+  private static func check(_ key: any DeclaredKey) throws(StoreError) {
+    for name in [key.name] + key.traits.formerNames {
+      do { try StoredName.check(name) } catch {
+        throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
+      }
+      guard ReservedName.all.contains(name) else { continue }
+      throw StoreError(
+        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name,
+        cure: "give the key another name")
+    }
+  }
+
   /// What stands on a command line, in an environment or in source is no secret any more, and reads of a key of the vault would
   /// not see it.
   private static func refuseUnstoredSecrets(
@@ -76,18 +88,6 @@ public final class StorageRouter: Sendable {
       throw StoreError(
         .refused, "\(source) has a value for a key of the vault, declared at \(key.site)", key: key.name,
         cure: "take the value away, and change it if it was the secret; it is set through the vault alone")
-    }
-  }
-
-  private static func check(_ key: any DeclaredKey) throws(StoreError) {
-    for name in [key.name] + key.traits.formerNames {
-      do { try StoredName.check(name) } catch {
-        throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
-      }
-      guard ReservedName.all.contains(name) else { continue }
-      throw StoreError(
-        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name, cure: "give the key another name"
-      )
     }
   }
 

@@ -14,6 +14,8 @@ final class Bench: Sendable {
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     places = Places(home: FilePath(folder.path))
+    try FileManager.default.createDirectory(
+      atPath: places.defaults.string, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     let unlocked = try UnlockedVault.create(at: places.vault, with: Self.credentials(), cost: .testing)
     vault = try VaultStore(service: Self.domain, vault: unlocked)
   }

@@ -51,6 +51,8 @@ public protocol DefaultStoreType<Default>: Sendable {
   associatedtype Default: DefaultConvertible
   /// The value as a handle, whose other conveniences are all there.
   var handle: AnyPersistedValue<Default?> { get }
+  /// The value as one that tells of its changes.
+  var subject: PersistedValues.Subject<Default?> { get }
   /// Returns once what was set survives a power loss and other programs can read it.
   func synchronize() throws(StoreError)
 }
@@ -69,11 +71,11 @@ extension DefaultStoreType {
   /// Removes the value.
   public func remove() throws(StoreError) { try handle.save(nil) }
 
-  /// Calls `body` with the present value now, and with each new one while `owner` lives.
+  /// Calls `body` with the present value now, and with each new one while `owner` and this store live.
   @discardableResult
   public func observe(
     _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Default?) -> Void
   ) throws(StoreError) -> Handler<Void>.Canceller {
-    try handle.subject().observe(owner, body)
+    try subject.observe(owner, body)
   }
 }

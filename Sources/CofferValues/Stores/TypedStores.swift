@@ -5,12 +5,15 @@ public import CofferStorage
 public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
   /// The value as a handle.
   public let handle: AnyPersistedValue<Default?>
+  /// The value as one that tells of its changes.
+  public let subject: PersistedValues.Subject<Default?>
   private let store: any Store<Plain>
 
   /// The value of `Default`'s key in `store`.
   public init(in store: any Store<Plain>) {
     self.store = store
     handle = store.persistedValue(for: StorageKey(Default.key, of: Default.self)).eraseToAnyPersistedValue()
+    subject = handle.subject()
   }
 
   /// Returns once what was set is on the disk.
@@ -23,9 +26,14 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
 public struct InMemoryStore<Default: DefaultConvertible>: DefaultStoreType {
   /// The value as a handle.
   public let handle: AnyPersistedValue<Default?>
+  /// The value as one that tells of its changes.
+  public let subject: PersistedValues.Subject<Default?>
 
   /// An empty store.
-  public init() { handle = PersistentStore(in: MemoryStore<Plain>()).handle }
+  public init() {
+    let store = PersistentStore<Default>(in: MemoryStore<Plain>())
+    (handle, subject) = (store.handle, store.subject)
+  }
 
   /// Returns once what was set is on the disk.
   public func synchronize() {}
@@ -40,6 +48,8 @@ public struct AnyStore<Default: DefaultConvertible>: DefaultStoreType {
 
   /// The value as a handle.
   public var handle: AnyPersistedValue<Default?> { base.handle }
+  /// The value as one that tells of its changes.
+  public var subject: PersistedValues.Subject<Default?> { base.subject }
   /// Returns once what was set is on the disk.
   public func synchronize() throws(StoreError) { try base.synchronize() }
 }

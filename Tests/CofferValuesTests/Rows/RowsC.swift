@@ -235,6 +235,7 @@ private struct SettingsViewModel {
     let first = cache.persistedValue(forKey: "first").string().subject()
     try first.observe(owner) { seen.add($0) }
     first.wrappedValue = "1"
+    try eventually { seen.all.contains("1") }
     cache.persistedValue(forKey: "second").string().wrappedValue = "2"
     #expect(first.wrappedValue == "1")  // used last, so the second goes first
     cache.persistedValue(forKey: "third").string().wrappedValue = "3"
