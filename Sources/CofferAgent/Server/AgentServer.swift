@@ -107,6 +107,9 @@ public final class AgentServer: Sendable {
     _ = place.socket.withPlatformString { unlink($0) }
     vault.lock(because: "the agent ended")
     connections.endAll()
+    // Who waits to be accepted is refused, and the next agent may begin, however long this object still lives.
+    shutdown(listener, Int32(SHUT_RDWR))
+    _ = coffer_ofd_unlock(lock)
   }
 
   /// Whether a client waits to be accepted.
