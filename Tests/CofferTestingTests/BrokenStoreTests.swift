@@ -1,5 +1,6 @@
 import CofferStorage
 import CofferTesting
+import Foundation
 import Synchronization
 import Testing
 
@@ -88,7 +89,9 @@ final class BrokenStore: Store {
     try check()
     if fault != .takesAnyName { try StoredName.check(name) }
     if fault == .allowsReentrancy || fault == .losesUpdates {
-      let new = try body(values.withLock { $0[name] })
+      let old = values.withLock { $0[name] }
+      usleep(200)
+      let new = try body(old)
       return apply([name: Write(new)])
     }
     try lock.withLock { (_) throws(StoreError) in
@@ -99,7 +102,7 @@ final class BrokenStore: Store {
   }
   func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
     try check()
-    if fault == .splitsBatches { apply(batch.writes.filter { !$0.key.isEmpty }) }
+    if fault == .splitsBatches { apply(batch.writes.filter { !$0.key.contains("\n") }) }
     if fault != .takesAnyName { for name in batch.writes.keys { try StoredName.check(name) } }
     try lock.withLock { (_) throws(StoreError) in
       for (name, expected) in batch.expectations where fault != .ignoresExpectations {

@@ -18,7 +18,7 @@ extension Examination {
     try expectValue(one, of: "a", "after a batch")
     try expectValue(two, of: "b", "after a batch")
     try expectValue(nil, of: "old", "after a batch that removed it")
-    try expect(.invalidName, "a batch with a bad name") { try store.commit(batch(["a": two, "": one]), decision: nil) }
+    try expect(.invalidName, "a batch with a bad name") { try store.commit(batch(["a": two, "x\ny": one]), decision: nil) }
     try expectValue(one, of: "a", "after a batch was refused")
   }
 

@@ -41,7 +41,7 @@ extension Examination {
     stale.expectations["a"] = try store.load(["absent"])[0].stamp
     stale.writes["a"] = .set(form)
     let thrown = [
-      try expect(.invalidName, "a bad name") { try store.save(form, for: "") },
+      try expect(.invalidName, "a bad name") { try store.save(form, for: "x\ny") },
       try expect(.conflict, "a conflict") { try store.commit(stale, decision: nil) },
       try expect(.reentrant, "a call inside an update") {
         try store.update("a") { (_) throws(StoreError) in

@@ -30,7 +30,7 @@ extension Examination {
     }
     try expect(error.what == refusal.what, "the closure's error comes out as another")
     try expectValue(one, of: "a", "after an update that threw")
-    try expect(.invalidName, "an update of a bad name") { try store.update("") { (_) throws(StoreError) in one } }
+    try expect(.invalidName, "an update of a bad name") { try store.update("x\ny") { (_) throws(StoreError) in one } }
     try store.update("a") { (form) throws(StoreError) in form }
     try expectValue(one, of: "a", "after an update that kept the value")
   }

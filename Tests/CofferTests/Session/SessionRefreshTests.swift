@@ -57,7 +57,7 @@ import Testing
     let (app, _) = try home.open()
     let session = try home.session(app)
     try home.login(session, "ada")
-    let refresh = try home.start("refresh", home.path, "ada-token", "400")
+    let refresh = try home.start("refresh", home.path, "ada-token", "4000")
     try await eventually("renewing") { home.renewals == 1 }
     try session.logout()
     let answer = try home.finish(refresh)
@@ -71,7 +71,7 @@ import Testing
     let (app, _) = try home.open()
     let session = try home.session(app)
     try home.login(session, "ada")
-    let refresh = try home.start("refresh", home.path, "ada-token", "400")
+    let refresh = try home.start("refresh", home.path, "ada-token", "4000")
     try await eventually("renewing") { home.renewals == 1 }
     try home.login(session, "bob")
     let answer = try home.finish(refresh)
