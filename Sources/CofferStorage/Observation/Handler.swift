@@ -21,22 +21,46 @@ public final class Handler<Value>: Sendable {
   /// What is called.
   public typealias Body = @Sendable (Value) -> Void
 
-  private struct Entry: Sendable {
-    weak var owner: (any AnyObject & Sendable)?
+  /// One owner's closure. An object of its own, so that a trigger copies no weak reference, and one that nothing refers to weakly:
+  /// copying a weak reference, and retaining what has one, cost as much as ten calls each.
+  private final class Registration: Sendable {
+    let id: ObjectIdentifier
     /// Tells this registration from others of an owner, and of an object that came to lie where a former owner lay.
     let generation: UInt64
+    weak let owner: (any AnyObject & Sendable)?
     let body: Body
+    /// False once it was removed or replaced.
+    let isCurrent = Atomic<Bool>(true)
+
+    init(_ owner: any AnyObject & Sendable, _ generation: UInt64, _ body: @escaping Body) {
+      id = ObjectIdentifier(owner)
+      self.generation = generation
+      self.owner = owner
+      self.body = body
+    }
   }
 
   private struct State {
     var lastGeneration: UInt64 = 0
-    var order: [ObjectIdentifier] = []
-    var entries: [ObjectIdentifier: Entry] = [:]
+    var order: [Registration] = []
+    var byOwner: [ObjectIdentifier: Registration] = [:]
 
-    mutating func remove(_ id: ObjectIdentifier) -> Entry? {
-      guard let entry = entries.removeValue(forKey: id) else { return nil }
-      order.removeAll { $0 == id }
-      return entry
+    mutating func remove(_ registration: Registration) {
+      byOwner[registration.id] = nil
+      order.removeAll { $0 === registration }
+      registration.isCurrent.store(false, ordering: .releasing)
+    }
+
+    /// Puts `new` in the place of `old`, or at the end where that was of a former object that lay where the owner lies now.
+    mutating func add(_ new: Registration, replacing old: Registration?) {
+      if let old, old.owner != nil, let place = order.firstIndex(where: { $0 === old }) {
+        order[place] = new
+        old.isCurrent.store(false, ordering: .releasing)
+      } else {
+        if let old { remove(old) }
+        order.append(new)
+      }
+      byOwner[new.id] = new
     }
   }
 
@@ -51,13 +75,10 @@ public final class Handler<Value>: Sendable {
   public func add(_ owner: any AnyObject & Sendable, _ body: @escaping Body) -> Canceller {
     let id = ObjectIdentifier(owner)
     let (generation, replaced) = state.withLock { state in
-      // The place of a former object that lay here is not the owner's.
-      var replaced = state.entries[id]
-      if replaced?.owner == nil { replaced = state.remove(id) }
-      if state.entries[id] == nil { state.order.append(id) }
       state.lastGeneration += 1
-      state.entries[id] = Entry(owner: owner, generation: state.lastGeneration, body: body)
-      return (state.lastGeneration, replaced)
+      let old = state.byOwner[id]
+      state.add(Registration(owner, state.lastGeneration, body), replacing: old)
+      return (state.lastGeneration, old)
     }
     withExtendedLifetime(replaced) {}
     return { [weak self] in self?.remove(id, generation) }
@@ -65,37 +86,41 @@ public final class Handler<Value>: Sendable {
 
   /// Calls the closures with `value`.
   public func trigger(_ value: Value) {
-    let present = state.withLock { state in state.order.compactMap { id in state.entries[id].map { (id, $0) } } }
-    for (id, entry) in present {
-      guard let owner = entry.owner else {
-        remove(id, entry.generation)
+    for registration in state.withLock({ $0.order }) {
+      guard let owner = registration.owner else {
+        remove(registration.id, registration.generation)
         continue
       }
       // An earlier closure may have removed this one or given it a successor.
-      guard let current = state.withLock({ $0.entries[id] }), current.owner === owner else { continue }
-      current.body(value)
+      let current = registration.isCurrent.load(ordering: .acquiring) ? registration : present(registration.id)
+      if let current { current.body(value) }
+      withExtendedLifetime(owner) {}
     }
   }
 
   /// How many owners are registered and alive.
-  public var count: Int {
-    let entries = state.withLock { $0.entries }
-    return entries.values.count { $0.owner != nil }
-  }
+  public var count: Int { state.withLock { $0.order }.count { $0.owner != nil } }
 
   /// Removes every closure.
   public func removeAll() {
     let removed = state.withLock { state in
-      let entries = state.entries
-      state.entries = [:]
+      let removed = state
+      for registration in removed.order { registration.isCurrent.store(false, ordering: .releasing) }
       state.order = []
-      return entries
+      state.byOwner = [:]
+      return removed
     }
     withExtendedLifetime(removed) {}
   }
 
+  private func present(_ id: ObjectIdentifier) -> Registration? { state.withLock { $0.byOwner[id] } }
+
   private func remove(_ id: ObjectIdentifier, _ generation: UInt64) {
-    let removed = state.withLock { state in state.entries[id]?.generation == generation ? state.remove(id) : nil }
+    let removed = state.withLock { state -> Registration? in
+      guard let registration = state.byOwner[id], registration.generation == generation else { return nil }
+      state.remove(registration)
+      return registration
+    }
     withExtendedLifetime(removed) {}
   }
 }
