@@ -49,7 +49,7 @@ enum FoundationForm {
   static func form(of value: Any) -> PlainForm? {
     switch value {
     case let text as String: return .string(text)
-    case let number as NSNumber: return form(of: number)
+    case let number as NSNumber: return numericForm(of: number)
     case let data as Data: return .data(data)
     case let date as Date: return .date(date)
     case let url as URL: return .string(url.absoluteString)
@@ -64,7 +64,7 @@ enum FoundationForm {
   }
 
   /// Only the encoded type tells true from 1 and 1 from 1.0: every numeric cast succeeds for each of them.
-  private static func form(of number: NSNumber) -> PlainForm {
+  private static func numericForm(of number: NSNumber) -> PlainForm {
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"): .bool(number.boolValue)
     case UInt8(ascii: "f"), UInt8(ascii: "d"): .real(number.doubleValue)

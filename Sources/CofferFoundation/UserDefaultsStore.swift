@@ -29,8 +29,7 @@ public final class UserDefaultsStore: Store {
   public let changes = ChangeFeed()
 
   private let suite: Suite
-  /// Makes several calls one step, of all such stores of the process: on Linux Foundation crashes where threads use two suites at
-  /// the same time, although it says that it may be used from any.
+  /// Makes several calls one step, for all such stores of the process: two of one suite share its values.
   private static let turn = Mutex(())
 
   private struct Suite: @unchecked Sendable {
