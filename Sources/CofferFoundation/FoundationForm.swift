@@ -10,6 +10,24 @@ enum FoundationForm {
         .unencodable, "text with characters that XML cannot hold", key: name, place: place,
         cure: "store it as data; nothing was changed")
     }
+    guard !holdsForbiddenDate(form) else {
+      throw StoreError(
+        .unencodable, "a date that Foundation would write as another, or that makes its file unreadable", key: name, place: place,
+        cure: "store its number of seconds; nothing was changed")
+    }
+  }
+
+  /// Seconds from 1970, before and after. Foundation counts years in 32 bits, which end at some 6.8e16 seconds: a later date is
+  /// written as another one. An infinite one is written as a date that no reader takes, and the suite's other values go with it.
+  private static let dateLimit = 1e16
+
+  private static func holdsForbiddenDate(_ form: PlainForm) -> Bool {
+    switch form {
+    case .date(let date): !(abs(date.timeIntervalSince1970) <= dateLimit)
+    case .array(let items): items.contains(where: holdsForbiddenDate)
+    case .dictionary(let items): items.values.contains(where: holdsForbiddenDate)
+    case .bool, .integer, .unsigned, .real, .string, .argument, .data: false
+    }
   }
 
   private static func holdsForbiddenText(_ form: PlainForm) -> Bool {
