@@ -82,7 +82,7 @@ let package = Package(
     .target(
       name: "CofferTesting",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory",
+        "Coffer", "CofferDefaults", "CofferValues", "CofferVault", "CofferStorage", "CofferMemory",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),

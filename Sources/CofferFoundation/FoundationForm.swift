@@ -10,6 +10,24 @@ enum FoundationForm {
         .unencodable, "text with characters that XML cannot hold", key: name, place: place,
         cure: "store it as data; nothing was changed")
     }
+    guard !holdsForbiddenDate(form) else {
+      throw StoreError(
+        .unencodable, "a date that Foundation would write as another, or that makes its file unreadable", key: name, place: place,
+        cure: "store its number of seconds; nothing was changed")
+    }
+  }
+
+  /// Seconds from 1970, before and after. Foundation counts years in 32 bits, which end at some 6.8e16 seconds: a later date is
+  /// written as another one. An infinite one is written as a date that no reader takes, and the suite's other values go with it.
+  private static let dateLimit = 1e16
+
+  private static func holdsForbiddenDate(_ form: PlainForm) -> Bool {
+    switch form {
+    case .date(let date): !(abs(date.timeIntervalSince1970) <= dateLimit)
+    case .array(let items): items.contains(where: holdsForbiddenDate)
+    case .dictionary(let items): items.values.contains(where: holdsForbiddenDate)
+    case .bool, .integer, .unsigned, .real, .string, .argument, .data: false
+    }
   }
 
   private static func holdsForbiddenText(_ form: PlainForm) -> Bool {
@@ -49,7 +67,7 @@ enum FoundationForm {
   static func form(of value: Any) -> PlainForm? {
     switch value {
     case let text as String: return .string(text)
-    case let number as NSNumber: return form(of: number)
+    case let number as NSNumber: return numericForm(of: number)
     case let data as Data: return .data(data)
     case let date as Date: return .date(date)
     case let url as URL: return .string(url.absoluteString)
@@ -64,7 +82,7 @@ enum FoundationForm {
   }
 
   /// Only the encoded type tells true from 1 and 1 from 1.0: every numeric cast succeeds for each of them.
-  private static func form(of number: NSNumber) -> PlainForm {
+  private static func numericForm(of number: NSNumber) -> PlainForm {
     switch UInt8(bitPattern: number.objCType.pointee) {
     case UInt8(ascii: "c"), UInt8(ascii: "B"): .bool(number.boolValue)
     case UInt8(ascii: "f"), UInt8(ascii: "d"): .real(number.doubleValue)

@@ -15,8 +15,10 @@ internal import Synchronization
 /// - Changes are told that were made through this store. Others' are not: Foundation tells that something changed, not what.
 /// - It cannot be closed.
 /// - Values are not limited in size.
+/// - A date loses its fraction of a second on the way to the disk.
 ///
-/// Text that XML cannot hold is refused, because Foundation would write a file that it cannot read again.
+/// Text that XML cannot hold and dates that are not finite are refused, because Foundation would write a file that it, or another
+/// reader, cannot read again: all values of the suite would be lost.
 public final class UserDefaultsStore: Store {
   /// Serves the plain route.
   public typealias R = Plain
@@ -29,8 +31,7 @@ public final class UserDefaultsStore: Store {
   public let changes = ChangeFeed()
 
   private let suite: Suite
-  /// Makes several calls one step, of all such stores of the process: on Linux Foundation crashes where threads use two suites at
-  /// the same time, although it says that it may be used from any.
+  /// Makes several calls one step, for all such stores of the process: two of one suite share its values.
   private static let turn = Mutex(())
 
   private struct Suite: @unchecked Sendable {

@@ -10,6 +10,9 @@ internal import Synchronization
 /// #expect(storage.sets["user_id"] == 1)
 /// ```
 ///
+/// Opening a router reads too: it looks for what older programs left, and for readable copies of secrets. A test that counts reads
+/// calls ``resetCounts()`` before what it is about.
+///
 /// Values go through their coding as in any store, and it passes the conformance suite.
 public final class MockStore<R: Route>: Store {
   private struct Entry { let form: R.Form, version: UInt64 }

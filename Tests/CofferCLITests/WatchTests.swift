@@ -20,7 +20,7 @@ import Testing
     var err: String { (try? String(contentsOfFile: names[2], encoding: .utf8)) ?? "" }
 
     func wait(_ condition: ([String]) -> Bool) -> Bool {
-      let deadline = Date() + 5
+      let deadline = Date() + 60
       while !condition(out) {
         if Date() > deadline { return false }
         usleep(2000)

@@ -86,7 +86,7 @@ struct ObservationTests {
       if case .integer(let value)? = try? store.load("n") { seen.withLock { $0.append(value) } }
     }
     for number in 1...2000 { try store.save(.integer(Int64(number)), for: "n") }
-    let deadline = Date() + 2
+    let deadline = Date() + 60
     while seen.withLock({ $0.last }) != 2000, Date() < deadline { usleep(500) }
     let values = seen.withLock { $0 }
     #expect(values.last == 2000)
@@ -206,7 +206,7 @@ struct ObservationTests {
     let tools =
       try (0..<4).map { try Tool("write", folder, "p\($0)", "100") } + (0..<3).map { _ in try Tool("count", folder, "200") }
     for tool in tools { #expect(tool.finish().isEmpty) }
-    let deadline = Date() + 2
+    let deadline = Date() + 60
     while seen.withLock({ $0["counter"] != .integer(600) || $0.count < 401 }), Date() < deadline { usleep(1000) }
     let told = seen.withLock { $0 }
     #expect(told.count == 401)
@@ -326,7 +326,7 @@ struct ObservationTests {
     let before = try descriptors()
     for number in 0..<200 { try once(number) }
     var after = try descriptors()
-    let deadline = Date() + 2
+    let deadline = Date() + 60
     while after > before, Date() < deadline {
       usleep(10_000)
       after = try descriptors()

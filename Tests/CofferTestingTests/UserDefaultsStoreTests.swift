@@ -70,6 +70,38 @@ private final class TemporarySuite: Sendable {
   }
 }
 
+extension UserDefaultsStoreTests {
+  @Test func `dates that would make the file unreadable, or come back as others, are refused`() throws {
+    let suite = TemporarySuite()
+    let store = try UserDefaultsStore(suiteName: suite.name)
+    for seconds in [Double.infinity, -.infinity, .nan, 1e17, -1e17, 1e300] {
+      let date = PlainForm.date(Date(timeIntervalSince1970: seconds))
+      for bad in [date, .array([date]), .dictionary(["a": date])] {
+        let error = #expect(throws: StoreError.self) { try store.save(bad, for: "a") }
+        #expect(error?.kind == .unencodable && error?.key == "a")
+      }
+    }
+    for seconds in [1e16, -1e16] { try store.save(.date(Date(timeIntervalSince1970: seconds)), for: "b") }
+    #expect(try store.names() == ["b"])
+  }
+
+  @Test func `stores of several suites, and several of one, are used by threads at the same time`() throws {
+    let suites = (0..<3).map { _ in TemporarySuite() }
+    let stores = try (0..<6).map { try UserDefaultsStore(suiteName: suites[$0 % 3].name) }
+    DispatchQueue.concurrentPerform(iterations: 6) { number in
+      #expect(throws: Never.self) {
+        for _ in 0..<50 {
+          try stores[number].update("n") { (form) throws(StoreError) in
+            if case .integer(let count)? = form { .integer(count + 1) } else { .integer(1) }
+          }
+        }
+        try stores[number].synchronize()
+      }
+    }
+    for store in stores { #expect(try store.load("n") == .integer(100)) }
+  }
+}
+
 extension StoreConformance.Abilities {
   static var foundation: Self {
     var abilities = Self()

@@ -15,6 +15,9 @@ struct DefaultsWatch: Command {
   func perform(_ session: Session) throws {
     if let key { try StoredName.check(key) }
     let store = try session.places.openDefaults(domain)
-    try ChangeLines(domain: domain, keys: key.map { [$0] } ?? [], session).run([(store: "defaults", feed: store.changes)])
+    // A store that is let go tells nothing more.
+    try withExtendedLifetime(store) {
+      try ChangeLines(domain: domain, keys: key.map { [$0] } ?? [], session).run([(store: "defaults", feed: store.changes)])
+    }
   }
 }

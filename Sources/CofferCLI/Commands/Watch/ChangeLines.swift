@@ -15,6 +15,8 @@ final class ChangeLines: Sendable {
   private let keys: Set<String>
   private let json: Bool
   private let note: @Sendable (String) -> Void
+  /// Held until every store is watched, so that whoever has seen a line knows that the next change of any store is told.
+  private let printing = Mutex(())
   /// Why no more can be printed.
   private let failure = Mutex<Failure?>(nil)
 
@@ -33,8 +35,11 @@ final class ChangeLines: Sendable {
   func run(_ feeds: [(store: String, feed: ChangeFeed)]) throws {
     // Before there are threads to do the watching, so that no thread but this one takes a signal.
     let held = HeldSignals([SIGINT, SIGTERM])
-    var subscriptions: [Subscription] = []
-    for (store, feed) in feeds { subscriptions.append(try feed.subscribe { event in self.print(event, store) }) }
+    let subscriptions = try printing.withLock { _ in
+      try feeds.map { store, feed in
+        try feed.subscribe { event in self.printing.withLock { _ in self.print(event, store) } }
+      }
+    }
     defer { for subscription in subscriptions { subscription.cancel() } }
     while true {
       let signal = held.wait()

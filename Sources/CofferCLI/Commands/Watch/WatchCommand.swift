@@ -22,7 +22,9 @@ struct WatchCommand: Command {
     for key in keys { try StoredName.check(key) }
     let router = try ShellRouter(router, unlocking, session)
     var feeds = [(store: "defaults", feed: router.plain.changes)]
-    if !plain, let vault = try router.watchedVault() { feeds.append((store: "vault", feed: vault.changes)) }
-    try ChangeLines(domain: router.domain, keys: keys, session).run(feeds)
+    let vault = plain ? nil : try router.watchedVault()
+    if let vault { feeds.append((store: "vault", feed: vault.changes)) }
+    // A store that is let go tells nothing more.
+    try withExtendedLifetime((router, vault)) { try ChangeLines(domain: router.domain, keys: keys, session).run(feeds) }
   }
 }
