@@ -60,7 +60,8 @@ final class ThemeController {
   }
 
   @Test(
-    "A15: initial default, act, assert the change; and the same test fails when the write is deleted", arguments: [true, false])
+    "A15: initial default, act, assert the change; and the same test fails when the write is deleted", .isolatedDefaults,
+    arguments: [true, false])
   func a15(writes: Bool) throws {
     let app = try StorageRouter.makeClearedInstance(keys: keys)
     let controller = ThemeController(app, keys: keys, writes: writes)

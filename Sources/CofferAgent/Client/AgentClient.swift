@@ -163,7 +163,11 @@ public final class AgentClient: Sendable {
     _ page: (inout FrameReader) throws(StoreError) -> Void
   ) throws(StoreError) {
     if !isGreeted { try sendGreeting(on: socket) }
-    try socket.send(frame, within: Self.wholeMessage)
+    do throws(StoreError) { try socket.send(frame, within: Self.wholeMessage) } catch {
+      // A refused greeting ends the connection, perhaps before the question is sent: what was answered says why.
+      if !isGreeted { try hearGreeting(on: socket) }
+      throw error
+    }
     if !isGreeted { try hearGreeting(on: socket) }
     var isLast = false
     while !isLast {
