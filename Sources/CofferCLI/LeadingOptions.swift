@@ -5,7 +5,17 @@ enum LeadingOptions {
   private static let withValue: Swift.Set = ["--home"]
   private static let flags: Swift.Set = ["--quiet", "-q", "--json", "--yes"]
 
-  static func moved(_ arguments: [String]) -> [String] {
+  static func moved(_ arguments: [String]) -> [String] { line(arguments).words }
+
+  /// A command line, and the command that it names: the root where it names none.
+  struct Line {
+    let words: [String]
+    /// How many of the words are the command's name.
+    var depth = 0
+    var command: any ParsableCommand.Type = CofferCommand.self
+  }
+
+  static func line(_ arguments: [String]) -> Line {
     var rest = arguments[...]
     var options: [String] = []
     while let word = rest.first, word.hasPrefix("-") {
@@ -27,9 +37,9 @@ enum LeadingOptions {
       type = next
       rest = rest.dropFirst()
     }
-    guard !path.isEmpty else { return arguments }
+    guard !path.isEmpty else { return Line(words: arguments) }
     // For `set`, --json after the command is the type of a value: before it, it asks for errors in JSON, which Main knows.
     if path == ["set"] { options.removeAll { $0 == "--json" } }
-    return path + options + rest
+    return Line(words: path + options + rest, depth: path.count, command: type)
   }
 }

@@ -7,6 +7,8 @@ final class Session {
   let json: Bool
   let yes: Bool
   let input = StandardInput()
+  /// Whether a question may be asked at the terminal.
+  var mayAsk = true
 
   init(_ options: CommonOptions, json: Bool) throws {
     // Through the environment, so that the library and every child process agree on the place.

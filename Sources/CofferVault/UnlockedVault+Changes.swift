@@ -7,26 +7,36 @@ public enum ItemChange: Sendable {
   case set(SecretForm, for: ItemName, if: WriteCondition = .always)
   /// Removes the item of that name; does nothing where there is none, unless the condition asks for one.
   case remove(ItemName, if: WriteCondition = .always)
+  /// Gives an item, expired or not, another name, with all that belongs to it and its dates; the condition is about what has that
+  /// name already. Fails with ``StoreError/Kind/notFound`` where there is no such item.
+  case move(ItemName, to: ItemName, if: WriteCondition = .absent)
 
   /// The item that changes.
   public var name: ItemName {
     switch self {
-    case .set(_, let name, _), .remove(let name, _): name
+    case .set(_, let name, _), .remove(let name, _), .move(let name, _, _): name
+    }
+  }
+
+  fileprivate var names: [ItemName] {
+    switch self {
+    case .set(_, let name, _), .remove(let name, _): [name]
+    case .move(let name, let new, _): [name, new]
     }
   }
 }
 
 extension UnlockedVault {
-  /// Makes all of `changes` in one transaction, or none: a rename is a set and a remove.
+  /// Makes all of `changes` in one transaction, or none.
   ///
-  /// - Returns: what a listing now says of each item that was set, in order.
+  /// - Returns: what a listing now says of each item that was set or moved, in order.
   /// - Throws: ``StoreError`` `.ambiguous` for a name given twice, and what ``set(_:for:if:)`` throws; nothing has changed then.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     var names: Set<ItemName> = []
-    for change in changes where !names.insert(change.name).inserted {
+    for name in changes.flatMap(\.names) where !names.insert(name).inserted {
       throw StoreError(
-        .ambiguous, "the item is changed twice in one step", key: change.name.description, place: path.string,
+        .ambiguous, "the item is changed twice in one step", key: name.description, place: path.string,
         cure: "make the changes one after the other")
     }
     return try engine.run { (vault) throws(StoreError) in
@@ -67,6 +77,7 @@ extension OpenVault {
       try require(condition, of: name)
       _ = try remove(name, &change)
       return nil
+    case .move(let name, let new, let condition): return try move(name, to: new, if: condition, &change)
     }
   }
 

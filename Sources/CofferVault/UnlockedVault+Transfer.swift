@@ -8,10 +8,11 @@ extension UnlockedVault {
   ///   - items: what to add; a name given twice is refused.
   ///   - duplicates: what becomes of an item whose name is taken.
   ///   - isTrial: only look what would happen.
+  ///   - progress: told how many items are sealed, before each next one.
   /// - Throws: ``StoreError`` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
   ///   `.invalidName`, and what writing throws; nothing has changed then.
   public borrowing func add(
-    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false
+    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {
     try engine.run { (vault) throws(StoreError) in
       guard !isTrial else {
@@ -20,7 +21,10 @@ extension UnlockedVault {
       return try vault.writing { (change) throws(StoreError) in
         let report = try vault.plan(items, duplicates)
         let kept = Set(report.kept)
-        for item in items where !kept.contains(item.name) { try vault.adopt(item, &change) }
+        for (index, item) in items.enumerated() where !kept.contains(item.name) {
+          progress(index)
+          try vault.adopt(item, &change)
+        }
         return report
       }
     }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import CofferAgent
 
-/// What anyone may send: cut, flipped, grown and made up. `COFFER_FUZZ=long` tries ten times as much.
+/// What anyone may send: cut, flipped, grown and made up. `COFFER_LONG_TESTS=1` tries ten times as much.
 @Suite struct FuzzTests {
-  private static let rounds = ProcessInfo.processInfo.environment["COFFER_FUZZ"] == "long" ? 1_000_000 : 100_000
+  private static let rounds = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil ? 1_000_000 : 100_000
 
   private struct Seeded: RandomNumberGenerator {
     var state: UInt64
@@ -36,8 +36,9 @@ import Testing
       try body(.unlock) { try $0.put(TestAgent.credentials()) },
       try body(.get) { try $0.put(name) }, try body(.item) { try $0.put(name) }, try body(.list) { try $0.put("s" as String?) },
       try body(.apply) {
-        try $0.put(1 as UInt32)
+        try $0.put(2 as UInt32)
         try $0.put(.set(form("v", metadata), for: name, if: .revision(1)) as ItemChange)
+        try $0.put(.move(ItemName(service: "a"), to: ItemName(service: "b")) as ItemChange)
       },
       try body(.delete) {
         try $0.put(name)

@@ -43,11 +43,16 @@ import Testing
     #expect(try offers(home, "coffer get", "positional@0") == ["volume"])
   }
 
-  @Test("bash completes services through the script")
-  func bash() throws {
+  @Test("bash completes services through the script, also where only the agent has the vault open", arguments: [false, true])
+  func bash(throughAgent: Bool) throws {
     let home = try Home.withVault()
     try home.withHelpers()
     try home.transcript("vault set github ada", in: "1")
+    defer { if throughAgent { _ = try? home.coffer("agent stop") } }
+    if throughAgent {
+      try home.transcript("unlock --quiet")
+      home.locked()
+    }
     let script = try home.file("coffer.bash", home.coffer("completion bash").out)
     let test = """
       source \(script)

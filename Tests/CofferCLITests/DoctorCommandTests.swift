@@ -91,6 +91,27 @@ import Testing
     try #require(bound == 0)
   }
 
+  @Test("an agent is looked at; a locked one is a note")
+  func agent() throws {
+    let home = try sound()
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    #expect(try texts(findings(home)).isEmpty)
+    try home.transcript("lock")
+    #expect(try texts(findings(home)) == ["note the agent is locked: it was asked to"])
+    try home.transcript("agent stop")
+    #expect(try texts(findings(home)).isEmpty)
+  }
+
+  @Test("side files of SQLite without their vault are found")
+  func sideFiles() throws {
+    let home = try sound()
+    _ = try home.file("data/vault.sqlite-wal", "x")
+    try FileManager.default.moveItem(atPath: home.path + "/data/vault.sqlite", toPath: home.path + "/elsewhere")
+    let found = try findings(home)
+    #expect(found.status == 2 && texts(found).contains("problem a side file of the vault stands there without the vault"))
+  }
+
   @Test("a passphrase in the environment is found, and not shown")
   func passphrase() throws {
     let found = try findings(sound(), with: ["COFFER_PASSPHRASE": "hunter2"])

@@ -32,6 +32,23 @@ import Testing
     try home.transcript("vault list", out: "https://by.hand\n")
   }
 
+  @Test("GIT_TERMINAL_PROMPT=0: a locked vault is an error and never a question, at a terminal too", arguments: ["0", "false"])
+  func noPrompt(value: String) throws {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse")
+    try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
+    let terminal = try PseudoTerminal()
+    home.environment["GIT_TERMINAL_PROMPT"] = value
+    let request = try home.file("request", Self.place)
+    #expect(try terminal.coffer("credential git get", in: home, standardInput: request).wait() == 69)
+    #expect(!terminal.shown.contains("Passphrase of"))
+    home.environment["GIT_TERMINAL_PROMPT"] = "1"
+    let asking = try terminal.coffer("credential git get", in: home, standardInput: request)
+    terminal.shows("Passphrase of")
+    terminal.type("\u{3}")
+    #expect(try asking.wait() == 130)
+  }
+
   @Test("ports, paths and the empty user are part of the name")
   func names() throws {
     let home = try home()

@@ -33,6 +33,30 @@ import Testing
     #expect(json.contains("itemSet") && json.contains("itemDeleted"))
   }
 
+  @Test("rename keeps the dates, and moves what has expired", arguments: [false, true])
+  func renameKeepsDates(throughAgent: Bool) throws {
+    let home = try home()
+    defer { if throughAgent { _ = try? home.coffer("agent stop") } }
+    try home.transcript("vault set old --expires 1s", in: "gone")
+    if throughAgent { try home.transcript("unlock --quiet") }
+    let dates = { (item: String) in
+      let json = try home.coffer("vault show \(item) --json").bytes
+      let fields = try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])
+      return ["created", "modified", "expires"].map { "\(fields[$0] ?? "")" }
+    }
+    let (token, old) = (try dates("github"), try dates("old"))
+    let deadline = Date() + 30
+    while try home.coffer("vault get old").status == 0, Date() < deadline { usleep(50_000) }
+    try home.transcript("vault rename github --to-service gitlab")
+    try home.transcript("vault rename old --to-service older")
+    #expect(try dates("gitlab") == token && dates("older") == old)
+    try home.transcript("vault get gitlab", out: "hunter2")
+    try home.transcript("vault get older", err: "the item has expired", exit: 1)
+    try home.transcript("vault copy older --to-service x", err: "the item has expired", exit: 1)
+    try home.transcript("vault list", out: try home.coffer("vault list").out)
+    #expect(try home.coffer("vault verify --json").out.contains("\"records\":2"))
+  }
+
   /// An editor that does what a shell script says.
   private func editor(_ home: Home, _ script: String) throws -> [String: String] {
     ["EDITOR": try home.file("editor", "#!/bin/sh\n\(script)\n", mode: 0o700)]

@@ -59,14 +59,19 @@ extension FrameWriter {
   mutating func put(_ change: ItemChange) throws(StoreError) {
     switch change {
     case .set(let form, let name, let condition):
-      try put(true)
+      try put(1 as UInt8)
       try put(name)
       try put(condition)
       try put(form)
     case .remove(let name, let condition):
-      try put(false)
+      try put(0 as UInt8)
       try put(name)
       try put(condition)
+    case .move(let name, let new, let condition):
+      try put(2 as UInt8)
+      try put(name)
+      try put(condition)
+      try put(new)
     }
   }
 }
@@ -115,9 +120,14 @@ extension FrameReader {
   }
 
   mutating func change() throws(StoreError) -> ItemChange {
-    let isSet = try flag()
+    let kind = try number(UInt8.self)
     let name = try itemName()
     let condition = try condition()
-    return isSet ? .set(try form(), for: name, if: condition) : .remove(name, if: condition)
+    switch kind {
+    case 0: return .remove(name, if: condition)
+    case 1: return .set(try form(), for: name, if: condition)
+    case 2: return .move(name, to: try itemName(), if: condition)
+    default: throw Self.malformed("it has an unknown change")
+    }
   }
 }

@@ -3,7 +3,7 @@ internal import Coffer
 
 struct DeleteCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Remove a key from the store it is in.", aliases: ["rm", "remove"])
+    commandName: "delete", abstract: "Remove a key from the store it is in.", aliases: ["rm", "del", "remove", "erase"])
 
   @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions

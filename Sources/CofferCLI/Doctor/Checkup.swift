@@ -19,7 +19,8 @@ struct Checkup {
   /// The checks by name, in the order they are told.
   var checks: [(name: String, run: (String) -> [Finding])] {
     [
-      ("places", folders), ("vault", vault), ("pins", pins), ("leftovers", leftovers), ("sockets", sockets),
+      ("places", folders), ("vault", vault), ("pins", pins), ("side files", sideFiles), ("leftovers", leftovers),
+      ("agent", agent), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
       ("plain secrets", { SecretSearch(session: session).findings($0) }), ("editing", editing),
     ]

@@ -79,7 +79,7 @@ struct CredentialSources {
     guard found.passphrase == nil, wanted, !opensAlone else { return }
     found.passphrase = try environmentPassphrase()
     if found.passphrase == nil { found.passphrase = try fromCredentialsFolder() }
-    if found.passphrase == nil, let terminal = Terminal() {
+    if found.passphrase == nil, session.mayAsk, let terminal = Terminal() {
       found.passphrase = try terminal.secret("Passphrase of \(vault): ").asPassphrase(from: "the terminal")
     }
     if found.passphrase != nil, both, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {

@@ -66,6 +66,30 @@ extension OpenVault {
     change.events.append(LogEntry(.itemSet, by: .current, time: now, index: index))
   }
 
+  /// Stores the record of `name` under another name, and removes it, within a write transaction.
+  func move(
+    _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
+  ) throws(StoreError) -> VaultItem {
+    let (from, to) = (index(of: name), index(of: new))
+    guard let id = try touch(from.bucket, change).record(at: from) else {
+      throw StoreError(.notFound, "there is no such item", place: path.string, cure: "look at the list of items")
+    }
+    let taken = try touch(to.bucket, change).record(at: to).map { (id) throws(StoreError) in try self.meta(to, id, of: new) }
+    try require(condition, revision: taken?.revision)
+    let record = try withRow(from, id, .all) { (row) throws(StoreError) in
+      try checked { () throws(FormatError) in try row.open(keys: keys) }
+    }
+    var meta = record.meta
+    (meta.service, meta.account) = (new.service, new.account)
+    switch record.value {
+    case .some(let value): try adopt(meta, value, &change)
+    case .none: throw StoreError(.damaged, "the item has no value", place: path.string, cure: "store it again, or delete it")
+    }
+    _ = try remove(name, &change)
+    meta.revision = (taken?.revision ?? 0) + 1
+    return try item(meta)
+  }
+
   /// The value and metadata of `name`, expired or not; nil when there is no such item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm? {
     guard let record = try record(name) else { return nil }

@@ -13,7 +13,7 @@ struct DefaultsDelete: Command {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove a preference, or all of a domain with its property list.",
     discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
-    aliases: ["remove"])
+    aliases: ["rm", "del", "remove"])
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?

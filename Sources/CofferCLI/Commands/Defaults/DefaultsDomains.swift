@@ -4,7 +4,7 @@ internal import Coffer
 struct DefaultsDomains: Command {
   static let configuration = CommandConfiguration(
     commandName: "domains", abstract: "List the domains, one a line.",
-    discussion: "A domain is a property list in the folder of preferences; 'coffer env' names the folder.")
+    discussion: "A domain is a property list in the folder of preferences; 'coffer env' names the folder.", aliases: ["ls"])
 
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions

@@ -4,7 +4,8 @@ internal import Coffer
 struct DefaultsFind: Command {
   static let configuration = CommandConfiguration(
     commandName: "find", abstract: "Look for a word in the names, keys and values of all domains.",
-    discussion: "Upper and lower case are the same, and a part of a word is enough. Values nested in collections count.")
+    discussion: "Upper and lower case are the same, and a part of a word is enough. Values nested in collections count.",
+    aliases: ["search"])
 
   @Argument(help: "What to look for.") var word: String
   @OptionGroup var output: JSONOption

@@ -4,7 +4,7 @@ internal import Coffer
 struct DefaultsRename: Command {
   static let configuration = CommandConfiguration(
     commandName: "rename", abstract: "Give a preference another key, in one step.",
-    discussion: "As on macOS, what the new key had is replaced.")
+    discussion: "As on macOS, what the new key had is replaced.", aliases: ["mv"])
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key it has.", completion: Completions.keys) var old: String

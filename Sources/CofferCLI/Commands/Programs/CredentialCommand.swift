@@ -16,7 +16,7 @@ struct CredentialGit: Command {
       item whose service is the protocol and host, https://github.com, and whose account is the user; \
       'coffer vault set https://github.com ada' stores one by hand. With credential.useHttpPath the path is part of the service. \
       Without a user the credential that was written last is given. An expired one is not; erase removes a password only if it is \
-      the one that was refused.
+      the one that was refused. With GIT_TERMINAL_PROMPT=0 a locked vault is an error, and no question.
       """)
 
   @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
@@ -26,6 +26,7 @@ struct CredentialGit: Command {
   func perform(_ session: Session) throws {
     guard operation != "capability" else { return try Output.write("version 0\ncapability authtype\ncapability state\n") }
     guard ["get", "store", "erase"].contains(operation) else { return }
+    session.mayAsk = Self.mayAsk
     try session.input.claim(for: "the credential's description")
     try CredentialSources(options: unlocking, session: session).claimInput()
     let message = try GitMessage(from: 0)
@@ -36,6 +37,12 @@ struct CredentialGit: Command {
     case "store": try helper.store(service)
     default: try helper.erase(service)
     }
+  }
+
+  /// Source: git(1), `GIT_TERMINAL_PROMPT`, which is a boolean as in git-config(1): nobody sits at the terminal then.
+  private static var mayAsk: Bool {
+    guard let value = ProcessEnvironment.value("GIT_TERMINAL_PROMPT") else { return true }
+    return !["0", "false", "no", "off"].contains(value.lowercased())
   }
 }
 

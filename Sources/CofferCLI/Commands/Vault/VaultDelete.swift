@@ -3,7 +3,7 @@ internal import Coffer
 
 struct VaultDelete: Command {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "remove", "erase"])
+    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
 
   @OptionGroup var item: ItemArguments
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions

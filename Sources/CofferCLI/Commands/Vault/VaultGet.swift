@@ -4,7 +4,7 @@ internal import Coffer
 struct VaultGet: Command {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print the value of an item.",
-    discussion: "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them.", aliases: ["cat"])
+    discussion: "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them.", aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
   @Option(help: ArgumentHelp("Print this instead of the value: label, type, expires, an attribute's name, …", valueName: "name"))

@@ -47,8 +47,11 @@ struct VaultImport: Command {
     if path == "-" { try session.input.claim(for: "the file to import") }
     try CredentialSources(options: unlocking, session: session).claimInput()
     let vault = try session.unlockedVault(unlocking)
-    let items = try items(session)
-    let report = try add(items, to: vault)
+    let progress = Progress(session, json: output.json)
+    defer { progress.clear() }
+    let items = try items(session, progress)
+    let report = try add(items, to: vault, progress)
+    progress.clear()
     if output.json { return try Output.line(JSONText.encode(Answer(report))) }
     let rows = [("added", report.added), ("replaced", report.replaced), ("kept", report.kept)]
       .flatMap { word, names in names.map { [word, $0.service, $0.account] } }
@@ -56,7 +59,7 @@ struct VaultImport: Command {
     if dryRun { session.note("nothing was changed: this was --dry-run") }
   }
 
-  private func items(_ session: Session) throws -> [ImportedItem] {
+  private func items(_ session: Session, _ progress: Progress) throws -> [ImportedItem] {
     let file = path ?? PassStore.standard ?? ""
     let place = file == "-" ? "standard input" : file
     switch from {
@@ -65,10 +68,7 @@ struct VaultImport: Command {
       return try EnvItems.read(content(file, session), service: service ?? "", place: place) { name in
         session.note("'\(name)' is a reference already, and stays in the file")
       }
-    case .pass:
-      let progress = Progress(session, json: output.json)
-      defer { progress.clear() }
-      return try PassStore(folder: FilePath(file)).items(firstLineOnly: firstLine, progress: progress)
+    case .pass: return try PassStore(folder: FilePath(file)).items(firstLineOnly: firstLine, progress: progress)
     }
   }
 
@@ -81,9 +81,11 @@ struct VaultImport: Command {
     return try SecretReader.read(0, limit: limit, what: "the file", place: "standard input")
   }
 
-  private func add(_ items: [ImportedItem], to vault: borrowing UnlockedVault) throws -> ImportReport {
+  private func add(_ items: [ImportedItem], to vault: borrowing UnlockedVault, _ progress: Progress) throws -> ImportReport {
     let policy = onDuplicate?.policy ?? (replace ? .replace : keep ? .keep : .refuse)
-    do { return try vault.add(items, duplicates: policy, isTrial: dryRun) } catch {
+    do throws(StoreError) {
+      return try vault.add(items, duplicates: policy, isTrial: dryRun) { progress.show($0, items.count) }
+    } catch {
       guard error.kind == .alreadyExists else { throw error }
       throw StoreError(
         error.kind, error.what, key: error.key, place: error.place,

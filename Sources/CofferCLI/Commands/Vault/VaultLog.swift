@@ -6,7 +6,8 @@ struct VaultLog: Command {
     commandName: "log", abstract: "Print who did what to which item when, never a value.",
     discussion: """
       The whole chain of entries is checked first: a row that was changed, added or taken away is exit status 66. An item that \
-      no longer exists is shown by its place in the vault, which is the same for one name. The newest entry is last.
+      no longer exists is shown by its place in the vault, which is the same for one name. The newest entry is last. \
+      What was written through an agent names the agent's process.
       """)
 
   @Option(help: ArgumentHelp("Only the newest entries.", valueName: "n")) var limit: Int?

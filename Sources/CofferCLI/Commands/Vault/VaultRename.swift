@@ -24,8 +24,9 @@ struct VaultRename: Command {
   static let configuration = CommandConfiguration(
     commandName: "rename", abstract: "Give an item another name, in one step.",
     discussion:
-      "Value, label, attributes and expiry go with it. An item that has the name already is left alone, unless --replace.",
-    aliases: ["mv"])
+      "Everything goes with it: value, label, attributes, dates and expiry. An item that has the name already is left alone, "
+      + "unless --replace.",
+    aliases: ["mv", "move"])
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var target: TargetName
@@ -33,9 +34,10 @@ struct VaultRename: Command {
   @OptionGroup var common: CommonOptions
 
   func perform(_ session: Session) throws {
-    try ItemTransfer.perform(item, target, unlocking, session) { found, form, name in
-      [.set(form, for: name, if: target.condition), .remove(found.name, if: .revision(found.revision))]
-    }
+    try CredentialSources(options: unlocking, session: session).claimInput()
+    let items = try session.items(unlocking)
+    let name = try item.item(in: items).name
+    try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
   }
 }
 
@@ -43,7 +45,8 @@ struct VaultCopyCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "copy", abstract: "Store an item under another name as well.",
     discussion:
-      "Value, label, attributes and expiry are copied. An item that has the name already is left alone, unless --replace.",
+      "Value, label, attributes and expiry are copied; the copy has its own dates, and what has expired is not copied. An item "
+      + "that has the name already is left alone, unless --replace.",
     aliases: ["cp"])
 
   @OptionGroup var item: ItemArguments
@@ -52,25 +55,13 @@ struct VaultCopyCommand: Command {
   @OptionGroup var common: CommonOptions
 
   func perform(_ session: Session) throws {
-    try ItemTransfer.perform(item, target, unlocking, session) { _, form, name in
-      [.set(form, for: name, if: target.condition)]
-    }
-  }
-}
-
-/// What renaming and copying share.
-private enum ItemTransfer {
-  static func perform(
-    _ item: ItemArguments, _ target: TargetName, _ unlocking: UnlockingOptions, _ session: Session,
-    _ changes: (VaultItem, SecretForm, ItemName) -> [ItemChange]
-  ) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let items = try session.items(unlocking)
-    let found = try item.item(in: items)
-    let name = try target.name(from: found.name)
-    guard let form = try items.get(found.name) else {
-      throw StoreError(.conflict, "the item was deleted just now", key: found.name.description, cure: "look again")
+    let name = try item.item(in: items).name
+    let copy = try target.name(from: name)
+    guard let form = try items.get(name) else {
+      throw StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "look again")
     }
-    try items.apply(changes(found, form, name))
+    try items.set(form, for: copy, if: target.condition)
   }
 }

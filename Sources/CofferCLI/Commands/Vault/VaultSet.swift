@@ -7,7 +7,7 @@ struct VaultSet: Command {
     discussion: """
       The value comes from standard input, --file, --fd, --generate or the prompt. Label and attributes that are not given \
       stay as they were.
-      """, aliases: ["add", "insert"])
+      """, aliases: ["add", "insert", "store"])
 
   @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
   @Argument(help: "Whose it is; may be left out.", completion: Completions.accounts) var account: String = ""

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// The spellings that people bring from other programs.
+@Suite struct AliasTests {
+  @Test("the everyday words of other secret stores work")
+  func vault() throws {
+    let home = try Home.withVault()
+    for (index, word) in ["set", "add", "insert", "store"].enumerated() {
+      try home.transcript("vault \(word) s\(index)", in: "v\(index)")
+    }
+    for word in ["get", "cat", "read"] { try home.transcript("vault \(word) s1", out: "v1") }
+    for word in ["list", "ls"] { try home.transcript("vault \(word)", out: "s0\ns1\ns2\ns3\n") }
+    for word in ["find", "search"] { try home.transcript("vault \(word) S2", out: "s2\n") }
+    try home.transcript("vault cp s3 --to-service t")
+    for (from, word, to) in [("t", "mv", "u"), ("u", "rename", "v"), ("v", "move", "w")] {
+      try home.transcript("vault \(word) \(from) --to-service \(to)")
+    }
+    for (item, word) in zip(["s0", "s1", "s2", "s3", "w"], ["rm", "del", "delete", "erase", "remove"]) {
+      try home.transcript("vault \(word) \(item)")
+    }
+    try home.transcript("vault list")
+    #expect(try home.coffer("vault passwd --help").out.contains("Change the passphrase"))
+  }
+
+  @Test("so they do for keys and preferences")
+  func keys() throws {
+    let home = try Home()
+    for key in ["a", "b", "c", "d"] { try home.transcript("set \(key) 1 --plain") }
+    #expect(try home.coffer("ls --plain").out == home.coffer("list --plain").out)
+    for (key, word) in zip(["a", "b", "c", "d"], ["rm", "del", "remove", "erase"]) { try home.transcript("\(word) \(key)") }
+    for key in ["a", "b", "c"] { try home.transcript("defaults write app \(key) 1") }
+    try home.transcript("defaults mv app a z")
+    try home.transcript("defaults ls", out: "app\n")
+    #expect(try home.coffer("defaults search z").out == home.coffer("defaults find z").out)
+    for (key, word) in zip(["z", "b", "c"], ["rm", "del", "remove"]) { try home.transcript("defaults \(word) app \(key)") }
+    try home.transcript("exec -- /bin/echo x", out: "x\n")
+  }
+
+  @Test("no two commands of one level answer to the same word")
+  func distinct() {
+    func check(_ type: any ParsableCommand.Type) {
+      let next = type.configuration.subcommands
+      let words = next.flatMap { [$0.configuration.commandName ?? ""] + $0.configuration.aliases }
+      #expect(Swift.Set(words).count == words.count, "\(words)")
+      for type in next { check(type) }
+    }
+    check(CofferCommand.self)
+  }
+}
