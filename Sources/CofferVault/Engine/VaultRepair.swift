@@ -86,6 +86,7 @@ final class VaultRepair {
     report.kept = kept
     report.rebuiltState = true
     let replica = ReplicaID.random()
+    try pins?.expect(epoch: header.epoch)
     let known = try pins?.knownGeneration() ?? 0
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()

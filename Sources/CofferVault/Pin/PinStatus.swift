@@ -6,6 +6,8 @@ public enum PinStatus: Sendable, Equatable {
   case firstUse
   /// The vault is what the pin says, or newer, and the pin has been brought up to it.
   case upToDate
+  /// The vault is what the pin says, or newer, and cannot be written here: comparing it has left the pin as it was.
+  case unchanged
   /// The vault is what the pin says, or newer, and the pin could not be brought up to it.
   case notWritten
 }

@@ -19,6 +19,9 @@ final class PinWatch {
   private var lastSync = ContinuousClock.now
   private(set) var status = PinStatus.upToDate
   private var hasWarned = false
+  /// Whether the pin is compared with and never advanced: a vault that cannot be written may be a copy that someone looks at, and
+  /// that must not make the one in use look rolled back.
+  private var isObserving = false
 
   /// The watch over `vault` at its resolved `path`.
   ///
@@ -93,8 +96,15 @@ final class PinWatch {
     Notices.note("\(path): 64 machines have written since this one did; whether its last write is in it cannot be told")
   }
 
+  /// Leaves the pin as it is from now on, whatever newer state is seen.
+  func observe() {
+    isObserving = true
+    status = .unchanged
+  }
+
   /// Remembers a state that was checked, or that this process committed.
   func remember(_ state: VaultState, epoch: UInt64, isOwn: Bool) {
+    guard !isObserving else { return }
     let isRotated = record.map { $0.epoch != epoch } ?? false
     attempt { () throws(StoreError) in
       if let file {

@@ -13,6 +13,9 @@ final class VaultDatabase {
   /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
   var path: FilePath { connection.path }
 
+  /// Whether the file can be read alone, and every write throws ``StoreError/Kind/readOnly``.
+  var isReadOnly: Bool { connection.options.access == .readOnly }
+
   /// Opens the vault at `path` once everything that can be checked from outside is as it should be: folder, file, side files,
   /// kind of file, tables.
   ///

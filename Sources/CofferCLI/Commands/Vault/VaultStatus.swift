@@ -63,6 +63,7 @@ extension PinStatus {
     case .none: "none"
     case .firstUse: "firstUse"
     case .upToDate: "upToDate"
+    case .unchanged: "unchanged"
     case .notWritten: "notWritten"
     }
   }
@@ -72,6 +73,7 @@ extension PinStatus {
     case .none: "none: an older copy of the whole file is not noticed"
     case .firstUse: "first seen just now"
     case .upToDate: "up to date"
+    case .unchanged: "compared, and left as it was: the vault is read only here"
     case .notWritten: "compared, but it could not be written"
     }
   }
