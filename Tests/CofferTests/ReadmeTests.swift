@@ -74,6 +74,11 @@ internal import Testing
     let tools = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
     let process = Process()
     let output = Pipe()
+    // What the README's reader has in his folder.
+    let deploy = home.appending(path: "deploy")
+    try Data("#!/bin/sh\necho \"deployed with ${#TOKEN} characters\"\n".utf8).write(to: deploy)
+    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: deploy.path)
+    process.currentDirectoryURL = home
     process.executableURL = URL(filePath: "/bin/bash")
     process.arguments = ["-euo", "pipefail", "-c", session.joined(separator: "\n")]
     process.environment = ["HOME": home.path, "PATH": "\(tools):/usr/bin:/bin", "TOKEN": "the token"]
@@ -84,7 +89,8 @@ internal import Testing
     let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     process.waitUntilExit()
     #expect(process.terminationStatus == 0, "\(text)")
-    for expected in ["the token", "github.com", "CI token", "dark"] { #expect(text.contains(expected), "\(text)") }
+    let expectations = ["the token", "github.com", "CI token", "dark", "deployed with 9 characters"]
+    for expected in expectations { #expect(text.contains(expected), "\(text)") }
   }
 
   @Test func theSetupCommandsAreThoseOfContinuousIntegration() throws {
