@@ -51,7 +51,11 @@ enum Main {
   /// that does not answer is the whole tree's to answer: it knows help and errors by their full names.
   private static func parse(_ line: LeadingOptions.Line) throws -> any ParsableCommand {
     if line.depth > 0, line.command.configuration.subcommands.isEmpty {
-      do { return try line.command.parseAsRoot(Array(line.words.dropFirst(line.depth))) } catch {}
+      do {
+        let command = try line.command.parseAsRoot(Array(line.words.dropFirst(line.depth)))
+        // For --help another command comes back, which would leave out the names above.
+        if type(of: command) == line.command { return command }
+      } catch {}
     }
     return try CofferCommand.parseAsRoot(line.words)
   }

@@ -34,7 +34,7 @@ import Testing
     for (key, word) in zip(["a", "b", "c", "d"], ["rm", "del", "remove", "erase"]) { try home.transcript("\(word) \(key)") }
     for key in ["a", "b", "c"] { try home.transcript("defaults write app \(key) 1") }
     try home.transcript("defaults mv app a z")
-    try home.transcript("defaults ls", out: "app\n")
+    try home.transcript("defaults ls", out: "app\ncoffer\n")
     #expect(try home.coffer("defaults search z").out == home.coffer("defaults find z").out)
     for (key, word) in zip(["z", "b", "c"], ["rm", "del", "remove"]) { try home.transcript("defaults \(word) app \(key)") }
     try home.transcript("exec -- /bin/echo x", out: "x\n")
