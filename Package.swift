@@ -106,7 +106,7 @@ let package = Package(
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "VaultTestTool",
+        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.

@@ -22,17 +22,19 @@ import Testing
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
     var outcomes: [String: Int] = [:]
-    for number in stride(from: 1, to: 2000, by: long ? 1 : 3) {
-      let home = try Home()
-      #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
-      let status = try home.traced(killedAt: number, "migrate", home.path, home.keyFile)
-      let state = try Self.expectOldOrNew(home, "killed at call \(number)")
-      outcomes[status == 0 ? "ran to its end" : "killed, \(state) of 3 moved", default: 0] += 1
-      try Self.expectFinished(home)
-      if status == 0 { break }
+    for call in Home.calls {
+      for number in stride(from: 1, to: 2000, by: long ? 1 : 4) {
+        let home = try Home()
+        #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
+        let status = try home.traced(killedAt: number, of: call, "migrate", home.path, home.keyFile)
+        let state = try Self.expectOldOrNew(home, "killed at \(call) \(number)")
+        outcomes[status == 0 ? "ran to its end" : "killed, \(state) of 3 moved", default: 0] += 1
+        try Self.expectFinished(home)
+        if status == 0 { break }
+      }
     }
     print("kills at system calls of a migration: \(outcomes.sorted { $0.key < $1.key })")
-    #expect(outcomes["ran to its end"] == 1)
+    #expect(outcomes["ran to its end"] == Home.calls.count)
     #expect((outcomes["killed, 0 of 3 moved"] ?? 0) > 0 && (outcomes["killed, 3 of 3 moved"] ?? 0) > 0)
   }
 

@@ -97,10 +97,12 @@ final class SessionHome: Sendable {
     return (started.process.terminationStatus, String(decoding: output, as: UTF8.self))
   }
 
-  /// Runs the tool and has it killed on entering its `number`th call that changes a file.
-  func traced(killedAt number: Int, _ arguments: String...) throws -> Int32 {
-    let calls = "pwrite64,fsync,fdatasync,ftruncate,fallocate,unlink,rename,renameat2"
-    let strace = ["-f", "-o", "/dev/null", "-e", "trace=\(calls)", "-e", "inject=\(calls):signal=SIGKILL:when=\(number)"]
+  /// Calls that change a file. strace counts each by itself.
+  static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "unlink", "rename", "renameat2"]
+
+  /// Runs the tool and has it killed on entering its `number`th `call`.
+  func traced(killedAt number: Int, of call: String, _ arguments: String...) throws -> Int32 {
+    let strace = ["-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=SIGKILL:when=\(number)"]
     return try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
   }
 

@@ -47,29 +47,31 @@ import Testing
     guard try SessionHome.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
     var outcomes: [String: Int] = [:]
-    for number in stride(from: 1, to: 2000, by: isLong ? 1 : 3) {
-      let home = try SessionHome()
-      #expect(try home.run("login", home.path, "ada").status == 0)
-      let status =
-        switch what {
-        case "login": try home.traced(killedAt: number, "login", home.path, "bob")
-        case "logout": try home.traced(killedAt: number, "logout", home.path)
-        default: try home.traced(killedAt: number, "refresh", home.path, "ada-token", "0")
-        }
-      let found = try home.agreement()
-      let isNew =
-        switch what {
-        case "login": found?.user == "bob"
-        case "logout": found == nil
-        default: found?.token != "ada-token"
-        }
-      #expect(isNew || found?.token == "ada-token", "killed at call \(number)")
-      #expect(status != 0 || isNew)
-      outcomes[status == 0 ? "ran to its end" : isNew ? "killed, all of it" : "killed, none of it", default: 0] += 1
-      if status == 0 { break }
+    for call in SessionHome.calls {
+      for number in stride(from: 1, to: 2000, by: isLong ? 1 : 4) {
+        let home = try SessionHome()
+        #expect(try home.run("login", home.path, "ada").status == 0)
+        let status =
+          switch what {
+          case "login": try home.traced(killedAt: number, of: call, "login", home.path, "bob")
+          case "logout": try home.traced(killedAt: number, of: call, "logout", home.path)
+          default: try home.traced(killedAt: number, of: call, "refresh", home.path, "ada-token", "0")
+          }
+        let found = try home.agreement()
+        let isNew =
+          switch what {
+          case "login": found?.user == "bob"
+          case "logout": found == nil
+          default: found?.token != "ada-token"
+          }
+        #expect(isNew || found?.token == "ada-token", "killed at \(call) \(number)")
+        #expect(status != 0 || isNew)
+        outcomes[status == 0 ? "ran to its end" : isNew ? "killed, all of it" : "killed, none of it", default: 0] += 1
+        if status == 0 { break }
+      }
     }
     print("kills at system calls of a \(what): \(outcomes.sorted { $0.key < $1.key })")
-    #expect((outcomes["killed, none of it"] ?? 0) > 0 && outcomes["ran to its end"] == 1)
+    #expect((outcomes["killed, none of it"] ?? 0) > 0 && outcomes["ran to its end"] == SessionHome.calls.count)
     if isLong { #expect((outcomes["killed, all of it"] ?? 0) > 0) }
   }
 }

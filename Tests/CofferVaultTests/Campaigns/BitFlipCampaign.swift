@@ -75,7 +75,7 @@ import Testing
     let kept = try KeptFiles(place.folder, ["vault.sqlite"])
     let file = try #require(kept.files["vault.sqlite"])
     var tally = try flip(
-      "vault.sqlite", Array(Campaign.cases(file.count * 8, short: 24)), of: kept, VaultOptions(), items,
+      "vault.sqlite", Array(Campaign.cases(file.count * 8, short: 14)), of: kept, VaultOptions(), items,
       allowed: Self.refusals.union(["right answer"]), "the vault's file")
     #expect(tally["right answer"] > 0, "bytes that SQLite does not use change nothing")
     #expect(tally["tampered"] > 0)
@@ -86,7 +86,7 @@ import Testing
     let mended = try KeptFiles(place.folder, ["vault.sqlite"])
     let range = try #require(mended.files["vault.sqlite"]?.range(of: header))
     #expect(place.answer(items, verifying: false) == "right answer")
-    let bits = Campaign.cases(header.count * 8, short: 8).map { range.lowerBound * 8 + $0 }
+    let bits = Campaign.cases(header.count * 8, short: 4).map { range.lowerBound * 8 + $0 }
     tally.add(
       try flip(
         "vault.sqlite", bits, of: mended, VaultOptions(), items, verifying: false, allowed: ["damaged"], "the header's only copy")
@@ -128,7 +128,7 @@ import Testing
     var tally = Tally()
     for (file, content) in kept.files where file.hasPrefix("pins/") {
       let isPath = file.hasPrefix("pins/at-")
-      let bits = Array(Campaign.cases(content.count * 8, short: isPath ? 4 : 8))
+      let bits = Array(Campaign.cases(content.count * 8, short: isPath ? 3 : 4))
       // Of two records one is left whole, and either is no newer than the vault.
       tally.add(
         try flip(
@@ -139,7 +139,7 @@ import Testing
         var alone = content
         let start = PinRecord.offsets[gone]
         alone.replaceSubrange(start..<start + PinRecord.count, with: Data(count: PinRecord.count))
-        let bits = Campaign.cases(PinRecord.count * 8, short: 4).map { PinRecord.offsets[left] * 8 + $0 }
+        let bits = Campaign.cases(PinRecord.count * 8, short: 2).map { PinRecord.offsets[left] * 8 + $0 }
         tally.add(
           try flip(file, bits, of: kept.with(file, alone), options, items, allowed: ["damaged"], "a pin's only record"))
       }

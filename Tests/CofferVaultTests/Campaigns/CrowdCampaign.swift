@@ -101,39 +101,4 @@ import Testing
     }
     tally.report("processes killed at any moment, \(killed) killed")
   }
-
-  /// The moment between a commit and its pin: the tool dies as it is about to write the pin.
-  @Test func killedBetweenCommitAndPin() throws {
-    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
-    let kept = try FaultCampaign.prepared()
-    var tally = Tally()
-    for step in FaultCampaign.steps.map(\.name) where step != "init" && (Campaign.isLong || ["set", "restore"].contains(step)) {
-      for number in 1...Campaign.size(short: 1, long: 6) {
-        let place = try TemporaryVault()
-        try kept.moved(to: place).put(into: place.folder)
-        let pins = place.folder.appending("pins")
-        let pin = try #require(FileManager.default.contentsOfDirectory(atPath: pins.string).first { $0.hasPrefix("id-") })
-        let tool = TracedTool(place, step)
-        let end = try tool.run(
-          "/usr/bin/strace",
-          [
-            "-f", "-o", "/dev/null", "-P", "\(pins)/\(pin)", "-e", "trace=pwrite64", "-e",
-            "inject=pwrite64:signal=SIGKILL:when=\(number)", TracedTool.path,
-          ] + tool.arguments)
-        let options = VaultOptions(pins: pins)
-        for _ in 0..<2 {
-          let outcome = try kind {
-            let vault = try place.unlocked(options)
-            _ = try vault.verify()
-            try vault.set(form("and on"), for: .sample)
-          }
-          tally.add(
-            "\(step), \(end.wasSignalled ? "killed before the pin's write \(number)" : "had no write \(number) of the pin")",
-            outcome.map { "\($0)" } ?? "accepted", allowed: ["accepted"], "\(step) \(number)")
-        }
-      }
-    }
-    #expect(tally["accepted"] > 0)
-    tally.report("killed between commit and pin")
-  }
 }

@@ -10,7 +10,7 @@ import Testing
   /// What no vault has, or lacks: SQLite runs it without a word.
   @Test func schemasWithMoreOrLessOrOtherThanAVaultHas() throws {
     let forge = try Forge(items: 3, versions: 1)
-    let forger = try Forger(forge, every: 5)
+    let forger = try Forger(forge, every: 9)
     let tables = Schema.tables.map(\.name)
     for table in tables {
       let column =

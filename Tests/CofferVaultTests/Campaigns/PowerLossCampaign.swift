@@ -53,7 +53,7 @@ import Testing
     var random = Seeded(6)
     var tally = Tally()
     let variants = Campaign.size(short: 1, long: 14)
-    for moment in Campaign.cases(recording.events.count + 1, short: 18) {
+    for moment in Campaign.cases(recording.events.count + 1, short: 10) {
       let (before, next) = told(recording, moment)
       for variant in 0..<variants {
         try recording.replay(upTo: moment, keeping: variant == 0 ? .nothing : variant == 1 ? .everything : .chance, &random)

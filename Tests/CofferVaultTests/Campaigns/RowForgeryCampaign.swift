@@ -64,7 +64,7 @@ import Testing
         cases.append { try $0.forge(sql, group, asking: asked) }
       }
     }
-    each(forge, every: 3, cases).report("rows of one vault")
+    each(forge, every: 5, cases).report("rows of one vault")
   }
 
   @Test func rowsOfTheVaultsOwnPast() throws {
@@ -88,7 +88,7 @@ import Testing
         cases.append { try $0.forge(sql, group, asking: asked) }
       }
     }
-    each(forge, every: 2, cases).report("rows of the vault's own past")
+    each(forge, every: 3, cases).report("rows of the vault's own past")
   }
 
   /// The write must refuse, not bless what stands beside it, and nothing may have changed then.
@@ -158,7 +158,7 @@ import Testing
         + chosen.map { "DELETE FROM main.\($0); INSERT INTO main.\($0) SELECT * FROM other.\($0);" }.joined()
       cases.append { try $0.forge(sql, "some of its tables", as: ["tampered"]) }
     }
-    each(forge, every: 4, cases).report("parts of another vault")
+    each(forge, every: 7, cases).report("parts of another vault")
   }
 }
 

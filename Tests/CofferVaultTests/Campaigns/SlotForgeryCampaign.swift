@@ -44,7 +44,7 @@ import Testing
   @Test func everyBitWithAFittingChecksum() throws {
     let (place, header) = try prepared()
     let kept = try KeptFiles(place.folder, ["vault.sqlite"])
-    let bits = Array(Campaign.cases((header.count - 32) * 8, short: 20))
+    let bits = Array(Campaign.cases((header.count - 32) * 8, short: 9))
     let workers = Campaign.isLong ? 2 : 1
     let tallies = Collected()
     Campaign.concurrently(workers) { worker in
@@ -74,7 +74,7 @@ import Testing
 
   @Test func slotsAddedRemovedExchangedAndTakenFromElsewhere() throws {
     let (place, header) = try prepared()
-    let forger = try Forger(KeptFiles(place.folder, ["vault.sqlite"]), Self.items, every: 6)
+    let forger = try Forger(KeptFiles(place.folder, ["vault.sqlite"]), Self.items, every: 11)
     let (head, slots, sealed) = try parts(header)
     let (_, foreign, foreignSealed) = try parts(prepared().header)
     func forge(_ group: String, _ slots: [[UInt8]], _ sealed: [UInt8], as kinds: Set<String>) throws {
@@ -181,7 +181,7 @@ import Testing
       try files.put(into: copy.folder)
       return copy
     }
-    let forger = try Forger(newest, Self.items, every: 10)
+    let forger = try Forger(newest, Self.items, every: 19)
     let groups = [["header", "header_copy"], ["state"], ["digest"], ["rec"], ["log"]]
     for other in others {
       for choice in 1..<(1 << groups.count) - 1 {

@@ -32,10 +32,42 @@ import Testing
     #expect(text(try vault.get(Self.name)) == "value")
     #expect(try vault.list().count == 1)
     #expect(try vault.verify().records == 1)
+    #expect(try vault.pinStatus() == .unchanged)
     #expect(try kind { try vault.set(form("new"), for: Self.name) } == .readOnly)
     #expect(try kind { try vault.delete(Self.name) } == .readOnly)
     #expect(try kind { try vault.rotate() } == .readOnly)
     #expect(text(try vault.get(Self.name)) == "value", "a refused write does not end the vault")
+  }
+
+  /// A newer copy that someone looks at must not make the vault in use an older one, nor teach this machine a vault.
+  @Test func readingAVaultThatCannotBeWrittenLeavesThePinAsItWas() throws {
+    let disk = try MountedFolder(kibibytes: 1024)
+    let home = try TemporaryVault()
+    let pins = home.folder.appending("pins")
+    let path = try created(disk.folder, pins)
+    let before = try KeptFiles(pins)
+    // Another machine goes on, and the medium comes back read only.
+    let elsewhere = try unlock(path, nil)
+    try elsewhere.set(form("newer"), for: Self.name)
+    _ = try elsewhere.lock()
+    #expect(disk.remount(readOnly: true))
+    let vault = try unlock(path, pins)
+    #expect(text(try vault.get(Self.name)) == "newer")
+    _ = try vault.verify()
+    _ = try vault.lock()
+    #expect(try KeptFiles(pins).files == before.files)
+    // It is still compared.
+    let unseen = home.folder.appending("unseen")
+    #expect(try unlock(path, unseen).pinStatus() == .unchanged)
+    #expect(!FileManager.default.fileExists(atPath: unseen.string))
+    #expect(disk.remount(readOnly: false))
+    let older = try Data(contentsOf: URL(fileURLWithPath: path.string))
+    let again = try unlock(path, pins)
+    try again.set(form("newest"), for: Self.name)
+    _ = try again.lock()
+    try older.write(to: URL(fileURLWithPath: path.string))
+    #expect(disk.remount(readOnly: true))
+    #expect(try kind { _ = try unlock(path, pins) } == .rolledBack)
   }
 
   /// What can be written to the vault but remembered nowhere is a warning, and what cannot be compared an error.

@@ -165,4 +165,24 @@ import Testing
     options.expected = nil
     #expect(try kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == nil)
   }
+
+  @Test func `a commit of an older key that someone asked for lowers the epoch of the pin, and nothing else of it`() throws {
+    let pinned = try PinnedVault()
+    let open = try pinned.unlock()
+    try open.rotate()
+    let salt = try #require(VaultSalt(open.lock().id.bytes))
+    let watch = try PinWatch(pinned.pins, vault: salt, path: pinned.place.path, accepting: true)
+    func record() throws -> PinRecord {
+      try #require(try PinFolder(pinned.pins, calls: SystemCalls()).pin(of: salt)).read(of: salt)
+    }
+    let before = try record()
+    #expect(before.epoch == 2)
+    try watch.expect(epoch: 3)
+    #expect(try record() == before)
+    try watch.expect(epoch: 1)
+    let after = try record()
+    #expect(after.epoch == 1)
+    #expect((after.seen, after.own) == (before.seen, before.own) && after.replica == before.replica)
+    #expect(try pinned.refusal() == nil, "the vault as it was is still right")
+  }
 }

@@ -1,0 +1,81 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// The moment between a commit and its pin: the tool dies as it is about to write the pin.
+@Suite struct PinDeathCampaign {
+  /// Runs `step` on `kept`, killed at the `number`th write of the pin, and says what became of the vault: twice.
+  private func die(_ step: String, _ kept: KeptFiles, at number: Int) throws -> (isKilled: Bool, outcomes: [String]) {
+    let place = try TemporaryVault()
+    try kept.moved(to: place).put(into: place.folder)
+    let pins = place.folder.appending("pins")
+    let pin = try #require(FileManager.default.contentsOfDirectory(atPath: pins.string).first { $0.hasPrefix("id-") })
+    let tool = TracedTool(place, step)
+    let end = try tool.run(
+      "/usr/bin/strace",
+      [
+        "-f", "-o", "/dev/null", "-P", "\(pins)/\(pin)", "-e", "trace=pwrite64", "-e",
+        "inject=pwrite64:signal=SIGKILL:when=\(number)", TracedTool.path,
+      ] + tool.arguments)
+    #expect(end.wasSignalled || end.isAcknowledged, "\(end.output)")
+    let options = VaultOptions(pins: pins)
+    let outcomes = try (0..<2).map { _ in
+      try kind {
+        let vault = try place.unlocked(options)
+        _ = try vault.verify()
+        try vault.set(form("and on"), for: .sample)
+      }.map { "\($0)" } ?? "accepted"
+    }
+    return (end.wasSignalled, outcomes)
+  }
+
+  @Test func killedBetweenCommitAndPin() throws {
+    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    let kept = try FaultCampaign.prepared()
+    var tally = Tally()
+    for step in FaultCampaign.steps.map(\.name) where step != "init" && (Campaign.isLong || ["set", "restore"].contains(step)) {
+      for number in 1...Campaign.size(short: 1, long: 6) {
+        let (isKilled, outcomes) = try die(step, kept, at: number)
+        for outcome in outcomes {
+          tally.add(
+            "\(step), \(isKilled ? "killed before the pin's write \(number)" : "had no write \(number) of the pin")", outcome,
+            allowed: ["accepted"], "\(step) \(number)")
+        }
+      }
+    }
+    #expect(tally["accepted"] > 0)
+    tally.report("killed between commit and pin")
+  }
+
+  /// A backup, or a vault that is rebuilt, of an epoch older than the pin's: the pin's two records are lowered before the commit, and
+  /// written anew after it. Whichever write the process dies at, the pin refuses nothing that was committed.
+  @Test(arguments: ["restore", "rebuild"]) func thePinOfANewerEpochIsLoweredBeforeTheCommit(step: String) throws {
+    guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    var kept = try rotated()
+    // Whoever rebuilds believes what stands there; until then it is an older copy.
+    if step == "rebuild" { kept = kept.with("vault.sqlite", try #require(kept.files["vault.sqlite.backup"])) }
+    let before = step == "rebuild" ? "rolledBack" : "accepted"
+    var tally = Tally()
+    for number in Campaign.isLong ? [1, 2, 3, 4, 5] : [2, 3, 5] {
+      let (isKilled, outcomes) = try die(step, kept, at: number)
+      #expect(isKilled == (number < 5), "two writes before the commit, and two after it")
+      for outcome in outcomes {
+        tally.add("\(step), write \(number)", outcome, allowed: [number < 3 ? before : "accepted"], "\(number)")
+      }
+    }
+    tally.report("deaths around the pin of a newer epoch, \(step)")
+  }
+
+  /// A vault of epoch 2, with pins, and a backup of epoch 1.
+  private func rotated() throws -> KeptFiles {
+    let place = try TemporaryVault()
+    try FaultCampaign.prepared().moved(to: place).put(into: place.folder)
+    let vault = try place.unlocked(VaultOptions(pins: place.folder.appending("pins")))
+    try vault.rotate()
+    _ = try vault.lock()
+    return try KeptFiles(place.folder)
+  }
+}
