@@ -68,7 +68,7 @@ import Testing
     }
     try home.transcript("set token", in: "an0ther")
     #expect(watching.wait { $0.contains("token: set in vault by another program") }, "\(watching.out) \(watching.err)")
-    #expect(watching.out.contains { $0.hasPrefix("theme: set in defaults by process ") })
+    #expect(watching.out.contains { $0.hasPrefix("theme: set in defaults by ") })
     #expect(!watching.out.joined().contains("v1") && !watching.out.joined().contains("an0ther"))
     kill(watching.child.id, SIGINT)
     #expect(try watching.child.wait() == 130)
