@@ -19,6 +19,7 @@ struct References {
 
   /// The value of a reference that was given at the beginning.
   subscript(_ reference: Reference) -> SecretForm {
+    // Only who asks for what it did not collect comes here: a fault of this program's own, and no text of a user's leads to it.
     guard let value = values[reference] else { preconditionFailure("a reference was not collected") }
     return value
   }
