@@ -7,7 +7,10 @@ internal import SystemPackage
 /// Another process of a session: logs in, logs out, refreshes, and dies where it is told to; or reads the plain keys as a process
 /// without any passphrase does.
 ///
-/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE MILLISECONDS [STEP]` · `read HOME`
+/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME`
+///
+/// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which lasts
+/// for as long as there is a file `HOME/hold`.
 @main
 enum SessionTestTool {
   static func main() async throws {
@@ -18,7 +21,7 @@ enum SessionTestTool {
       switch arguments[1] {
       case "login": try login(home, rest[0], dyingAt: rest.dropFirst().first)
       case "logout": try open(home, dyingAt: rest.first).session.logout()
-      case "refresh": try await refresh(home, rest[0], Int(rest[1]) ?? 0, dyingAt: rest.dropFirst(2).first)
+      case "refresh": try await refresh(home, rest[0], dyingAt: rest.dropFirst().first)
       default: return try read(home)
       }
       print("acknowledged")
@@ -38,18 +41,24 @@ enum SessionTestTool {
     }
   }
 
-  private static func refresh(_ home: FilePath, _ stale: String, _ milliseconds: Int, dyingAt step: String?) async throws {
+  private static func refresh(_ home: FilePath, _ stale: String, dyingAt step: String?) async throws {
     let (session, keys) = try open(home, dyingAt: step)
-    let renewals = home.appending("renewals").string
-    let token = try await session.refresh(keys.token, replacing: Sealed(stale)) { _ in
-      let file = try require(fopen(renewals, "a"))
-      fputs("\(getpid())\n", file)
-      fclose(file)
+    try append(to: home.appending("asked"))
+    // Far more than the tests take on a busy machine: how long it lasts is for the file to say.
+    let token = try await session.refresh(keys.token, replacing: Sealed(stale), within: .seconds(600)) { _ in
+      try append(to: home.appending("renewals"))
       if step == "renewing" { die() }
-      try await Task.sleep(for: .milliseconds(milliseconds))
+      while access(home.appending("hold").string, F_OK) == 0 { try await Task.sleep(for: .milliseconds(2)) }
       return try Sealed("ada-renewed-\(getpid())")
     }
     print(try token.reveal())
+  }
+
+  /// Says in the file that this process came so far.
+  private static func append(to path: FilePath) throws {
+    let file = try require(fopen(path.string, "a"))
+    fputs("\(getpid())\n", file)
+    fclose(file)
   }
 
   private static func read(_ home: FilePath) throws {

@@ -97,7 +97,7 @@ private final class HandSetClock: Sendable {
     try vault.unlock(with: home.credentials())
     let app = try StorageRouter.open("expiring", keys: keys, vault: vault, places: home.places)
     let session = try app.session(user: keys.user, credential: keys.token, places: home.places)
-    try login(session, until: Date() + 600)
+    try login(session, until: Date() + 3600)
     let states = StateLog()
     try session.observe(states) { states.add($0) }
     try await eventually("hears the present state") { states.texts == ["loggedIn ada"] }
@@ -105,7 +105,7 @@ private final class HandSetClock: Sendable {
     try await eventually("hears of the expiry") { states.texts.last == "expired" }
     // The login is told as well, unless its credential had expired before that.
     #expect(states.texts.dropFirst().dropLast().allSatisfy { $0 == "loggedIn ada" } && states.texts.count <= 3)
-    let token = try await session.refresh(keys.token) { _ in try Sealed(Token(text: "new", expiry: Date() + 100)) }
+    let token = try await session.refresh(keys.token) { _ in try Sealed(Token(text: "new", expiry: Date() + 3600)) }
     #expect(token.expires != nil)
     try await eventually("hears of the renewal") { states.texts.suffix(2) == ["expired", "loggedIn ada"] }
   }

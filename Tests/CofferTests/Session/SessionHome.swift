@@ -54,6 +54,15 @@ final class SessionHome: Sendable {
     try app.session(user: keys.user, credential: keys.token, places: places)
   }
 
+  /// A home with a session of this process in it, and ada logged in.
+  static func loggedIn() throws -> (home: SessionHome, app: StorageRouter, session: Session<String>) {
+    let home = try SessionHome()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    try home.login(session, "ada")
+    return (home, app, session)
+  }
+
   func login(_ session: Session<String>, _ user: String) throws {
     try session.login(as: user) { transaction in
       try transaction.set(Sealed("\(user)-token"), for: keys.token)
@@ -63,10 +72,19 @@ final class SessionHome: Sendable {
     }
   }
 
-  var renewals: Int {
-    let text = try? String(contentsOfFile: path + "/renewals", encoding: .utf8)
+  /// How many renewals of other processes have begun.
+  var renewals: Int { lines(of: "renewals") }
+  /// How many other processes were about to ask for a renewal.
+  var asked: Int { lines(of: "asked") }
+
+  private func lines(of name: String) -> Int {
+    let text = try? String(contentsOfFile: path + "/" + name, encoding: .utf8)
     return text?.split(separator: "\n").count ?? 0
   }
+
+  /// Makes the renewals of other processes last until ``release()``.
+  func hold() throws { try Data().write(to: URL(fileURLWithPath: path + "/hold")) }
+  func release() throws { try FileManager.default.removeItem(atPath: path + "/hold") }
 
   @discardableResult
   func run(_ arguments: String...) throws -> (status: Int32, output: String) {
@@ -153,6 +171,29 @@ func eventually(_ what: Comment, _ location: SourceLocation = #_sourceLocation, 
       return
     }
     try await Task.sleep(for: .milliseconds(5))
+  }
+}
+
+/// What a task waits at until a test opens it, whether or not the task is cancelled meanwhile.
+final class Gate: Sendable {
+  private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))
+
+  func pass() async {
+    await withCheckedContinuation { continuation in
+      let isOpen = state.withLock { state in
+        if !state.isOpen { state.waiting.append(continuation) }
+        return state.isOpen
+      }
+      if isOpen { continuation.resume() }
+    }
+  }
+
+  func open() {
+    let waiting = state.withLock { state in
+      defer { state = (true, []) }
+      return state.waiting
+    }
+    for continuation in waiting { continuation.resume() }
   }
 }
 

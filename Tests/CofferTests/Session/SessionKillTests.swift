@@ -35,10 +35,10 @@ import Testing
   func refresh(step: (name: String, happened: Bool)) throws {
     let home = try SessionHome()
     #expect(try home.run("login", home.path, "ada").status == 0)
-    #expect(try home.run("refresh", home.path, "ada-token", "0", step.name).status == SIGKILL, "dies at \(step.name)")
+    #expect(try home.run("refresh", home.path, "ada-token", step.name).status == SIGKILL, "dies at \(step.name)")
     let token = try #require(try home.agreement()).token
     #expect(token.hasPrefix("ada-renewed") == step.happened && (step.happened || token == "ada-token"))
-    #expect(try home.run("refresh", home.path, token, "0").status == 0)
+    #expect(try home.run("refresh", home.path, token).status == 0)
     #expect(home.renewals == (step.name == "beforeVaultCommit" || step.name == "renewing" || step.happened ? 2 : 1))
   }
 
@@ -55,7 +55,7 @@ import Testing
           switch what {
           case "login": try home.traced(killedAt: number, of: call, "login", home.path, "bob")
           case "logout": try home.traced(killedAt: number, of: call, "logout", home.path)
-          default: try home.traced(killedAt: number, of: call, "refresh", home.path, "ada-token", "0")
+          default: try home.traced(killedAt: number, of: call, "refresh", home.path, "ada-token")
           }
         let found = try home.agreement()
         let isNew =

@@ -26,10 +26,7 @@ import Testing
 
   @Test("a login without a credential changes nothing, nor does one whose closure throws")
   func refusedLogin() throws {
-    let home = try SessionHome()
-    let (app, _) = try home.open()
-    let session = try home.session(app)
-    try home.login(session, "ada")
+    let (home, app, session) = try SessionHome.loggedIn()
     let error = #expect(throws: StoreError.self) { try session.login(as: "bob") { try $0.set("dark", for: home.keys.theme) } }
     #expect(error?.kind == .refused && error?.key == "token")
     struct Failed: Error {}
@@ -39,10 +36,7 @@ import Testing
 
   @Test("a login in place of another leaves nothing of the former session")
   func replaced() throws {
-    let home = try SessionHome()
-    let (app, _) = try home.open()
-    let session = try home.session(app)
-    try home.login(session, "ada")
+    let (home, app, session) = try SessionHome.loggedIn()
     try session.login(as: "bob") { try $0.set(Sealed("bob-token"), for: home.keys.token) }
     #expect(try session.state() == .loggedIn("bob"))
     #expect(try app.value(for: home.keys.renewal) == nil && app.value(for: home.keys.recent) == [])
@@ -86,16 +80,14 @@ import Testing
 
   @Test("a domain's list that is no list is an error, and a logout then removes nothing")
   func damagedList() throws {
-    let home = try SessionHome()
-    let (app, _) = try home.open()
-    let session = try home.session(app)
-    try home.login(session, "ada")
+    let (home, app, session) = try SessionHome.loggedIn()
     for bad in [PlainForm.string("token"), .array([.string("user"), .integer(1)])] {
       try app.plain.save(bad, for: "coffer.session-keys")
       let error = #expect(throws: StoreError.self) { try session.logout() }
       #expect(error?.key == "coffer.session-keys" && error?.kind == .undecodable(stored: bad.kindName))
       #expect(try session.state() == .loggedIn("ada"))
     }
+    #expect(try home.agreement()?.user == "ada")
   }
 
   @Test("while the vault is locked a live session is locked, and neither a login nor a logout changes anything")
