@@ -114,11 +114,13 @@ let package = Package(
       name: "VaultTestTool",
       dependencies: ["CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")],
       path: "Tests/VaultTestTool", swiftSettings: strict),
+    // A vault store that ends its process at a given step, for the two tools that die.
+    .target(name: "DyingVault", dependencies: ["CofferVault", "CofferStorage"], path: "Tests/DyingVault", swiftSettings: strict),
     // A transaction over both real stores, and the process that dies in the midst of it.
     .executableTarget(
       name: "TransactionTestTool",
       dependencies: [
-        "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory",
+        "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "DyingVault",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       path: "Tests/TransactionTestTool", swiftSettings: strict),
@@ -147,7 +149,9 @@ let package = Package(
     // A session's other processes: they log in, log out and refresh, and die in the midst of it.
     .executableTarget(
       name: "SessionTestTool",
-      dependencies: ["Coffer", "CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferStorage", "DyingVault", .product(name: "SystemPackage", package: "swift-system"),
+      ],
       path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferAgentTests",

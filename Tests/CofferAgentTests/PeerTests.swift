@@ -13,7 +13,7 @@ import Testing
 
   /// The kind of the error that comes next on `socket`; nil when it is closed without one.
   private static func failure(on socket: borrowing LocalSocket) throws -> StoreError.Kind? {
-    switch try socket.receive(begins: .seconds(20), whole: .seconds(5)) {
+    switch try socket.receive(begins: .seconds(120), whole: .seconds(120)) {
     case .frame(let frame):
       guard try frame.answerKind() == .failed else { return nil }
       return try frame.arguments { (fields) throws(StoreError) in try fields.error() }.kind

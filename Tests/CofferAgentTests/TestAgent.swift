@@ -85,15 +85,33 @@ func kind(_ body: () throws -> Void) -> StoreError.Kind? {
 }
 
 /// Two clocks that a test sets.
+///
+/// A thread that reads `awake` gets a `sinceBoot` of the same moment next: a test that lets a minute pass between the two would else look
+/// like a machine that was suspended.
 final class HandClock: Sendable {
-  private let times = Mutex((boot: Duration.seconds(1000), awake: Duration.seconds(1000)))
+  private struct Times {
+    var boot = Duration.seconds(1000), awake = Duration.seconds(1000)
+    /// Of the moment at which a thread has read `awake`.
+    var bootThen: [pthread_t: Duration] = [:]
+  }
+
+  private let times = Mutex(Times())
+
   func pass(_ time: Duration, suspended: Bool = false) {
     times.withLock {
       $0.boot += time
       if !suspended { $0.awake += time }
     }
   }
+
   var clock: AgentClock {
-    AgentClock(sinceBoot: { self.times.withLock { $0.boot } }, awake: { self.times.withLock { $0.awake } })
+    AgentClock(
+      sinceBoot: { self.times.withLock { $0.bootThen.removeValue(forKey: pthread_self()) ?? $0.boot } },
+      awake: {
+        self.times.withLock {
+          $0.bootThen[pthread_self()] = $0.boot
+          return $0.awake
+        }
+      })
   }
 }

@@ -80,10 +80,7 @@ import Testing
       "credential git store",
       in: Self.place + "username=c\npassword=p\npassword_expiry_utc=\(soon)\noauth_refresh_token=fresh\n")
     try home.transcript("credential git store", in: Self.place + "username=d\npassword=p\npassword_expiry_utc=\(soon)\n")
-    let deadline = Date() + 30
-    while try !home.coffer("credential git get", in: Data((Self.place + "username=d\n").utf8)).out.isEmpty, Date() < deadline {
-      usleep(100_000)
-    }
+    #expect(try eventually { try home.coffer("credential git get", in: Data((Self.place + "username=d\n").utf8)).out.isEmpty })
     try home.transcript("credential git get", in: Self.place + "username=d\n")
     try home.transcript("credential git get", in: Self.place + "username=c\n", out: "username=c\noauth_refresh_token=fresh\n")
     try home.transcript(
@@ -189,8 +186,7 @@ import Testing
       kill(server.id, SIGKILL)
       waitpid(server.id, nil, 0)
     }
-    let deadline = Date() + 30
-    while !home.exists("port"), Date() < deadline { usleep(10_000) }
+    #expect(eventually { home.exists("port") })
     let origin = "http://127.0.0.1:\(try home.content("port"))"
     let asking = try home.file(
       "ask", "#!/bin/sh\ncase $1 in Username*) echo ada;; *) cut -d: -f2 \(password);; esac\n", mode: 0o700)

@@ -103,7 +103,12 @@ import Testing
         "out\(writer)")
     }
     for writer in writers { writer.waitUntilExit() }
-    for writer in 1...8 { #expect(try home.content("out\(writer)").isEmpty) }
+    for writer in 1...8 {
+      // Where the machine is so busy that a second was not enough for the pin's lock, the next commit brings the pin up, and that is said.
+      let said = try home.content("out\(writer)").split(separator: "\n")
+        .filter { !$0.contains("has held the lock for") && !$0.hasPrefix("  try: ") }
+      #expect(said.isEmpty)
+    }
     for process in 1...8 { try home.transcript("vault get item\(process)", out: "\(process) 25") }
     let status = try #require(JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any])
     #expect(status["generation"] as? Int == 201 && status["log"] as? Int == 401)

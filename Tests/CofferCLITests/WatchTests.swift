@@ -19,14 +19,7 @@ import Testing
     var out: [String] { (try? String(contentsOfFile: names[1], encoding: .utf8))?.split(separator: "\n").map(String.init) ?? [] }
     var err: String { (try? String(contentsOfFile: names[2], encoding: .utf8)) ?? "" }
 
-    func wait(_ condition: ([String]) -> Bool) -> Bool {
-      let deadline = Date() + 60
-      while !condition(out) {
-        if Date() > deadline { return false }
-        usleep(2000)
-      }
-      return true
-    }
+    func wait(_ condition: ([String]) -> Bool) -> Bool { eventually { condition(out) } }
   }
 
   @Test(
@@ -37,11 +30,12 @@ import Testing
     let watching = try Watching("defaults watch app theme --json", in: home)
     var number = 0
     // The program has to get there first.
-    while watching.out.isEmpty, number < 200 {
+    let isThere = try eventually {
       number += 1
       try home.transcript("defaults write app theme v\(number)")
-      usleep(20_000)
+      return !watching.out.isEmpty
     }
+    #expect(isThere)
     let before = watching.out.count
     try home.transcript("defaults write app other 2")
     try home.transcript("defaults delete app theme")
@@ -61,14 +55,15 @@ import Testing
     try home.transcript("set token --secret", in: "s3cret")
     let watching = try Watching("watch", in: home)
     var number = 0
-    while watching.out.isEmpty, number < 200 {
+    // The program has to get there first, and watches one store a little before the other.
+    let areTold = try eventually {
       number += 1
       try home.transcript("defaults write coffer theme v\(number)")
-      usleep(20_000)
+      try home.transcript("set token", in: "an0ther")
+      let out = watching.out
+      return out.contains("token: set in vault by another program") && out.contains { $0.hasPrefix("theme: set in defaults by ") }
     }
-    try home.transcript("set token", in: "an0ther")
-    #expect(watching.wait { $0.contains("token: set in vault by another program") }, "\(watching.out) \(watching.err)")
-    #expect(watching.out.contains { $0.hasPrefix("theme: set in defaults by ") })
+    #expect(areTold, "\(watching.out) \(watching.err)")
     #expect(!watching.out.joined().contains("v1") && !watching.out.joined().contains("an0ther"))
     kill(watching.child.id, SIGINT)
     #expect(try watching.child.wait() == 130)

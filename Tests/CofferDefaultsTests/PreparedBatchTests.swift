@@ -1,5 +1,6 @@
 import CofferStorage
 import Foundation
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -118,6 +119,49 @@ struct PreparedBatchTests {
     #expect(refusal == .locked)
     #expect(try store.load("a") == .string("before"))
     #expect(try folder.open(isShared: false).names() == ["a", "b"])
+  }
+
+  @Test func `a batch that cannot be made durable is dropped, and nothing is decided`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    nonisolated(unsafe) var fails = false
+    var calls = SystemCalls()
+    calls.synchronize = { _ in fails ? -EIO : 0 }
+    let store = try folder.open(isShared: false, calls: calls)
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("after")), "new": .set(.integer(1))]
+    fails = true
+    let refusal = kind {
+      try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in Issue.record("decided") })
+    }
+    fails = false
+    #expect(refusal == .io(EIO))
+    #expect(try store.load("a") == .string("before") && store.load("new") == nil)
+    // One who has no way to ask what was decided need not ask.
+    let other = try folder.open(isShared: false)
+    try other.save(.integer(2), for: "new")
+    #expect(try other.load("a") == .string("before") && store.load("new") == .integer(2))
+  }
+
+  @Test func `where not even that can be written, whoever comes next finds no decision and drops the batch`() throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let fails = Mutex(false)
+    var calls = SystemCalls()
+    let write = calls.write
+    // A store into memory does not fail, a call does.
+    calls.fileSystem = { _ in 0 }
+    calls.write = { fd, bytes, offset in fails.withLock { $0 } ? Int(-EIO) : write(fd, bytes, offset) }
+    let store = try folder.open(isShared: false, calls: calls)
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("after"))]
+    let decision = Decision(place: folder.decisions.string) { (_) throws(StoreError) in
+      fails.withLock { $0 = true }
+      throw StoreError(.locked, "no", cure: "unlock")
+    }
+    #expect(kind { try store.commit(batch, decision: decision) } == .locked, "why it was not decided, and not what came after")
+    let told = try Tool("outcome", folder, "readable").finish()
+    #expect(told == "a string(\"before\")\nb string(\"before\")\nother string(\"written\")\n")
   }
 
   @Test(arguments: [true, false])

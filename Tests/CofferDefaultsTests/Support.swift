@@ -90,10 +90,23 @@ struct Tool {
     return String(decoding: line, as: UTF8.self)
   }
 
+  /// Waits until the tool has printed so many bytes; fewer where it has ended before.
+  func firstBytes(_ count: Int) -> Data { output.fileHandleForReading.readData(ofLength: count) }
+
   func send(_ text: String) { input.fileHandleForWriting.write(Data(text.utf8)) }
 
   func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
   var wasKilled: Bool { process.terminationReason == .uncaughtSignal }
+}
+
+/// Waits until `condition` holds; false after two minutes, which no machine is too busy for.
+func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
+  let deadline = Date() + 120
+  while try !condition() {
+    if Date() > deadline { return false }
+    usleep(500)
+  }
+  return true
 }
 
 /// The kind of the error that `body` throws.

@@ -4,7 +4,12 @@ import Testing
 @testable import CofferMemory
 
 @Suite struct SecretBytesTests {
-  @Test func `wipes its bytes when its life ends`() throws {
+  @Test func `wipes its bytes when its life ends`() async {
+    // In a process of its own: another thread would be given the block that was just released.
+    await #expect(processExitsWith: .success) { try Self.lookAtReleased() }
+  }
+
+  private static func lookAtReleased() throws {
     // Blocks up to 16 KiB stay mapped after release, so the place can be looked at.
     for count in [1, 31, 32, 33, 1000, SecretArena.largestBlock] {
       let place = try filledAndReleased(count)
@@ -12,7 +17,7 @@ import Testing
     }
   }
 
-  private func filledAndReleased(_ count: Int) throws -> UnsafeRawBufferPointer {
+  private static func filledAndReleased(_ count: Int) throws -> UnsafeRawBufferPointer {
     var secret = try SecretBytes(zeros: count)
     secret.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0xA5) }
     let place = secret.withUnsafeBytes { UnsafeRawBufferPointer(start: $0.baseAddress, count: $0.count) }
@@ -72,7 +77,12 @@ import Testing
     #expect(shorter.count == 63)
   }
 
-  @Test func `is filled in place, and released when filling fails`() throws {
+  @Test func `is filled in place, and released when filling fails`() async {
+    // As above.
+    await #expect(processExitsWith: .success) { try Self.failToFill() }
+  }
+
+  private static func failToFill() throws {
     struct Refusal: Error {}
     var place: UnsafeRawPointer?
     let failed = Result {
@@ -93,7 +103,12 @@ import Testing
     #expect(areDifferent)
   }
 
-  @Test func `tells how much of its memory is locked`() throws {
+  @Test func `tells how much of its memory is locked`() async {
+    // Of the whole process, so in one where nobody else has secrets.
+    await #expect(processExitsWith: .success) { try Self.compareReports() }
+  }
+
+  private static func compareReports() throws {
     let before = SecretMemory.report
     let secret = try SecretBytes(zeros: 300_000)
     let after = SecretMemory.report

@@ -36,27 +36,40 @@ final class ThemeController {
 @Suite struct ClearedInstanceTests {
   let keys = AppKeys()
 
+  /// Runs `body` while no other run of these tests does: without a home, instances lie in a folder of all this user's tests.
+  private func alone(_ body: () throws -> Void) throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "coffer-tests-\(getuid()).lock").path
+    let lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    try #require(lock >= 0 && flock(lock, LOCK_EX) == 0)
+    defer { close(lock) }
+    try body()
+  }
+
   @Test("A14: a test's instance is named after its file and function, and begins empty whatever a former run left")
   func a14() throws {
-    let first = try DefaultsStore.makeClearedInstance()
-    #expect(first.domain.name == "CofferTestingTests.ProductTests.a14")
-    try first.save(.string("dark"), for: "theme")
-    try first.synchronize()
-    let second = try DefaultsStore.makeClearedInstance()
-    #expect(second.place == first.place)
-    #expect(try second.names().isEmpty)
+    try alone {
+      let first = try DefaultsStore.makeClearedInstance()
+      #expect(first.domain.name == "CofferTestingTests.ProductTests.a14")
+      try first.save(.string("dark"), for: "theme")
+      try first.synchronize()
+      let second = try DefaultsStore.makeClearedInstance()
+      #expect(second.place == first.place)
+      #expect(try second.names().isEmpty)
+    }
   }
 
   @Test("A14: tests of other functions and files have other instances")
   func a14Isolation() throws {
-    let mine = try DefaultsStore.makeClearedInstance()
-    try mine.save(.integer(1), for: "n")
-    let other = try DefaultsStore.makeClearedInstance(function: "another(_:)")
-    let elsewhere = try DefaultsStore.makeClearedInstance(fileID: "Module/Other.Tests.swift")
-    #expect(try other.names().isEmpty && elsewhere.names().isEmpty && mine.names() == ["n"])
-    #expect(other.domain.name == "CofferTestingTests.ProductTests.another")
-    #expect(elsewhere.domain.name == "Module.Other.a14Isolation")
-    for store in [mine, other, elsewhere] { try store.removeAll() }
+    try alone {
+      let mine = try DefaultsStore.makeClearedInstance()
+      try mine.save(.integer(1), for: "n")
+      let other = try DefaultsStore.makeClearedInstance(function: "another(_:)")
+      let elsewhere = try DefaultsStore.makeClearedInstance(fileID: "Module/Other.Tests.swift")
+      #expect(try other.names().isEmpty && elsewhere.names().isEmpty && mine.names() == ["n"])
+      #expect(other.domain.name == "CofferTestingTests.ProductTests.another")
+      #expect(elsewhere.domain.name == "Module.Other.a14Isolation")
+      for store in [mine, other, elsewhere] { try store.removeAll() }
+    }
   }
 
   @Test(

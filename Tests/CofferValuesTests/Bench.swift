@@ -77,10 +77,11 @@ final class Collected<Element: Sendable>: Sendable {
 func eventually(
   at location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
 ) throws {
-  for _ in 0..<4000 {
+  let deadline = ContinuousClock.now + .seconds(120)
+  repeat {
     if try condition() { return }
     usleep(5_000)
-  }
+  } while ContinuousClock.now < deadline
   Issue.record("it never came to be", sourceLocation: location)
 }
 

@@ -32,7 +32,7 @@ enum DefaultsTestTool {
     case "hold": try Writers.hold(folder, domain)
     case "unprivileged": try Writers.unprivileged(folder, domain)
     case "fork": try Writers.forked(folder, domain)
-    case "pace": try Observed.pace(folder, domain, rest)
+    case "pace": try Observed.pace(folder, domain)
     case "die-before-bell": try Observed.dieBeforeBell(folder, domain)
     case "fork-observed": try Observed.forked(folder, domain)
     case "latency": try Observed.latency(folder, domain, rest)

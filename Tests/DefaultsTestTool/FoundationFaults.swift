@@ -9,6 +9,10 @@ enum FoundationFaults {
       defaults.set(1, forKey: "k")
       _exit(0)
     case "distinct-keys":
+      _ = defaults.object(forKey: "k")
+      print("ready")
+      fflush(nil)
+      _ = readLine()
       for key in 0..<50 {
         defaults.set(key, forKey: "\(rest[0]).\(key)")
         defaults.synchronize()

@@ -21,21 +21,17 @@ enum Observed {
     return try DefaultsStore.open(domain: domain, in: folder, options: options)
   }
 
-  /// Sets `n` to the monotonic time in nanoseconds, as often and with such pauses (milliseconds) as said, never folds, and stays.
-  static func pace(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+  /// Sets `n` to the monotonic time in nanoseconds for each line of its input, never folds, and stays until that ends.
+  static func pace(_ folder: FilePath, _ domain: String) throws {
     let store = try open(folder, domain)
-    for _ in 0..<(Int(rest[0]) ?? 0) {
-      usleep((UInt32(rest[1]) ?? 0) * 1000)
+    while readLine() != nil {
       var time = timespec()
       clock_gettime(CLOCK_MONOTONIC, &time)
       try store.save(.integer(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)), for: "n")
     }
-    print("done")
-    fflush(nil)
-    while true { sleep(1) }
   }
 
-  /// Sets a value and dies where it would tell those who watch.
+  /// Opens the domain, waits for a line of its input, sets a value and dies where it would tell those who watch.
   static func dieBeforeBell(_ folder: FilePath, _ domain: String) throws {
     var calls = SystemCalls()
     let isOpen = Atomic<Bool>(false)
@@ -44,8 +40,9 @@ enum Observed {
       return pwrite(fd, bytes.baseAddress, bytes.count, off_t(offset))
     }
     let store = try open(folder, domain, calls)
-    // Opening rings too; those who watch need a moment to ask for the next bell.
-    usleep(50_000)
+    print("open")
+    fflush(nil)
+    _ = readLine()
     isOpen.store(true, ordering: .relaxed)
     try store.save(.string("left"), for: "k")
     print("survived")
@@ -74,7 +71,7 @@ enum Observed {
     }
     var status: Int32 = 0
     waitpid(child, &status, 0)
-    print(heard.wait(timeout: .now() + 2) == .success ? "parent heard" : "parent deaf")
+    print(heard.wait(timeout: .now() + 120) == .success ? "parent heard" : "parent deaf")
     subscription.cancel()
   }
 

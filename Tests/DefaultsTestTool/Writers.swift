@@ -11,19 +11,35 @@ internal import SystemPackage
 
 /// Processes that write, and tell their parent what was acknowledged.
 enum Writers {
+  /// Does `body` again where others were in the way for so long that it gave up: on a machine that is busy enough they are, and an
+  /// error then says that nothing was changed.
+  static func patiently<Value>(_ body: () throws(StoreError) -> Value) throws(StoreError) -> Value {
+    while true {
+      do { return try body() } catch { guard error.kind == .busy else { throw error } }
+    }
+  }
+
+  private static func open(_ folder: FilePath, _ domain: String) throws(StoreError) -> DefaultsStore {
+    try patiently { () throws(StoreError) in try DefaultsStore.open(domain: domain, in: folder) }
+  }
+
   /// Distinct keys `<id>.<n>`, each with its own `set`.
   static func distinct(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
-    let store = try DefaultsStore.open(domain: domain, in: folder)
-    for number in 0..<(Int(rest[1]) ?? 0) { try store.save(.integer(Int64(number)), for: "\(rest[0]).\(number)") }
+    let store = try open(folder, domain)
+    for number in 0..<(Int(rest[1]) ?? 0) {
+      try patiently { () throws(StoreError) in try store.save(.integer(Int64(number)), for: "\(rest[0]).\(number)") }
+    }
   }
 
   /// Increments one counter.
   static func count(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
-    let store = try DefaultsStore.open(domain: domain, in: folder)
+    let store = try open(folder, domain)
     for _ in 0..<(Int(rest[0]) ?? 0) {
-      try store.update("counter") { (old) throws(StoreError) in
-        guard case .integer(let value)? = old else { return .integer(1) }
-        return .integer(value + 1)
+      try patiently { () throws(StoreError) in
+        try store.update("counter") { (old) throws(StoreError) in
+          guard case .integer(let value)? = old else { return .integer(1) }
+          return .integer(value + 1)
+        }
       }
     }
   }
@@ -53,12 +69,13 @@ enum Writers {
 
   /// Reads everything and folds, until killed or told how often; prints an error where a value is not a number.
   static func churn(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
-    let store = try DefaultsStore.open(domain: domain, in: folder)
+    let store = try open(folder, domain)
     for round in 0..<(Int(rest[0]) ?? 0) {
-      for name in try store.names() {
-        guard case .integer? = try store.load(name) else { print("\(name) is no number"); continue }
+      for name in try patiently({ () throws(StoreError) in try store.names() }) {
+        let form = try patiently { () throws(StoreError) in try store.load(name) }
+        guard case .integer? = form else { print("\(name) is no number"); continue }
       }
-      if round % 10 == 0 { try store.synchronize() }
+      if round % 10 == 0 { try patiently { () throws(StoreError) in try store.synchronize() } }
     }
   }
 

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferDefaults
 internal import CofferStorage
+internal import DyingVault
 internal import Foundation
 internal import SystemPackage
 
@@ -47,7 +48,7 @@ enum SessionTestTool {
     // Far more than the tests take on a busy machine: how long it lasts is for the file to say.
     let token = try await session.refresh(keys.token, replacing: Sealed(stale), within: .seconds(600)) { _ in
       try append(to: home.appending("renewals"))
-      if step == "renewing" { die() }
+      if step == "renewing" { DyingVault.die() }
       while access(home.appending("hold").string, F_OK) == 0 { try await Task.sleep(for: .milliseconds(2)) }
       return try Sealed("ada-renewed-\(getpid())")
     }
@@ -82,15 +83,13 @@ enum SessionTestTool {
     let vault = try LockedVault.open(places.vault).unlock(with: Credentials(keyFile: key))
     var options = EngineOptions(
       decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
-    options.calls.reached = { reached in if reached.rawValue == step { die() } }
+    options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
     let keys = TestKeys()
     let router = try StorageRouter(
       plain: DefaultsStore.open(domain: "app", in: places.defaults, options: options),
       vault: DyingVault(VaultStore(service: "app", vault: vault), step: step), keys: keys)
     return (try router.session(user: keys.user, credential: keys.token, places: places), keys)
   }
-
-  static func die() { kill(getpid(), SIGKILL) }
 
   private static func require<Value>(_ value: Value?) throws -> Value {
     guard let value else { throw POSIXError(.EIO) }

@@ -2,6 +2,7 @@ internal import CofferDefaults
 internal import CofferMemory
 internal import CofferStorage
 internal import CofferVault
+internal import DyingVault
 internal import Foundation
 internal import SystemPackage
 
@@ -91,11 +92,9 @@ enum TransactionTestTool {
   private static func plainStore(_ home: FilePath, dyingAt step: String?) throws -> DefaultsStore {
     var options = EngineOptions(
       decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
-    options.calls.reached = { reached in if reached.rawValue == step { die() } }
+    options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
     return try DefaultsStore.open(domain: "app", in: home, options: options)
   }
-
-  static func die() { kill(getpid(), SIGKILL) }
 }
 
 struct TestKeys: KeySpace {
@@ -109,37 +108,4 @@ struct NextKeys: KeySpace {
   let look = StorageKey("look", default: "absent").renamed(from: "theme")
   let size = StorageKey("size", secret: String.self)
   let apiToken = StorageKey("api_token", secret: String.self).renamed(from: "token")
-}
-
-/// A real vault store that ends the process before or after one of its two parts in a transaction.
-struct DyingVault: Store {
-  typealias R = Vault
-  let store: VaultStore
-  let step: String?
-  var place: String { store.place }
-
-  init(_ store: VaultStore, step: String?) {
-    self.store = store
-    self.step = step
-  }
-
-  func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
-    if step == "beforeVaultCommit" { TransactionTestTool.die() }
-    try store.commit(batch, decision: decision)
-    if step == "afterVaultCommit" { TransactionTestTool.die() }
-  }
-
-  func forget(_ transaction: TransactionID) throws(StoreError) {
-    if step == "beforeForget" { TransactionTestTool.die() }
-    try store.forget(transaction)
-    if step == "afterForget" { TransactionTestTool.die() }
-  }
-
-  func load(_ name: String) throws(StoreError) -> SecretForm? { try store.load(name) }
-  func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] { try store.load(names) }
-  func contains(_ name: String) throws(StoreError) -> Bool { try store.contains(name) }
-  func names() throws(StoreError) -> [String] { try store.names() }
-  func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
-    try store.update(name, body)
-  }
 }

@@ -29,7 +29,8 @@ public final class AgentServer: Sendable {
   /// any request is answered in any case.
   private static let watch = Duration.seconds(5)
 
-  /// Microseconds between two tries to accept a client where the system has no room for one.
+  /// Microseconds between two tries to accept a client where the system has no room for one, or to take the lock of an agent that is
+  /// going.
   private static let breather: UInt32 = 10_000
 
   /// An agent that listens from now on; call ``run()`` to have it answer.
@@ -56,19 +57,33 @@ public final class AgentServer: Sendable {
     close(lock)
   }
 
+  /// How long an agent that no longer listens may keep its lock: its last clients are answered meanwhile.
+  private static let farewell = Duration.seconds(10)
+
   // The lock belongs to the open file: it goes with the process, however that ends, and a socket without it is stale.
   private static func takeLock(_ place: AgentPlace) throws(StoreError) -> Int32 {
     let descriptor = place.lock.withPlatformString { coffer_open($0, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the agent's lock", place: place.lock) }
-    guard coffer_ofd_lock(descriptor, true) == 0 else {
-      let code = errno
+    do throws(StoreError) {
+      try lock(descriptor, place)
+      return descriptor
+    } catch {
       close(descriptor)
-      guard code == EAGAIN || code == EACCES else { throw StoreError(errno: code, "lock", place: place.lock) }
-      throw StoreError(
-        .alreadyExists, "an agent is running here", place: place.socket.string,
-        cure: "coffer agent status shows it, coffer agent stop ends it")
+      throw error
     }
-    return descriptor
+  }
+
+  private static func lock(_ descriptor: Int32, _ place: AgentPlace) throws(StoreError) {
+    let deadline = ContinuousClock.now + farewell
+    while coffer_ofd_lock(descriptor, true) != 0 {
+      guard errno == EAGAIN || errno == EACCES else { throw StoreError(errno: errno, "lock", place: place.lock) }
+      guard try !place.isListening(), ContinuousClock.now < deadline else {
+        throw StoreError(
+          .alreadyExists, "an agent is running here", place: place.socket.string,
+          cure: "coffer agent status shows it, coffer agent stop ends it")
+      }
+      usleep(breather)
+    }
   }
 
   /// Answers clients until ``stop()``, then locks the vault, removes the socket and waits for running requests.

@@ -38,6 +38,14 @@ struct AgentPlace: Sendable {
     return connection
   }
 
+  /// Whether somebody listens under the name.
+  func isListening() throws(StoreError) -> Bool {
+    switch try connect() {
+    case .some: true
+    case .none: false
+    }
+  }
+
   /// A listening socket under the name, which a dead agent may have left. The caller holds the lock.
   func listen() throws(StoreError) -> Int32 {
     let stale = socket.withPlatformString { unlink($0) }

@@ -13,11 +13,8 @@ extension Examination {
     func add(_ event: ChangeFeed.Event) { events.withLock { $0.append(event) } }
   }
 
-  /// How long an event may take on a busy machine.
-  private static var patience: Duration { .seconds(20) }
-
   private func wait(_ what: String, until condition: () throws -> Bool) async throws {
-    let deadline = ContinuousClock.now + Self.patience
+    let deadline = ContinuousClock.now + suite.patience
     while try !condition() {
       try expect(ContinuousClock.now < deadline, what)
       try await Task.sleep(for: .milliseconds(2))

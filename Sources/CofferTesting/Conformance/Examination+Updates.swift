@@ -63,10 +63,12 @@ extension Examination {
     let rounds = 25
     try store.save(try samples.number(0), for: "count")
     let problem = Problem()
+    let start = StartingLine(threads)
     await withTaskGroup(of: Void.self) { group in
       for thread in 0..<threads {
         group.addTask {
           await onThread {
+            start.wait()
             do {
               for round in 0..<rounds {
                 try store.save(try samples.number(round), for: "own \(thread)")
@@ -89,6 +91,19 @@ extension Examination {
     try expect(count == threads * rounds, "\(threads * rounds) updates by \(threads) threads count \(count ?? -1)")
     for thread in 0..<threads {
       try expectValue(try samples.number(rounds - 1), of: "own \(thread)", "after a thread's last write")
+    }
+  }
+
+  /// Where threads wait for the last of them: those that came one after the other would prove nothing.
+  private final class StartingLine: Sendable {
+    private let missing: Atomic<Int>
+    private let gate = DispatchSemaphore(value: 0)
+
+    init(_ count: Int) { missing = Atomic(count) }
+
+    func wait() {
+      if missing.subtract(1, ordering: .relaxed).newValue > 0 { gate.wait() }
+      gate.signal()
     }
   }
 

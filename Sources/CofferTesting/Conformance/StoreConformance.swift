@@ -49,6 +49,8 @@ public struct StoreConformance<R: Route>: Sendable {
   let samples: Samples<R>
   let exceptions: [ConformanceCheck: String]
   let make: @Sendable () throws -> Subject
+  /// How long an event may take: only a store that does not tell at all is waited for in vain, and a busy machine takes its time.
+  package var patience = Duration.seconds(60)
 
   init(
     _ name: String, _ abilities: Abilities, _ samples: Samples<R>, _ exceptions: [ConformanceCheck: String],

@@ -40,7 +40,7 @@ final class PseudoTerminal {
   /// Reads until `text` was shown; everything shown so far.
   @discardableResult
   func shows(_ text: String, _ location: SourceLocation = #_sourceLocation) -> String {
-    let deadline = Date() + 30
+    let deadline = Date() + 120
     while !shown.contains(text), Date() < deadline {
       var waiting = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
       guard poll(&waiting, 1, 100) > 0 else { continue }

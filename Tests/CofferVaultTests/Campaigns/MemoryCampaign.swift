@@ -72,7 +72,7 @@ import Testing
     let output = Pipe()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
     process.arguments = [
-      "-f", "-o", "/dev/null", "-e", "trace=exit_group", "-e", "inject=exit_group:delay_enter=4000000", coffer, "vault", "get",
+      "-f", "-o", "/dev/null", "-e", "trace=exit_group", "-e", "inject=exit_group:delay_enter=600000000", coffer, "vault", "get",
       "svc", "canary",
     ]
     process.environment = [
@@ -89,7 +89,12 @@ import Testing
       contentsOfFile: "/proc/\(process.processIdentifier)/task/\(process.processIdentifier)/children", encoding: .utf8)
     let child = try #require(children.split(separator: " ").first.flatMap { pid_t($0) })
     // It has printed; it is at its end once it waits in its last call.
-    let deadline = Date() + 3
+    // It would wait there for ten minutes. strace(1) itself would not let it die before.
+    func end() {
+      for id in [child, process.processIdentifier] where process.isRunning { kill(id, SIGKILL) }
+    }
+    defer { end() }
+    let deadline = Date() + 120
     while Date() < deadline, try !String(contentsOfFile: "/proc/\(child)/syscall", encoding: .utf8).hasPrefix("231 ") {
       usleep(5_000)
     }
@@ -103,6 +108,7 @@ import Testing
     } else {
       print("skipped: the memory of another process cannot be read here")
     }
+    end()
     process.waitUntilExit()
     tally.report("canaries in the memory of coffer")
   }

@@ -1,6 +1,5 @@
 import CofferStorage
 import Foundation
-import Synchronization
 import SystemPackage
 import Testing
 
@@ -83,10 +82,6 @@ import Testing
 
   // MARK: Locking
 
-  private final class Steps: Sendable {
-    let isInside = Atomic<Bool>(false), isLocking = Atomic<Bool>(false)
-  }
-
   @Test func theProgressOfVerifyMustNotCallTheVault() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
@@ -111,27 +106,32 @@ import Testing
     #expect(store.isUnlocked)
   }
 
-  @Test func lockingWaitsForAnUpdateThatAsksTheStore() async throws {
+  @Test func lockingWaitsForAnUpdateThatAsksTheStore() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
-    let steps = Steps()
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask {
+    let (isInside, isLocking, isDone) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    // Threads of their own, as each waits for the other: of tasks, those of other tests may hold all threads there are.
+    Thread.detachNewThread {
+      do {
         try store.update("a") { (_) throws(StoreError) in
-          steps.isInside.store(true, ordering: .releasing)
-          while !steps.isLocking.load(ordering: .acquiring) { usleep(1000) }
-          usleep(100_000)  // Time for lock() to begin to wait.
+          isInside.signal()
+          isLocking.wait()
+          usleep(100_000)  // Time for lock() to begin to wait; where it has not, it finds the update over.
           _ = store.isUnlocked
           do { return try form("written") } catch { throw StoreError(.closed, "test", cure: "test") }
         }
+      } catch {
+        Issue.record(error)
+        isInside.signal()
       }
-      group.addTask {
-        while !steps.isInside.load(ordering: .acquiring) { usleep(1000) }
-        steps.isLocking.store(true, ordering: .releasing)
-        try store.lock()
-      }
-      try await group.waitForAll()
+      isDone.signal()
     }
+    isInside.wait()
+    isLocking.signal()
+    try store.lock()
+    isDone.wait()
     #expect(!store.isUnlocked)
     try store.unlock(with: TemporaryVault.credentials())
     #expect(text(try store.load("a")) == "written")

@@ -70,7 +70,12 @@ import Testing
   @Test func processesThatWriteMeanwhileLoseNothingAndAreNotAsked() throws {
     let place = try filled()
     let stop = place.folder.appending("stop").string
-    let writers = try ["a", "b"].map { (prefix: $0, try Tool.start("write", place.path.string, place.keyFile(), $0, stop)) }
+    defer { _ = FileManager.default.createFile(atPath: stop, contents: nil) }
+    let prefixes = ["a", "b"]
+    let writers = try prefixes.map { (prefix: $0, try Tool.start("write", place.path.string, place.keyFile(), $0, stop)) }
+    let reader = try place.unlock()
+    let deadline = ContinuousClock.now + .seconds(120)
+    while try prefixes.contains(where: { try reader.list(service: $0).isEmpty }), ContinuousClock.now < deadline { usleep(5_000) }
     for _ in 0..<3 {
       let rotation = try Tool.run("rotate", place.path.string, place.keyFile())
       #expect(rotation.code == 0, "\(rotation.output)")
@@ -91,7 +96,7 @@ import Testing
     #expect(try vault.verify().records == Self.items + total)
     #expect(try vault.status().epoch == 4)
     print("acknowledged writes of two processes during three rotations, none lost: \(total)")
-    #expect(total > 0)
+    #expect(total >= 2)
   }
 }
 

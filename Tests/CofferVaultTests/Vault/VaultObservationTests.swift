@@ -23,7 +23,7 @@ import Testing
     }
 
     func wait(_ condition: (Heard) -> Bool) -> Bool {
-      let deadline = Date() + 60
+      let deadline = Date() + 120
       while !condition(self) {
         if Date() > deadline { return false }
         usleep(1000)

@@ -22,8 +22,9 @@ struct AgentStop: Command {
       guard error.kind == .locked else { throw error }
       throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
     }
-    // The keys are wiped by now; the socket's name goes a moment later, and whoever starts another agent needs that.
-    for _ in 0..<500 {
+    // The keys are wiped by now; the socket's name goes a moment later, and whoever starts another agent needs that. On a busy
+    // machine a moment may be seconds.
+    for _ in 0..<15_000 {
       // It may go in the midst of the question, which is an answer too.
       do throws(StoreError) { guard try client.isRunning() else { return } } catch {}
       usleep(2_000)

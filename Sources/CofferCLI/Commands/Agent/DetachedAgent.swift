@@ -15,8 +15,9 @@ enum DetachedAgent {
   private static let inherited = [
     "HOME", "PATH", "LANG", "TMPDIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
   ]
-  /// How long an agent may take to listen.
-  private static let patience: Int32 = 10_000
+  /// Milliseconds that an agent may take to listen. One that ends before is noticed at once, so this is for a machine on which a
+  /// program takes its time to start.
+  private static let patience: Int32 = 60_000
 
   /// Starts one and returns when clients can connect.
   ///
