@@ -15,8 +15,8 @@ import Testing
     }
     defer { group.remove() }
     var tally = Tally()
-    // Below the limit, just past what is left of it, and beyond it.
-    for cost in [64, limit - 40, limit, 2 * limit] {
+    // Far below the limit, within the reserve below it, at it, and beyond it.
+    for cost in [64, limit - 24, limit, 2 * limit] {
       let place = try Self.prepared(PassphraseCost(passes: 1, mebibytes: UInt32(cost)))
       for step in ["get", "passphrase-get"] {
         let end = try group.run(TracedTool(place, step))
