@@ -3,14 +3,19 @@ internal import ArgumentParser
 /// Errors of the argument parser, in this program's words.
 enum UsageError {
   static func explain(_ error: any Error, _ arguments: [String]) -> Failure {
-    let name = commandName(arguments)
+    let line = LeadingOptions.line(arguments)
+    let name = (["coffer"] + line.words.prefix(line.depth)).joined(separator: " ")
     if name == "coffer", let word = arguments.first, !word.hasPrefix("-") {
-      return .usage("there is no command of the name '\(word)'", try: "coffer --help")
+      return .usage("there is no command of the name '\(word)'", try: hint(name, line.command, word))
     }
     let message = withoutValues(CofferCommand.message(for: error), arguments)
     guard let first = message.split(separator: "\n").first, !message.contains("nexpected argument") else {
       guard name != "coffer run" else {
         return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
+      }
+      if !line.command.configuration.subcommands.isEmpty, let word = line.words.dropFirst(line.depth).first, !word.hasPrefix("-")
+      {
+        return .usage("\(name) has no such command (not repeated here)", try: hint(name, line.command, word))
       }
       return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
     }
@@ -26,16 +31,8 @@ enum UsageError {
     }
   }
 
-  /// `coffer vault get` of a command line, for the hint.
-  static func commandName(_ arguments: [String]) -> String {
-    var names = ["coffer"]
-    var type: any ParsableCommand.Type = CofferCommand.self
-    for word in LeadingOptions.moved(arguments) {
-      guard let next = type.configuration.subcommands.first(where: { $0.answers(to: word) }) else { break }
-      names.append(word)
-      type = next
-    }
-    return names.joined(separator: " ")
+  private static func hint(_ name: String, _ command: any ParsableCommand.Type, _ word: String) -> String {
+    command.nearest(to: word).map { "\(name) \($0)? \(name) --help lists all commands" } ?? "\(name) --help"
   }
 }
 

@@ -51,6 +51,19 @@ import Testing
     try home.transcript("help frobnicate", err: "there is no command or topic of the name 'frobnicate'", exit: 64)
   }
 
+  @Test(
+    "a mistyped command is met with the one that was meant, and a word that may be a secret is not repeated",
+    arguments: [
+      ("statsu", "the name 'statsu'\n  try: coffer status? coffer --help lists all commands\n"),
+      ("vualt get x", "the name 'vualt'\n  try: coffer vault? coffer --help lists all commands\n"),
+      (
+        "vault gett x", "coffer vault has no such command (not repeated here)\n  try: coffer vault get? coffer vault --help lists"
+      ),
+      ("vault slot remvoe", "coffer vault slot has no such command (not repeated here)\n  try: coffer vault slot remove?"),
+      ("vault hunter2", "coffer vault has no such command (not repeated here)\n  try: coffer vault --help\n"),
+    ])
+  func nearest(line: String, error: String) throws { try Home().transcript(line, err: error, exit: 64) }
+
   @Test("coffer --version")
   func version() throws { try Home().transcript("--version", out: "coffer 0.1.0\n") }
 }

@@ -29,6 +29,9 @@ enum Step {
     case "init":
       _ = try UnlockedVault.create(
         at: path, with: VaultTestTool.credentials(keyFile), cost: .testing, options: VaultTestTool.options)
+    case "measured-init":
+      let credentials = Credentials(passphrase: try VaultTestTool.secret("passphrase"))
+      _ = try UnlockedVault.create(at: FilePath(path.string + ".measured"), with: credentials, options: VaultTestTool.options)
     case "restore":
       let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: path)
       _ = try backup.restore(with: VaultTestTool.credentials(keyFile), options: VaultTestTool.options)

@@ -8,7 +8,9 @@ import Testing
   @Test func `the least limit counts, less the reserve`() {
     func limit(_ available: Int?, _ groups: [(String, String)] = [], _ space: Int? = nil, _ mapped: Int = 0) -> Int {
       MemoryLimit.limit(
-        available: available, groups: groups.map { (max: $0.0, current: $0.1) }, addressSpace: space, mapped: mapped)
+        available: available,
+        groups: groups.compactMap { ControlGroup(limit: $0.0, usage: $0.1, stat: "", idle: "inactive_file") },
+        addressSpace: space, mapped: mapped)
     }
     #expect(limit(1000 * mebibyte) == 968 * mebibyte)
     #expect(limit(1000 * mebibyte, [("max\n", "5\n"), ("\(300 * mebibyte)\n", "\(100 * mebibyte)\n")]) == 168 * mebibyte)
@@ -28,13 +30,28 @@ import Testing
       "Limit                     Soft Limit           Hard Limit           Units\nMax address space         %              unlimited            bytes\n"
     #expect(MemoryLimit.addressSpace(limits: limits.replacing("%", with: "unlimited")) == nil)
     #expect(MemoryLimit.addressSpace(limits: limits.replacing("%", with: "1073741824")) == 1 << 30)
-    #expect(MemoryLimit.group("8:memory:/old\n0::/user.slice/app.scope\n") == "/user.slice/app.scope")
-    #expect(MemoryLimit.group("8:memory:/old\n") == nil)
+  }
+
+  @Test func `both kinds of control groups are found, with all above them`() {
     #expect(
-      MemoryLimit.folders("/user.slice/app.scope") == [
-        "/sys/fs/cgroup", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup/user.slice/app.scope",
+      ControlGroup.hierarchies("8:cpu,memory:/docker/a:b\n3:cpuset:/\n1:name=systemd:/x\n0::/user.slice/app.scope\n") == [
+        ControlGroup.Hierarchy(
+          version: .first,
+          folders: ["/sys/fs/cgroup/memory", "/sys/fs/cgroup/memory/docker", "/sys/fs/cgroup/memory/docker/a:b"]),
+        ControlGroup.Hierarchy(
+          version: .second, folders: ["/sys/fs/cgroup", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup/user.slice/app.scope"]),
       ])
-    #expect(MemoryLimit.folders("/") == ["/sys/fs/cgroup"])
+    #expect(ControlGroup.hierarchies("0::/\n") == [.init(version: .second, folders: ["/sys/fs/cgroup"])])
+    #expect(ControlGroup.hierarchies("") == [] && ControlGroup.hierarchies("rubbish\n0::\n:::\n") == [])
+  }
+
+  @Test func `pages of files that nobody uses are not taken`() throws {
+    let stat = "anon 5\nfile 700\ninactive_anon 1\ninactive_file 600\nactive_file 100\n"
+    let group = try #require(ControlGroup(limit: "1000\n", usage: "900\n", stat: stat, idle: "inactive_file"))
+    #expect(group.limit == 1000 && group.taken == 300 && group.free == 700)
+    #expect(ControlGroup(limit: "max\n", usage: "900\n", stat: stat, idle: "inactive_file") == nil)
+    #expect(ControlGroup(limit: "1000", usage: "", stat: stat, idle: "inactive_file") == nil)
+    #expect(ControlGroup(limit: "10", usage: "50", stat: "", idle: "inactive_file")?.free == 0)
   }
 
   @Test func `this machine has some memory`() {
