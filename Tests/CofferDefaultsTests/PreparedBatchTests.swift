@@ -124,17 +124,17 @@ struct PreparedBatchTests {
   @Test func `a batch that cannot be made durable is dropped, and nothing is decided`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
-    nonisolated(unsafe) var fails = false
+    let fails = Mutex(false)
     var calls = SystemCalls()
-    calls.synchronize = { _ in fails ? -EIO : 0 }
+    calls.synchronize = { _ in fails.withLock { $0 } ? -EIO : 0 }
     let store = try folder.open(isShared: false, calls: calls)
     var batch = Batch<Plain>()
     batch.writes = ["a": .set(.string("after")), "new": .set(.integer(1))]
-    fails = true
+    fails.withLock { $0 = true }
     let refusal = kind {
       try store.commit(batch, decision: Decision(place: "x") { (_) throws(StoreError) in Issue.record("decided") })
     }
-    fails = false
+    fails.withLock { $0 = false }
     #expect(refusal == .io(EIO))
     #expect(try store.load("a") == .string("before") && store.load("new") == nil)
     // One who has no way to ask what was decided need not ask.
