@@ -123,7 +123,7 @@ struct Checkup {
       return [
         Finding(
           check, .note, "XDG_RUNTIME_DIR is not set, so there is no place for an agent's socket",
-          cure: "log in through a session that sets it, or use --home DIR")
+          cure: Session.runFolderCure)
       ]
     }
     return Self.entries(of: run).map { run.appending($0) }.filter(Self.isStaleSocket).map { path in
