@@ -166,6 +166,20 @@ int coffer_peer_user(int fd, unsigned *user) {
   return 0;
 }
 
+int coffer_peer_process(int fd) {
+#ifdef __linux__
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : -1;
+#elif defined(LOCAL_PEERPID)
+  pid_t process;
+  socklen_t size = sizeof process;
+  return getsockopt(fd, SOL_LOCAL, LOCAL_PEERPID, &process, &size) == 0 ? process : -1;
+#else
+  return 0;
+#endif
+}
+
 ssize_t coffer_send(int fd, const void *bytes, size_t count) {
 #ifdef MSG_NOSIGNAL
   return send(fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -8,7 +8,7 @@ struct CommonOptions: ParsableArguments {
   @Flag(name: [.long, .customShort("q")], help: "No notes on standard error, only errors.")
   var quiet = false
 
-  @Flag(help: ArgumentHelp("Answer yes to every question.", visibility: .hidden))
+  @Flag(help: "Answer yes where the command would ask whether it shall go on.")
   var yes = false
 
   /// Whether a command line asks for JSON, even one that cannot be parsed: its error is JSON then. After `set`, --json is the

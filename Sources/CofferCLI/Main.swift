@@ -63,7 +63,9 @@ enum Main {
   /// Says on standard error what went wrong, or on standard output what was asked for (help, the version).
   private static func report(_ error: any Error, _ arguments: [String] = [], json: Bool) -> ExitStatus {
     guard let failure = failure(error, arguments) else {
-      do { try Output.write(CofferCommand.fullMessage(for: error).trimmedEnd + "\n") } catch { return report(error, json: json) }
+      // Newlines alone: the last line of what zsh asked for is a blank, which its script takes away.
+      let text = CofferCommand.fullMessage(for: error).reversed().drop { $0 == "\n" }.reversed()
+      do { try Output.write(String(text) + "\n") } catch { return report(error, json: json) }
       return .done
     }
     let isRun = LeadingOptions.moved(arguments).first == RunCommand.configuration.commandName

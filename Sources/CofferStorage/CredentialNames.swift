@@ -4,6 +4,8 @@ extension StoredName {
     "password", "passwd", "passphrase", "secret", "token", "credential", "credentials", "apikey", "privatekey", "accesskey",
     "passcode", "bearer", "jwt", "pin",
   ]
+  /// How words end that were written as one: `githubtoken`.
+  private static let endings = ["password", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey"]
   private static let pairs: Set<[String]> = [
     ["api", "key"], ["private", "key"], ["access", "key"], ["secret", "key"], ["signing", "key"], ["encryption", "key"],
     ["auth", "key"], ["pass", "word"], ["pass", "phrase"],
@@ -13,7 +15,8 @@ extension StoredName {
   /// `token_expiry` for example, reads like one too: this is for a report, not for a refusal.
   public static func looksLikeCredential(_ name: String) -> Bool {
     let words = words(of: name)
-    return words.contains(where: wholeWords.contains) || zip(words, words.dropFirst()).contains { pairs.contains([$0, $1]) }
+    return words.contains { word in wholeWords.contains(word) || endings.contains { word.hasSuffix($0) } }
+      || zip(words, words.dropFirst()).contains { pairs.contains([$0, $1]) }
   }
 
   /// The words of `snake_case`, `camelCase`, `kebab-case` and `dotted.names`, in lower case.

@@ -17,9 +17,9 @@ public struct VaultLogEntry: Sendable, Equatable {
   public let event: Event
   /// The user's number on that machine.
   public let user: UInt32
-  /// The process's number on that machine.
+  /// The process's number on that machine. What was changed through an agent is by the process that asked the agent.
   public let process: UInt32
-  /// The program's name, without its folder.
+  /// The program's name, without its folder: what the process called itself.
   public let program: String
   /// The item concerned, where it still exists.
   public let item: ItemName?

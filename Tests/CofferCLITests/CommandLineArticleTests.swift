@@ -78,17 +78,19 @@ import Testing
   @Test("every JSON answer has the fields that it lists")
   func fields() throws {
     let rows = try Self.lines().filter { $0.hasPrefix("- `coffer ") && $0.contains("--json`: `") }
-    #expect(rows.count >= 16)
+    #expect(rows.count >= 40)
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain")
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("login github.com --with-token --quiet", in: "tok")
+    defer { _ = try? home.coffer("agent stop") }
+    _ = try home.file("files/app.env", "A=1\n")
     for row in rows {
       let words = row.split(separator: "`").map(String.init)
       let line = String(words[1].dropFirst("coffer ".count))
       let isInit = line.hasPrefix("vault init")
       let answer = try (isInit ? try Home() : home).coffer(
-        line.replacing("PATH", with: "\(home.path)/new-key").replacing("DIR", with: "\(home.path)/prefix"))
+        line.replacing("PATH", with: "\(home.path)/new-key").replacing("DIR", with: "\(home.path)/files"))
       #expect(answer.status == 0 || line.hasPrefix("doctor"), "\(line): \(answer.err)")
       let json = try JSONSerialization.jsonObject(with: answer.bytes)
       let object = try #require(json as? [String: Any] ?? (json as? [[String: Any]])?.first, "\(line)")

@@ -43,24 +43,71 @@ import Testing
     #expect(try offers(home, "coffer get", "positional@0") == ["volume"])
   }
 
-  @Test("bash completes services through the script, also where only the agent has the vault open", arguments: [false, true])
-  func bash(throughAgent: Bool) throws {
+  /// A home whose vault only the agent has open, and where the program is on PATH. One item's name is a trap for shells.
+  private func unlockedHome() throws -> Home {
     let home = try Home.withVault()
     try home.withHelpers()
-    try home.transcript("vault set github ada", in: "1")
-    defer { if throughAgent { _ = try? home.coffer("agent stop") } }
-    if throughAgent {
-      try home.transcript("unlock --quiet")
-      home.locked()
+    for account in ["ada", "bob"] { try home.transcript("vault set github \(account)", in: "1") }
+    try home.transcript("vault set https://git.example.com/x eve", in: "1")
+    let trap = "trap$(touch${IFS}\(home.path)/sprung)`touch \(home.path)/sprung`"
+    #expect(try home.coffer("vault set '\(trap)'", in: Data("1".utf8)).status == 0)
+    try home.transcript("set volume 3 --plain")
+    try home.transcript("unlock --quiet")
+    home.locked()
+    return home
+  }
+
+  /// What people type before the tab, and what the shell then has as the command's last word.
+  private static let lines: [(typed: String, completed: String)] = [
+    ("coffer vault get gith", "github"), ("coffer vault get github b", "bob"), ("coffer vault ver", "verify"),
+    ("coffer get vol", "volume"), ("coffer vault get --no-ag", "--no-agent"),
+    ("coffer vault get ht", "https://git.example.com/x"),
+    ("coffer vault get https://g", "https://git.example.com/x"), ("coffer vault get https://git.example.com/x e", "eve"),
+  ]
+
+  /// Types each line and a tab at an interactive shell, then puts a command before the line that prints its words.
+  private func complete(_ home: Home, _ shell: [String], _ setUp: String) throws {
+    let terminal = try PseudoTerminal()
+    guard let child = try terminal.program(shell, in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": "/dev/null"]) else {
+      return print("skipped: \(shell[0]) is not installed")
     }
+    terminal.type("\(setUp); echo rea''-dy\n")
+    terminal.shows("rea-dy")
+    let toStart = "\u{1}"
+    for (index, line) in Self.lines.enumerated() {
+      terminal.type("\(line.typed)\t\(toStart)printf '%s|' line-\(index) \n")
+      let words = line.typed.split(separator: " ").dropLast() + [line.completed[...]]
+      terminal.shows("line-\(index)|" + words.joined(separator: "|") + "|")
+    }
+    terminal.type("coffer vault get trap\t\(toStart)printf '%s|' trap \n\u{3}")
+    terminal.type("exit\n")
+    _ = try child.wait()
+    #expect(!home.exists("sprung"), "a name ran as a command")
+  }
+
+  @Test("bash completes at the tab key what the agent has open, and runs no name of an item")
+  func bash() throws {
+    let home = try unlockedHome()
+    defer { _ = try? home.coffer("agent stop") }
     let script = try home.file("coffer.bash", home.coffer("completion bash").out)
-    let test = """
-      source \(script)
-      COMP_WORDS=(coffer vault get gi); COMP_CWORD=3; COMP_LINE='coffer vault get gi'; COMP_POINT=19; COMP_TYPE=9
-      _coffer coffer gi get
-      printf '%s\\n' "${COMPREPLY[@]}"
-      """
-    guard let answer = try home.program(["bash", "-c", test]) else { return print("skipped: bash is not installed") }
-    #expect(answer.out == "github\n", "\(answer)")
+    try complete(home, ["bash", "--norc", "--noprofile", "-i"], "source \(script)")
+  }
+
+  @Test("zsh does")
+  func zsh() throws {
+    let home = try unlockedHome()
+    defer { _ = try? home.coffer("agent stop") }
+    _ = try home.file("functions/_coffer", home.coffer("completion zsh").out)
+    try complete(
+      home, ["zsh", "-f", "-i"],
+      "bindkey -e; fpath=(\(home.path)/functions $fpath); autoload -U compinit; compinit -u -D")
+  }
+
+  @Test("fish does")
+  func fish() throws {
+    let home = try unlockedHome()
+    defer { _ = try? home.coffer("agent stop") }
+    let script = try home.file("coffer.fish", home.coffer("completion fish").out)
+    try complete(home, ["fish", "--no-config", "-i"], "source \(script)")
   }
 }

@@ -1,3 +1,4 @@
+import Coffer
 import Foundation
 import Testing
 
@@ -63,10 +64,38 @@ import Testing
     for length in [1, whole.count / 3, whole.count / 2, whole.count - 3] {
       let answer = try other.coffer("vault import --from json -", in: Data(whole.prefix(length).utf8))
       #expect(answer.status == 65 && answer.err.contains("nothing was imported"), "\(answer.err)")
+      #expect(answer.err.contains("the text ends after \(length) bytes"), "\(answer.err)")
     }
     try other.transcript("vault list")
     try home.transcript("vault import --from env x", err: "--service", exit: 64)
     try home.transcript("vault import --from env --service a \(home.path)/none", err: "is not there", exit: 74)
+  }
+
+  @Test("wherever JSON is cut, the end of the file is named, and where that is")
+  func cutAnywhere() throws {
+    let whole = Data(
+      #"""
+      {"coffer":1,"items":[
+      {"service":"a","account":"b","label":"L\u00e4","type":"text/plain","attributes":{"k":"v"},"created":"2026-01-02T03:04:05Z",
+       "modified":"2026-01-02T03:04:05Z","expires":null,"revision":12,"bytes":3,"value":"a\nb"},
+      {"service":"c","value":{"base64":"AAEC"}}
+      ]}
+      """#.utf8)
+    func read(_ bytes: Data) throws -> Int {
+      try JSONItems.read(Home.secret(String(decoding: bytes, as: UTF8.self)), place: "file").count
+    }
+    #expect(try read(whole) == 2 && read(whole + Data("\n".utf8)) == 2)
+    for length in 0..<whole.count {
+      let cut = whole.prefix(length)
+      let line = cut.count { $0 == 0x0A } + 1
+      let error = #expect(throws: StoreError.self) { try read(cut) }
+      #expect(error?.kind == .damaged, "\(length)")
+      let place = "line \(line): the text ends after \(length) bytes, in the middle: "
+      #expect(error?.what.hasPrefix(place) == true, "\(length): \(error?.what ?? "")")
+    }
+    // What is wrong elsewhere is not put down to the end.
+    let error = #expect(throws: StoreError.self) { try read(Data(#"{"coffer":1,"itens":[]}"#.utf8)) }
+    #expect(error?.what == "line 1: an unknown field beside the items")
   }
 
   @Test("a pass store is imported through gpg, and one entry that does not open imports nothing")

@@ -28,7 +28,7 @@ import Testing
     try home.transcript("vault get gitlab ''", out: "hunter2")
     try home.transcript("vault rename gitlab", err: "give --to-service, --to-account or both", exit: 64)
     try home.transcript("vault rename gitlab --to-service gitlab", err: "has that name already", exit: 64)
-    try home.transcript("vault rename nowhere --to-service x", err: "no such item", exit: 1)
+    try home.transcript("vault rename nowhere --to-service x", err: "'nowhere': the vault has no item of this service", exit: 1)
     let json = try home.coffer("vault log --json --limit 2").out
     #expect(json.contains("itemSet") && json.contains("itemDeleted"))
   }
@@ -97,7 +97,7 @@ import Testing
     try home.transcript("vault edit github", with: ["EDITOR": "/no/such/editor"], err: "ended with status 127", exit: 2)
     try home.transcript("vault edit github", with: try editor(home, ":"), err: "nothing was changed")
     try home.transcript("vault edit github", with: try editor(home, ": > $1"), err: "the value is empty now", exit: 64)
-    try home.transcript("vault edit nowhere", with: try editor(home, ":"), err: "no such item", exit: 1)
+    try home.transcript("vault edit nowhere", with: try editor(home, ":"), err: "no item of this service", exit: 1)
     let other = try editor(
       home, "echo mine > $1; printf other | COFFER_KEY_FILE=\(home.path)/key \(Home.coffer) vault set github ada")
     try home.transcript("vault edit github", with: other, err: "at revision 2", exit: 75)

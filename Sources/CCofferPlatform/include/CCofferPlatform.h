@@ -48,6 +48,9 @@ int coffer_accept(int fd);
 /// The user of the process at the other end when it connected or began to listen (Linux SO_PEERCRED, macOS getpeereid).
 int coffer_peer_user(int fd, unsigned *user);
 
+/// The number of that process, as this process would name it (Linux SO_PEERCRED, macOS LOCAL_PEERPID); 0 for one that has none here.
+int coffer_peer_process(int fd);
+
 /// send(2) that fails with EPIPE and raises no signal.
 ssize_t coffer_send(int fd, const void *bytes, size_t count);
 

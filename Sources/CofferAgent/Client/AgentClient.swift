@@ -209,7 +209,13 @@ public final class AgentClient: Sendable {
   }
 
   private func hear(on socket: borrowing LocalSocket, _ time: Duration) throws(StoreError) -> Frame {
-    switch try socket.receive(begins: time, whole: Self.wholeMessage) {
+    let arrival: LocalSocket.Arrival
+    do throws(StoreError) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
+      // No agent announces so much: the question was not too large, who answers is no agent.
+      guard case .tooLarge = error.kind else { throw error }
+      throw FrameReader.malformed("it announces more than an agent ever sends")
+    }
+    switch consume arrival {
     case .frame(let frame): return frame
     case .closed: throw LocalSocket.gone
     case .silence: throw LocalSocket.slow

@@ -22,13 +22,13 @@ extension Conversation {
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .apply:
       let changes = try frame.arguments { (fields) throws(StoreError) in try fields.changes() }
-      let items = try use { (vault) throws(StoreError) in try vault.apply(changes) }
+      let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .delete:
       let (name, condition) = try frame.arguments { (fields) throws(StoreError) in
         (try fields.itemName(), try fields.condition())
       }
-      let isDone = try use { (vault) throws(StoreError) in try vault.delete(name, if: condition) }
+      let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.delete(name, if: condition) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
     case .load, .contains, .names, .commit, .forget: try answerFromStore(request, frame, on: socket)
     }
@@ -53,7 +53,7 @@ extension Conversation {
       try pages(of: names, on: socket) { (name, writer) throws(StoreError) in try writer.put(name) }
     case .commit:
       let (service, batch) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
-      try use { (vault) throws(StoreError) in try vault.commit(batch, service: service) }
+      try change(on: socket) { (vault) throws(StoreError) in try vault.commit(batch, service: service) }
       try done(on: socket) { (_) throws(StoreError) in }
     case .forget:
       let id = try frame.arguments { (fields) throws(StoreError) in try fields.transactionID() }

@@ -16,6 +16,8 @@ final class Conversation {
   private let server: AgentServer
   private let mark: Connections.Mark
   private var greeting: Greeting?
+  /// Who asks, once there is a reason to know.
+  private var author: Author?
 
   /// How long a client may take to say its first word, and how long it may be silent afterwards.
   private static let firstSilence = Duration.seconds(5)
@@ -148,6 +150,15 @@ final class Conversation {
       }
       return try body(vault)
     }
+  }
+
+  /// Runs `body`, which changes the vault, in the name of the client.
+  func change<Result: Sendable>(
+    on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let author = author ?? PeerProcess.author(at: socket)
+    self.author = author
+    return try author.represented { () throws(StoreError) in try use(body) }
   }
 
   /// Sends the answer, or its last page.

@@ -3,8 +3,8 @@ internal import Coffer
 
 struct StatusCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "One screen: the vault, what opens it, the agent, and the domains of preferences.",
-    discussion: "Unlocks nothing and asks for nothing.")
+    commandName: "status", abstract: "One screen: the vault, what opens it, the agent, logins, and the domains of preferences.",
+    discussion: "Unlocks nothing and asks for nothing; logins are told where the agent holds the vault unlocked.")
 
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
@@ -22,8 +22,19 @@ struct StatusCommand: Command {
         Answer.Vault(
           path: vault.path.string, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description))
-      }, agent: AgentReport(try session.agentStatus()), domains: domains)
+      }, agent: AgentReport(try session.agentStatus()), session: try logins(session), domains: domains)
     try Output.line(output.json ? JSONText.encode(answer) : text(answer, session))
+  }
+
+  /// Who is logged in where, as far as the agent can say; nil where it cannot.
+  private func logins(_ session: Session) throws -> [LoginJSON]? {
+    session.mayAsk = false
+    let options = try UnlockingOptions.parse([])
+    do {
+      guard try session.agent(options) != nil else { return nil }
+      return try AuthAccounts(items: try session.items(options)).logins().map(LoginJSON.init)
+    } catch let error as StoreError where error.kind == .locked { return nil }  // It locked in between.
+    catch let error as Failure where error.status == .locked { return nil }
   }
 
   private func text(_ answer: Answer, _ session: Session) -> String {
@@ -36,6 +47,10 @@ struct StatusCommand: Command {
       rows.append(["vault", "none at \(session.places.vault); coffer init makes one"])
     }
     rows.append(["agent", answer.agent.summary])
+    if let logins = answer.session {
+      let active = logins.filter(\.active).map { "\($0.host) as \($0.account)\($0.expired ? " (expired)" : "")" }
+      rows.append(["session", active.isEmpty ? "nobody is logged in" : "logged in to " + active.joined(separator: ", ")])
+    }
     rows.append([
       "domains", answer.domains.isEmpty ? "none in \(session.places.defaults)" : answer.domains.joined(separator: ", "),
     ])
@@ -45,6 +60,7 @@ struct StatusCommand: Command {
   private struct Answer: Encodable {
     let vault: Vault?
     let agent: AgentReport
+    let session: [LoginJSON]?
     let domains: [String]
     struct Vault: Encodable { let path: String, id: String, format: Int, slots: [String] }
   }

@@ -44,9 +44,37 @@ enum Completions {
       options.home = value(of: "--home", words)
       options.quiet = true
       // A name with a control character cannot be: what is stored has none. One name is one line.
-      return try find(Session(options, json: false)).sorted()
+      return try find(Session(options, json: false)).sorted().map(spelt)
     } catch {
       return []
+    }
+  }
+
+  /// What the shell's script takes for `name`.
+  ///
+  /// bash expands the words it is given (bash(1), `compgen -W`): what is not escaped there would be run. In zsh a colon, which many
+  /// a service has, would begin a description (zshcompsys(1), `_describe`).
+  private static func spelt(_ name: String) -> String {
+    switch CompletionShell.requesting {
+    case .bash?: escaped(name) { !isPlain($0) }
+    case .zsh?: escaped(name) { $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: "\\") }
+    default: name
+    }
+  }
+
+  private static func escaped(_ name: String, _ isSpecial: (UInt8) -> Bool) -> String {
+    let bytes = name.utf8.flatMap { isSpecial($0) ? [UInt8(ascii: "\\"), $0] : [$0] }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Whether a byte means nothing to a shell. Bytes of other letters than English ones do not.
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "@"), UInt8(ascii: "-"),
+      0x80...0xFF:
+      true
+    default: false
     }
   }
 

@@ -39,12 +39,13 @@ struct Checkup {
   private func vault(_ check: String) -> [Finding] {
     do {
       let vault = try session.lockedVault()
-      let cheap = vault.slots.filter { $0.mebibytes > 0 && ($0.mebibytes < 64 || $0.passes < 3) }
+      let cheap = vault.slots.filter(Self.isCheap)
       return cheap.map { slot in
         Finding(
           check, .warning,
           "the passphrase of slot \(slot.id) costs an attacker little: \(slot.passes) passes over \(slot.mebibytes) MiB",
-          place: vault.path.string, cure: "coffer vault passphrase --slot \(slot.id)")
+          place: vault.path.string,
+          cure: "any command that writes, unlocked with this passphrase, raises it; coffer vault passphrase --slot \(slot.id)")
       }
     } catch let error as StoreError {
       guard error.kind == .noVault else { return [Finding(check, error)] }
@@ -52,6 +53,11 @@ struct Checkup {
     } catch {
       return [Finding(check, .problem, "COFFER_EXPECT_VAULT is not a vault's id", cure: "32 hexadecimal digits")]
     }
+  }
+
+  private static func isCheap(_ slot: SlotSummary) -> Bool {
+    let least = PassphraseCost.floor
+    return slot.mebibytes > 0 && (slot.mebibytes < least.mebibytes || slot.passes < least.passes)
   }
 
   private func pins(_ check: String) -> [Finding] {
@@ -117,7 +123,7 @@ struct Checkup {
       return [
         Finding(
           check, .note, "XDG_RUNTIME_DIR is not set, so there is no place for an agent's socket",
-          cure: "log in through a session that sets it, or use --home DIR")
+          cure: Session.runFolderCure)
       ]
     }
     return Self.entries(of: run).map { run.appending($0) }.filter(Self.isStaleSocket).map { path in

@@ -26,6 +26,7 @@ struct SecretSearch {
   private static func reason(_ key: String, _ form: PlainForm) -> String? {
     switch form {
     case .string(let text): SecretSigns.reason(key: key, value: text)
+    case .data(let bytes): String(validating: bytes, as: UTF8.self).flatMap { SecretSigns.reason(key: key, value: $0) }
     case .array(let items): items.lazy.compactMap { reason(key, $0) }.first
     case .dictionary(let items):
       items.sorted { $0.key < $1.key }.lazy.compactMap { reason($0.key, $0.value) }.first
@@ -33,25 +34,14 @@ struct SecretSearch {
     }
   }
 
-  /// What git and docker keep in the clear where nobody gave them a better place.
+  /// What other programs keep in the clear where nobody gave them a better place.
   private func inOtherFiles(_ check: String) -> [Finding] {
-    guard let home = ProcessEnvironment.value("HOME") else { return [] }
-    let git = FilePath(home).appending(".git-credentials")
-    let docker = FilePath(home).appending(".docker").appending("config.json")
-    var findings: [Finding] = []
-    if Self.text(git)?.contains("@") == true {
-      findings.append(
-        Finding(
-          check, .warning, "git keeps passwords in the clear", place: git.string,
-          cure: "coffer install; git config --global credential.helper coffer; store them again, and remove the file"))
+    guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }) else { return [] }
+    let config = session.places.home == nil ? session.places.defaults : home.appending(".config")
+    return CredentialFile.known(home: home, config: config).compactMap { file in
+      guard let text = Self.text(file.path), file.holdsSecret(text) else { return nil }
+      return Finding(check, .warning, "\(file.owner) in the clear", place: file.path.string, cure: file.cure)
     }
-    if let text = Self.text(docker), text.contains("\"auth\":") {
-      findings.append(
-        Finding(
-          check, .warning, "docker keeps passwords in the clear", place: docker.string,
-          cure: "coffer install; \"credsStore\": \"coffer\" in the file; docker logout and docker login"))
-    }
-    return findings
   }
 
   /// Bytes of such a file that are looked at.

@@ -16,11 +16,8 @@ enum SecretSigns {
     ("github_pat_", "a GitHub token"), ("glpat-", "a GitLab token"), ("xoxb-", "a Slack token"), ("xoxp-", "a Slack token"),
     ("xapp-", "a Slack token"), ("sk_live_", "a Stripe key"), ("rk_live_", "a Stripe key"), ("AKIA", "an AWS access key"),
     ("AIza", "a Google API key"), ("npm_", "an npm token"), ("dckr_pat_", "a Docker token"), ("PVKEY1-", "a key file of a vault"),
+    ("PVID1-", "an identity of a vault"),
     ("-----BEGIN", "a private key"), ("age-secret-key-1", "an age identity"), ("hvs.", "a HashiCorp Vault token"),
-  ]
-  /// Words in the name of a key that say what it is for.
-  private static let words = [
-    "password", "passwd", "passphrase", "secret", "token", "apikey", "privatekey", "accesskey", "credential", "clientsecret",
   ]
   /// Bits a character from which on text is no language: English has about 4.1 by this measure, in long texts, and base64 up to 6.
   private static let leastEntropy = 4.2
@@ -34,8 +31,7 @@ enum SecretSigns {
       if beginning == "-----BEGIN", !value.contains("PRIVATE KEY") { continue }
       return "the value looks like \(what)"
     }
-    let name = key.lowercased().filter(\.isLetter)
-    if words.contains(where: { name.contains($0) }), !isOrdinary(value) { return "the key's name says that it is a secret" }
+    if StoredName.looksLikeCredential(key), !isOrdinary(value) { return "the key's name says that it is a secret" }
     return isRandom(value) ? "the value looks random" : nil
   }
 

@@ -76,7 +76,7 @@ enum JSONItems {
   }
 
   private static func moment(_ scanner: inout JSONScanner) throws -> Date? {
-    guard !scanner.isNull() else { return nil }
+    guard try !scanner.isNull() else { return nil }
     guard let moment = Moment.parse(try scanner.text()) else { throw scanner.damaged("a time is not ISO 8601") }
     return moment
   }

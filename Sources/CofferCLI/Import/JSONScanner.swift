@@ -13,15 +13,22 @@ struct JSONScanner {
     self.place = place
   }
 
-  /// Says where, and never what.
+  /// Says where, and never what. Where nothing follows, what is wrong is the end.
   func damaged(_ what: String) -> StoreError {
     let line = bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1
-    return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct the file; nothing was imported")
+    guard bytes[offset...].allSatisfy(Self.isSpace) else {
+      return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct the file; nothing was imported")
+    }
+    return StoreError(
+      .damaged, "line \(line): the text ends after \(bytes.count) bytes, in the middle: \(what)", place: place,
+      cure: "the whole file: this one may have been cut; nothing was imported")
   }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
   /// The next byte that is no white space; nil at the end.
   mutating func peek() -> UInt8? {
-    while offset < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[offset]) { offset += 1 }
+    while offset < bytes.count, Self.isSpace(bytes[offset]) { offset += 1 }
     return offset < bytes.count ? bytes[offset] : nil
   }
 
@@ -71,9 +78,12 @@ struct JSONScanner {
   }
 
   /// Whether `null` stands here, which is then read.
-  mutating func isNull() -> Bool {
-    guard peek() == UInt8(ascii: "n"), bytes[offset...].starts(with: "null".utf8) else { return false }
-    offset += 4
+  mutating func isNull() throws(StoreError) -> Bool {
+    guard peek() == UInt8(ascii: "n") else { return false }
+    for byte in "null".utf8 {
+      guard offset < bytes.count, bytes[offset] == byte else { throw damaged("'null' is not spelt out") }
+      offset += 1
+    }
     return true
   }
 

@@ -40,6 +40,26 @@ final class VaultItems {
     }
   }
 
+  /// All but the value of the item that is meant: the named one, or, without an account, the only one of the service.
+  ///
+  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  func item(service: String, account: String?) throws -> VaultItem {
+    let name = try ItemName(service: service, account: account ?? "")
+    let found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
+    guard let item = found.first else {
+      throw StoreError(
+        .notFound, account == nil ? "the vault has no item of this service" : "the vault has no such item",
+        key: name.description, cure: "coffer vault list shows what there is, coffer vault set stores it")
+    }
+    guard found.count == 1 else {
+      let accounts = found.map { $0.name.account.isEmpty ? "''" : $0.name.account }.joined(separator: ", ")
+      throw StoreError(
+        .ambiguous, "\(found.count) items match: \(accounts)", key: service,
+        cure: "name the account as well; '' is the empty one")
+    }
+    return item
+  }
+
   /// All items, or those of one service, by name; no value is opened.
   func list(service: String? = nil) throws -> [VaultItem] {
     try ask { (agent) throws(StoreError) in

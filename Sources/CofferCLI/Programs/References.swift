@@ -12,7 +12,10 @@ struct References {
     let items = try session.items(unlocking)
     for reference in references where values[reference] == nil {
       do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
-        throw error.about(key: reference.description)
+        throw StoreError(
+          error.kind, error.what, key: reference.description, place: error.place,
+          cure: error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.cure,
+          underlying: error.underlying)
       }
     }
   }
@@ -25,9 +28,11 @@ struct References {
   }
 
   private static func value(of reference: Reference, in items: VaultItems) throws -> SecretForm {
-    let item = try item(of: reference, in: items)
+    let item = try items.item(service: reference.service, account: reference.account)
     guard let attribute = reference.attribute else {
-      guard let form = try items.get(item.name) else { throw nothing("the vault has no such item") }
+      guard let form = try items.get(item.name) else {
+        throw StoreError(.notFound, "someone else deleted it just now", cure: "coffer vault list shows what there is")
+      }
       return form
     }
     guard let text = ItemJSON(item).fields.first(where: { $0.0 == attribute })?.1, !text.isEmpty else {
@@ -36,25 +41,5 @@ struct References {
         cure: "coffer vault show lists what an item has; without the last part the value is meant")
     }
     return try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
-  }
-
-  private static func item(of reference: Reference, in items: VaultItems) throws -> VaultItem {
-    if let account = reference.account {
-      guard let item = try items.item(ItemName(service: reference.service, account: account)) else {
-        throw nothing("the vault has no such item")
-      }
-      return item
-    }
-    let found = try items.list(service: reference.service)
-    guard let item = found.first else { throw nothing("the vault has no item of this service") }
-    guard found.count == 1 else {
-      throw StoreError(
-        .ambiguous, "\(found.count) items match", cure: "name the account after the service: coffer://service/account")
-    }
-    return item
-  }
-
-  private static func nothing(_ what: String) -> StoreError {
-    StoreError(.notFound, what, cure: "coffer vault list shows what there is, coffer vault set stores it")
   }
 }

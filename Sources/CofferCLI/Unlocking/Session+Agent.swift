@@ -18,10 +18,14 @@ extension Session {
   func runFolder() throws(StoreError) -> FilePath {
     guard let run = places.run else {
       throw StoreError(
-        .denied, "there is no folder for the agent's socket", cure: "set XDG_RUNTIME_DIR, or COFFER_HOME, or use --home")
+        .denied, "XDG_RUNTIME_DIR is not set, so there is no folder for the agent's socket", cure: Self.runFolderCure)
     }
     return run
   }
+
+  /// A login through systemd sets the variable; su(1), some ways of ssh(1), and containers do not.
+  static let runFolderCure =
+    "in your shell's profile: mkdir -pm 700 ~/.run && export XDG_RUNTIME_DIR=~/.run; or a login session, which sets it"
 
   /// What the agent says of itself, whichever vault it keeps; nil where none runs.
   func agentStatus() throws(StoreError) -> AgentStatus? {

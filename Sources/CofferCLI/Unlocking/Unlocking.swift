@@ -12,6 +12,8 @@ extension Session {
   /// What the vault is compared with: the pins, the environment and the options.
   func vaultOptions(_ unlocking: UnlockingOptions?) throws -> VaultOptions {
     var options = places.vaultOptions
+    // Whatever made the vault and whenever: what costs an attacker less is raised by the next command that writes.
+    options.leastCost = .floor
     let expected = try ExpectedVault.fromEnvironment()
     options.expected = expected?.vault
     options.leastGeneration = [expected?.generation, unlocking?.minGeneration].compactMap(\.self).max()

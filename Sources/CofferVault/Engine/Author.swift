@@ -1,3 +1,5 @@
+package import CofferStorage
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Musl)
@@ -7,19 +9,38 @@
 #endif
 
 /// Who writes to a vault, as the log names it: user, process and the program's name.
-struct Author: Sendable {
+package struct Author: Sendable, Equatable {
   let user: UInt32
   let process: UInt32
   let program: String
 
-  /// This process. The name is the last part of its first argument, never a path.
-  static var current: Author { Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name) }
+  package init(user: UInt32, process: UInt32, program: String) {
+    self.user = user
+    self.process = process
+    self.program = program
+  }
 
-  // Found once: a transaction of many writes has as many entries.
+  /// Whom an entry that is made now names: this process, unless it acts for another one.
+  static var current: Author {
+    represented ?? Author(user: UInt32(getuid()), process: UInt32(getpid()), program: name)
+  }
+
+  @TaskLocal private static var represented: Author?
+
+  // The last part of the first argument, never a path. Found once: a transaction of many writes has as many entries.
   private static let name: String = {
     let path = CommandLine.arguments.first ?? ""
     return path.split(separator: "/").last.map(String.init) ?? ""
   }()
+
+  /// Runs `body`, in which this process changes vaults because the author asked for it: the log names the author.
+  package func represented<Answer>(_ body: () throws(StoreError) -> Answer) throws(StoreError) -> Answer {
+    // A task-local value is lent by a function whose errors have lost their type: they take another way.
+    let outcome: Result<Answer, StoreError> = Self.$represented.withValue(self) {
+      do throws(StoreError) { return .success(try body()) } catch { return .failure(error) }
+    }
+    return try outcome.get()
+  }
 }
 
 extension LogEntry {

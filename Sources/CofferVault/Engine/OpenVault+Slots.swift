@@ -138,7 +138,7 @@ extension OpenVault {
     headerDigest = PlainHash.digest(encoded)
   }
 
-  /// A log entry about a slot or an epoch, by this process, now.
+  /// A log entry about a slot or an epoch, by whoever asked for the change, now.
   func entry(_ event: LogEntry.Event, about detail: [UInt8]) -> LogEntry {
     LogEntry(event, by: .current, time: now, detail: detail)
   }

@@ -135,7 +135,7 @@ extension OpenVault {
     try sealed.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try database.putState(bytes) }
   }
 
-  /// A log entry about the record at `index`, by this process, now.
+  /// A log entry about the record at `index`, by whoever asked for the change, now.
   private func entry(_ event: LogEntry.Event, _ index: RecordIndex) -> LogEntry {
     LogEntry(event, by: .current, time: now, index: index)
   }

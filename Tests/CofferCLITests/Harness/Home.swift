@@ -117,6 +117,8 @@ func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
 /// A started `coffer`, or another program: in a session of its own, so that it has no terminal but one that a test gives it.
 final class Child {
   let id: pid_t
+  /// Whether it was ended by a signal that had the kernel write its memory to a file.
+  private(set) var leftCore = false
 
   /// - Parameter opening: what each descriptor opens, in ascending order.
   init(
@@ -161,7 +163,10 @@ final class Child {
     let deadline = Date() + 600
     while true {
       let ended = waitpid(id, &status, WNOHANG)
-      if ended == id { return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F }
+      if ended == id {
+        leftCore = status & 0x7F != 0 && status & 0x80 != 0
+        return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+      }
       if Date() > deadline {
         kill(id, SIGKILL)
         waitpid(id, &status, 0)

@@ -53,5 +53,13 @@ final class PseudoTerminal {
     return shown
   }
 
+  /// Reads until no program has the terminal open any more.
+  func showsAll() {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while case let count = read(controller, &buffer, buffer.count), count > 0 {
+      shown += String(decoding: buffer.prefix(count), as: UTF8.self)
+    }
+  }
+
   private(set) var shown = ""
 }

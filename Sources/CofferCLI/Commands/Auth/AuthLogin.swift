@@ -19,6 +19,7 @@ struct LoginOptions: ParsableArguments {
   @Option(help: ArgumentHelp("When the token stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
   var expires: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
 
   static let discussion = """
     The token comes from standard input with --with-token, else from the hidden prompt. It replaces the one of that account, \

@@ -7,6 +7,7 @@ struct LogoutOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
   @Flag(help: "All accounts of the host.") var all = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
 
   static let discussion = """
     Removes the token from the vault; the host itself is told nothing, so revoke the token there as well. Where one other account \

@@ -18,7 +18,7 @@ struct AuthStatus: Command {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let logins = try AuthAccounts(items: try session.items(unlocking)).logins(of: host)
     guard !logins.isEmpty else { throw AuthAccounts.nobody(host) }
-    guard !output.json else { return try Output.line(JSONText.encode(logins.map(Answer.init))) }
+    guard !output.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
     try Output.line(
       Columns.align(
         logins.map { login in
@@ -30,19 +30,20 @@ struct AuthStatus: Command {
     guard let moment = login.expires else { return "does not expire" }
     return (login.hasExpired ? "expired " : "expires ") + Moment.text(moment)
   }
+}
 
-  private struct Answer: Encodable {
-    let host: String, account: String, active: Bool, expired: Bool
-    let since: Date
-    let expires: Date?
+/// A login in JSON.
+struct LoginJSON: Encodable {
+  let host: String, account: String, active: Bool, expired: Bool
+  let since: Date
+  let expires: Date?
 
-    init(_ login: AuthAccounts.Login) {
-      host = login.host
-      account = login.account
-      active = login.isActive
-      expired = login.hasExpired
-      since = login.since
-      expires = login.expires
-    }
+  init(_ login: AuthAccounts.Login) {
+    host = login.host
+    account = login.account
+    active = login.isActive
+    expired = login.hasExpired
+    since = login.since
+    expires = login.expires
   }
 }

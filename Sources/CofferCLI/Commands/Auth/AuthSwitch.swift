@@ -9,7 +9,9 @@ struct AuthSwitch: Command {
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account that becomes the active one.", valueName: "name")) var account: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }

@@ -10,13 +10,20 @@ struct AuthToken: Command {
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }
     try CredentialSources(options: unlocking, session: session).claimInput()
     let accounts = AuthAccounts(items: try session.items(unlocking))
-    try Output.write(try accounts.token(of: accounts.login(host, account)).bytes)
+    let login = try accounts.login(host, account)
+    let token = try accounts.token(of: login)
+    if output.json {
+      return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
+    }
+    try Output.write(token.bytes)
     if Output.isTerminal { try Output.write("\n") }
   }
 }

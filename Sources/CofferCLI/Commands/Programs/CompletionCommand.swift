@@ -24,5 +24,32 @@ struct CompletionCommand: Command {
   @Argument(help: "bash, zsh or fish.") var shell: Shell
   @OptionGroup var common: CommonOptions
 
-  func perform(_ session: Session) throws { try Output.line(CofferCommand.completionScript(for: shell.kind)) }
+  func perform(_ session: Session) throws {
+    try Output.line(CofferCommand.completionScript(for: shell.kind))
+    if shell == .bash { try Output.line(Self.wholeWords) }
+  }
+
+  /// bash ends a word at a colon, which stands in many a service. The words are put together again for the script, and what the line
+  /// has of the last one already is taken off the answers.
+  private static let wholeWords = #"""
+
+    _coffer_whole_words() {
+        local -r typed="${COMP_LINE:0:${COMP_POINT}}"
+        if [[ "${typed}" != *:* ]]; then
+            _coffer "${@}"
+            return
+        fi
+        local -a whole
+        read -ra whole <<< "${typed}"
+        [[ "${typed}" == *[[:space:]] ]] && whole+=('')
+        local -a COMP_WORDS=("${whole[@]}")
+        local -i COMP_CWORD="$((${#whole[@]} - 1))"
+        local -r word="${whole[${COMP_CWORD}]}"
+        _coffer "${1}" "${word}" "${whole[$((COMP_CWORD - 1))]}"
+        local -r there="${word%"${word##*:}"}"
+        COMPREPLY=("${COMPREPLY[@]#"${there}"}")
+    }
+
+    complete -o filenames -F _coffer_whole_words coffer
+    """#
 }

@@ -17,7 +17,9 @@ struct InjectCommand: Command {
   @Option(name: [.long, .customShort("o")], help: ArgumentHelp("The result; otherwise standard output.", valueName: "path"))
   var output: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var answers: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { answers.json }
 
   func perform(_ session: Session) throws {
     let isInput = input == nil || input == "-"

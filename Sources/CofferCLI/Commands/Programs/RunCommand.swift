@@ -39,7 +39,9 @@ struct RunCommand: Command {
   @Flag(help: "Replace the secrets in what the command prints.") var mask = false
   @Argument(parsing: .postTerminator, help: "The command and its words, after --.") var command: [String] = []
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   static var startsPrograms: Bool { true }
 

@@ -7,7 +7,9 @@ struct VaultDelete: Command {
 
   @OptionGroup var item: ItemArguments
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
     try item.check()

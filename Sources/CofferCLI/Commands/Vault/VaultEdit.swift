@@ -14,7 +14,9 @@ struct VaultEdit: Command {
   @OptionGroup var item: ItemArguments
   @Flag(help: "Keep a newline that the editor added at the end.") var exact = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   static var startsPrograms: Bool { true }
 

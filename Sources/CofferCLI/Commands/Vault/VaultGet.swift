@@ -7,7 +7,8 @@ struct VaultGet: Command {
     discussion: "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them.", aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
-  @Option(help: ArgumentHelp("Print this instead of the value: label, type, expires, an attribute's name, …", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("Print this instead of the value: label, type, expires, or an attribute by its name.", valueName: "name"))
   var field: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var output: JSONOption

@@ -7,7 +7,7 @@ struct VaultLog: Command {
     discussion: """
       The whole chain of entries is checked first: a row that was changed, added or taken away is exit status 66. An item that \
       no longer exists is shown by its place in the vault, which is the same for one name. The newest entry is last. \
-      What was written through an agent names the agent's process.
+      A change through an agent names the program that asked the agent for it.
       """)
 
   @Option(help: ArgumentHelp("Only the newest entries.", valueName: "n")) var limit: Int?

@@ -31,13 +31,16 @@ struct VaultRename: Command {
   @OptionGroup var item: ItemArguments
   @OptionGroup var target: TargetName
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let items = try session.items(unlocking)
     let name = try item.item(in: items).name
-    try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
+    let moved = try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
+    if output.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
 
@@ -52,7 +55,9 @@ struct VaultCopyCommand: Command {
   @OptionGroup var item: ItemArguments
   @OptionGroup var target: TargetName
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
@@ -62,6 +67,7 @@ struct VaultCopyCommand: Command {
     guard let form = try items.get(name) else {
       throw StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "look again")
     }
-    try items.set(form, for: copy, if: target.condition)
+    let item = try items.set(form, for: copy, if: target.condition)
+    if output.json { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }

@@ -24,7 +24,9 @@ struct VaultSet: Command {
   var ifRevision: UInt64?
   @OptionGroup(title: "Where the value comes from") var source: ValueOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
+  var wantsJSON: Bool { output.json }
 
   func validate() throws {
     guard create, ifRevision != nil else { return }
@@ -45,7 +47,8 @@ struct VaultSet: Command {
         .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
     }
     let value = try source.read("value of \(name)", session)
-    try items.set(SecretForm(value, metadata: metadata), for: name, if: condition)
+    let item = try items.set(SecretForm(value, metadata: metadata), for: name, if: condition)
+    if output.json { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 
   private var condition: WriteCondition {

@@ -1,0 +1,206 @@
+import Coffer
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// What `coffer doctor` finds beside single files: other vaults, agents, owners, limits.
+@Suite struct DoctorBranchTests {
+  private struct Finding: Decodable { let check: String, severity: String, what: String, place: String?, cure: String }
+  private struct Report: Decodable { let findings: [Finding] }
+
+  private func sound() throws -> Home {
+    let home = try Home.withVault()
+    try FileManager.default.createDirectory(atPath: home.path + "/run", withIntermediateDirectories: true)
+    chmod(home.path + "/run", 0o700)
+    try home.transcript("vault set a", in: "1")
+    return home
+  }
+
+  /// The findings of one check; every one has a cure, and the status says whether there is more than a note.
+  private func findings(_ check: String, _ home: Home) throws -> [Finding] {
+    let answer = try home.coffer("doctor --json")
+    let found = try JSONDecoder().decode(Report.self, from: answer.bytes).findings
+    #expect(found.allSatisfy { !$0.cure.isEmpty })
+    #expect(answer.status == (found.allSatisfy { $0.severity == "note" } ? 0 : 2))
+    return found.filter { $0.check == check }
+  }
+
+  private func replaceVault(of home: Home) throws {
+    let other = try Home.withVault()
+    for suffix in ["-wal", "-shm"] { unlink(home.path + "/data/vault.sqlite" + suffix) }
+    let content = try Data(contentsOf: URL(fileURLWithPath: other.path + "/data/vault.sqlite"))
+    unlink(home.path + "/data/vault.sqlite")
+    _ = try home.file("data/vault.sqlite", content)
+  }
+
+  @Test("another vault than the one this machine remembers")
+  func otherVault() throws {
+    let home = try sound()
+    try replaceVault(of: home)
+    let found = try findings("pins", home)
+    #expect(found.map(\.severity) == ["problem"] && found.first?.what.hasPrefix("another vault was expected here: ") == true)
+    #expect(found.first?.cure.contains("coffer vault pin accept") == true)
+    try home.transcript("vault list --key-file \(home.path)/key", err: "stands where", exit: 66)
+  }
+
+  @Test("an agent that holds another vault than stands there, or was started for another one")
+  func otherAgent() throws {
+    let home = try sound()
+    defer { _ = try? home.coffer("agent stop") }
+    try home.transcript("unlock --quiet")
+    try replaceVault(of: home)
+    let held = try findings("agent", home)
+    #expect(held.map(\.severity) == ["problem"] && held.first?.what.hasPrefix("the agent holds vault ") == true)
+
+    let two = try Home()
+    two.environment["COFFER_HOME"] = nil
+    two.environment.merge(["XDG_RUNTIME_DIR": two.path, "XDG_DATA_HOME": two.path + "/one"]) { $1 }
+    try two.transcript("agent start --quiet")
+    defer { _ = try? two.coffer("agent stop") }
+    two.environment["XDG_DATA_HOME"] = two.path + "/two"
+    let kept = try findings("agent", two)
+    #expect(kept.map(\.severity) == ["warning"] && kept.first?.what.hasPrefix("the agent keeps another vault than ") == true)
+    #expect(kept.first?.place == two.path + "/one/coffer/vault.sqlite")
+  }
+
+  @Test("a lock or a socket that a killed agent left: only the socket is worth a word, and neither is in the way")
+  func staleLock() throws {
+    let home = try sound()
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    let agent = try pid_t(#require(status?["process"] as? Int))
+    kill(agent, SIGKILL)
+    let deadline = Date() + 60
+    while kill(agent, 0) == 0, Date() < deadline { usleep(5_000) }
+    #expect(home.exists("run/agent.lock") && home.exists("run/agent.sock"))
+    #expect(try findings("sockets", home).map(\.place) == [home.path + "/run/agent.sock"])
+    #expect(try findings("agent", home).isEmpty)
+    try home.transcript("unlock --quiet")
+    #expect(try findings("sockets", home).isEmpty)
+  }
+
+  @Test("folders and files of another user")
+  func owners() throws {
+    guard geteuid() == 0 else { return print("skipped: only root can give files away") }
+    let nobody: uid_t = 65534
+    let home = try sound()
+    for (path, check) in [("data", "places"), ("state", "places"), ("run", "places"), ("data/vault.sqlite", "vault")] {
+      chown("\(home.path)/\(path)", nobody, nobody)
+      let found = try findings(check, home)
+      #expect(found.contains { $0.severity == "problem" && $0.what.contains("belongs to user 65534") }, "\(path): \(found)")
+      chown("\(home.path)/\(path)", 0, 0)
+    }
+    chown(home.path + "/key", nobody, nobody)
+    #expect(try findings("environment", home).map(\.what) == ["the file of COFFER_KEY_FILE belongs to user 65534"])
+  }
+
+  @Test("memory that cannot be locked, where the limit forbids it")
+  func unlockedMemory() throws {
+    let home = try sound()
+    var words = ["sh", "-c", "ulimit -l 0; exec \(Home.coffer) doctor --json"]
+    if geteuid() == 0 {
+      // No limit holds for root: as another user, whose home this then is.
+      guard access("/usr/bin/setpriv", X_OK) == 0, Self.canRun(Home.coffer) else {
+        return print("skipped: no setpriv, or another user cannot reach the program")
+      }
+      words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + words
+      chown(home.path, 65534, 65534)
+      for file in FileManager.default.enumerator(atPath: home.path) ?? .init() { chown("\(home.path)/\(file)", 65534, 65534) }
+    }
+    let answer = try #require(try home.program(words))
+    let found = try JSONDecoder().decode(Report.self, from: Data(answer.out.utf8)).findings.filter { $0.check == "memory" }
+    #expect(answer.status == 2 && found.map(\.severity) == ["warning"], "\(answer)")
+    #expect(found.first?.what == "only 0 bytes of memory may be locked: secrets beyond them may reach swap")
+    #expect(found.first?.cure.contains("ulimit -l 8192") == true)
+  }
+
+  /// Whether every folder above `path` lets other users in.
+  private static func canRun(_ path: String) -> Bool {
+    var url = URL(fileURLWithPath: path)
+    while true {
+      var facts = stat()
+      guard stat(url.path, &facts) == 0, facts.st_mode & 0o001 != 0 else { return false }
+      guard url.path != "/" else { return true }
+      url.deleteLastPathComponent()
+    }
+  }
+
+  @Test("a passphrase that costs an attacker little, until a command that writes raises its cost")
+  func cheapPassphrase() throws {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse")
+    let places = Places(home: FilePath(home.path))
+    _ = try UnlockedVault.create(
+      at: places.vault, with: Credentials(passphrase: Home.secret("correct horse")), cost: .testing, options: places.vaultOptions)
+    home.environment["COFFER_PASSPHRASE_FILE"] = home.path + "/pass"
+    #expect(try findings("vault", home).first?.what.hasSuffix("costs an attacker little: 1 passes over 8 MiB") == true)
+    try home.transcript("vault list")
+    #expect(try findings("vault", home).count == 1, "reading writes nothing")
+    try home.transcript("vault set a", in: "1")
+    #expect(try findings("vault", home).isEmpty)
+    let slots = try LockedVault.open(places.vault).slots
+    #expect(slots.map(\.passes) == [3] && slots.map(\.mebibytes) == [64])
+    #expect(try home.coffer("vault log --json").out.contains("slotChanged"))
+    try home.transcript("vault get a", out: "1")
+  }
+
+  @Test("an agent raises the cost of a cheap passphrase with the first write that it makes")
+  func cheapPassphraseOfAgent() throws {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse")
+    let places = Places(home: FilePath(home.path))
+    _ = try UnlockedVault.create(
+      at: places.vault, with: Credentials(passphrase: Home.secret("correct horse")), cost: .testing, options: places.vaultOptions)
+    try home.transcript("unlock --quiet --passphrase-file \(home.path)/pass")
+    defer { _ = try? home.coffer("agent stop") }
+    try home.transcript("vault set a", in: "1")
+    #expect(try findings("vault", home).isEmpty)
+    try home.transcript("vault get a", out: "1")
+  }
+
+  @Test("what interrupted commands and killed editors left, once it is too old to be in use")
+  func leftovers() throws {
+    let home = try sound()
+    let (draft, folder) = (try home.file("data/.vault.sqlite.x1", "x"), home.path + "/run/coffer-edit-x1")
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    #expect(try findings("leftovers", home).isEmpty && findings("editing", home).isEmpty)
+    var times = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
+    for path in [draft, folder] { utimes(path, &times) }
+    #expect(try findings("leftovers", home).map(\.cure) == ["rm \(draft)"])
+    #expect(try findings("editing", home).map(\.cure) == ["rm -r \(folder)"])
+  }
+
+  @Test("what the environment says wrongly, or does not say")
+  func environment() throws {
+    let home = try sound()
+    home.environment["COFFER_EXPECT_VAULT"] = "nonsense"
+    #expect(try findings("vault", home).map(\.what) == ["COFFER_EXPECT_VAULT is not a vault's id"])
+    let bare = try Home()
+    bare.environment["COFFER_HOME"] = nil
+    #expect(try findings("sockets", bare).map(\.severity) == ["note"])
+    _ = try home.file("config/app.plist", "no property list")
+    #expect(try findings("preferences", home).map(\.severity) == ["problem"])
+  }
+
+  @Test("credentials that other programs keep in the clear, and not the place where a variable stands instead")
+  func otherFiles() throws {
+    let home = try sound()
+    home.environment["HOME"] = home.path
+    let files = [
+      (".netrc", "machine example.com login ada password hunter2\n"), (".npmrc", "//registry/:_authToken=hunter2\n"),
+      (".pypirc", "[pypi]\npassword = hunter2\n"), (".aws/credentials", "[default]\naws_secret_access_key = hunter2\n"),
+      (".config/gh/hosts.yml", "github.com:\n  oauth_token: hunter2\n"), (".config/git/credentials", "https://ada:hunter2@h\n"),
+    ]
+    for (name, content) in files {
+      let file = try home.file(name, content)
+      let answer = try home.coffer("doctor")
+      #expect(answer.status == 2 && answer.out.contains("in the clear (\(file))\n         try: coffer"), "\(name): \(answer.out)")
+      #expect(!answer.out.contains("hunter2"))
+      unlink(file)
+    }
+    _ = try home.file(".npmrc", "//registry/:_authToken=${NPM_TOKEN}\n")
+    #expect(try findings("plain secrets", home).isEmpty)
+  }
+}

@@ -1,0 +1,238 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// A canary goes through every command that handles a secret. While each of them holds it, all that others can see of the processes
+/// is searched: words, environment, name; and afterwards every file, the shell's history, and what a crash leaves.
+@Suite struct SecretTraceTests {
+  private static let canary = "canary-Zk3vQ9sLw8Xy2Bn5Rt7U"
+
+  /// A named pipe whose ends a test holds, so that whoever reads or writes it can be kept where it is.
+  private final class Gate {
+    let path: String
+    let descriptor: Int32
+
+    init(_ home: Home, _ name: String) throws {
+      path = "\(home.path)/\(name)"
+      try #require(mkfifo(path, 0o600) == 0)
+      descriptor = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+      try #require(descriptor >= 0)
+    }
+
+    deinit { close(descriptor) }
+
+    func send(_ text: String) { _ = text.withCString { write(descriptor, $0, strlen($0)) } }
+
+    /// Bytes that nobody has read yet.
+    var waiting: Int32 {
+      var count: Int32 = 0
+      ioctl(descriptor, UInt(FIONREAD), &count)
+      return count
+    }
+  }
+
+  private func wait(_ what: String, _ condition: () throws -> Bool) throws {
+    let deadline = Date() + 60
+    while try !condition() {
+      try #require(Date() < deadline, "waited in vain: \(what)")
+      usleep(5_000)
+    }
+  }
+
+  /// The processes that descend from `roots`, themselves included.
+  private static func family(_ roots: [pid_t]) throws -> [pid_t] {
+    var parents: [pid_t: pid_t] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+      guard let id = pid_t(name), let line = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8) else { continue }
+      parents[id] = line.split(separator: ") ").last?.split(separator: " ").dropFirst().first.flatMap { pid_t($0) }
+    }
+    var found = roots
+    while case let next = parents.filter({ found.contains($1) && !found.contains($0) }).map(\.key), !next.isEmpty {
+      found += next
+    }
+    return found
+  }
+
+  /// Searches what the system shows of the processes; returns how many it could look into.
+  @discardableResult
+  private func search(_ roots: [pid_t], while what: String) throws -> Int {
+    let processes = try Self.family(roots)
+    var searched = 0
+    for process in processes {
+      for file in ["cmdline", "environ", "comm", "status"] {
+        // What this user may not read, nobody else of this user may either.
+        guard let content = FileManager.default.contents(atPath: "/proc/\(process)/\(file)") else { continue }
+        searched += file == "cmdline" && !content.isEmpty ? 1 : 0
+        #expect(content.range(of: Data(Self.canary.utf8)) == nil, "\(what): /proc/\(process)/\(file) shows the secret")
+      }
+    }
+    #expect(searched > 0, "\(what): no process was seen")
+    return searched
+  }
+
+  private func searchFiles(_ home: Home) {
+    for file in FileManager.default.enumerator(atPath: home.path) ?? .init() {
+      let path = "\(home.path)/\(file)"
+      var facts = stat()
+      guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, !path.contains("/.run/") else { continue }
+      let content = FileManager.default.contents(atPath: path)
+      #expect(content?.range(of: Data(Self.canary.utf8)) == nil, "\(file) holds the secret")
+    }
+  }
+
+  /// Starts the program where a crash may leave a core file, as far as this machine lets it.
+  private func start(_ home: Home, _ words: [String], in input: String = "/dev/null", out: String = "/dev/null") throws -> Child {
+    try Child(
+      ["-c", "cd '\(home.path)'; ulimit -c unlimited 2>/dev/null; exec \"$0\" \"$@\"", Home.coffer] + words,
+      environment: home.environment, opening: [0: (input, O_RDONLY), 1: (out, O_WRONLY), 2: ("/dev/null", O_WRONLY)],
+      program: "/bin/sh")
+  }
+
+  @Test("a crash leaves a core file of others here, so that its absence says something")
+  func control() throws {
+    let home = try Home()
+    let child = try Child(
+      ["-c", "cd '\(home.path)'; ulimit -c unlimited; kill -SEGV $$"], environment: home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 2: ("/dev/null", O_WRONLY)], program: "/bin/sh")
+    _ = try child.wait()
+    if !child.leftCore { print("skipped: this machine writes no core files, so that none of ours could be seen") }
+  }
+
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    // More than a pipe holds: whoever prints it stays in the midst of that.
+    let long = Data((Self.canary + String(repeating: "x", count: 200_000)).utf8)
+    #expect(try home.coffer("vault set long", in: long).status == 0)
+    try home.transcript("vault set short ada", in: Self.canary)
+    return home
+  }
+
+  @Test(
+    "set: while it reads the value; and a crash in the midst of it leaves no core",
+    arguments: [SIGTERM, SIGSEGV, SIGABRT, SIGQUIT])
+  func set(signal: Int32) throws {
+    let home = try Home.withVault()
+    let gate = try Gate(home, "in")
+    for words in [["vault", "set", "x"], ["set", "token", "--secret"], ["auth", "login", "h", "--with-token"]] {
+      let child = try start(home, words, in: gate.path)
+      gate.send(Self.canary)
+      try wait("the value to be read") { gate.waiting == 0 }
+      try search([child.id], while: "\(words)")
+      kill(child.id, signal)
+      #expect(try child.wait() == 128 + signal)
+      #expect(!child.leftCore)
+    }
+    searchFiles(home)
+  }
+
+  @Test("get, show, export, inject: while they write the value")
+  func get() throws {
+    let home = try home()
+    let template = try home.file("template", "{{ coffer://long }}")
+    for words in [
+      ["vault", "get", "long"], ["vault", "show", "long", "--reveal"], ["vault", "get", "long", "--json"],
+      ["vault", "export", "--reveal"], ["inject", "-i", template],
+    ] {
+      let gate = try Gate(home, "out")
+      let child = try start(home, words, out: gate.path)
+      try wait("the value to be written") { gate.waiting >= 4096 }
+      try search([child.id], while: "\(words)")
+      kill(child.id, SIGSEGV)
+      #expect(try child.wait() == 128 + SIGSEGV)
+      #expect(!child.leftCore)
+      unlink(gate.path)
+    }
+    searchFiles(home)
+  }
+
+  @Test("run: coffer and the command, but for the variable that was asked for")
+  func run() throws {
+    let home = try home()
+    for (index, words) in [
+      ["--mask", "--file", "K=coffer://short"], ["--fd", "5=coffer://short"], ["--mask", "--fd", "5=coffer://short"],
+    ].enumerated() {
+      let child = try start(
+        home, ["run"] + words + ["--", "/bin/sh", "-c", "touch \(home.path)/up\(index); while :; do sleep 0.05; done"])
+      try wait("the command to run") { home.exists("up\(index)") }
+      try search([child.id], while: "\(words)")
+      kill(child.id, SIGTERM)
+      #expect(try child.wait() == 128 + SIGTERM)
+    }
+    // With --env the command has it in its environment, which is what was asked for: coffer has not.
+    let child = try start(
+      home,
+      [
+        "run", "--mask", "--env", "T=coffer://short", "--", "/bin/sh", "-c",
+        "touch \(home.path)/up; while :; do sleep 0.05; done",
+      ])
+    try wait("the command to run") { home.exists("up") }
+    for file in ["cmdline", "environ"] {
+      let content = FileManager.default.contents(atPath: "/proc/\(child.id)/\(file)") ?? Data()
+      #expect(content.range(of: Data(Self.canary.utf8)) == nil, "\(file)")
+    }
+    kill(child.id, SIGTERM)
+    #expect(try child.wait() == 128 + SIGTERM)
+    searchFiles(home)
+  }
+
+  @Test("edit: coffer and the editor, and nothing is left when either is killed")
+  func edit() throws {
+    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    let home = try home()
+    home.environment["EDITOR"] = try home.file(
+      "editor", "#!/bin/sh\nprintf %s \"$1\" > \(home.path)/place\ntouch \(home.path)/up\nwhile :; do sleep 0.05; done\n",
+      mode: 0o700)
+    let child = try start(home, ["vault", "edit", "short"])
+    try wait("the editor") { home.exists("up") }
+    try search([child.id], while: "edit")
+    let editors = try Self.family([child.id]).filter { $0 != child.id }
+    kill(child.id, SIGTERM)
+    for editor in editors { kill(editor, SIGTERM) }
+    #expect(try child.wait() != 0)
+    #expect(access(try home.content("place"), F_OK) != 0)
+    searchFiles(home)
+  }
+
+  @Test("the agent: while it holds what it was given and hands it out; and its crash leaves no core")
+  func agent() throws {
+    let home = try home()
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    home.locked()
+    try home.transcript("vault set other", in: Self.canary)
+    try home.transcript("vault get short", out: Self.canary)
+    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    let agent = try pid_t(#require(status?["process"] as? Int))
+    try search([agent], while: "agent")
+    let limits = try String(contentsOfFile: "/proc/\(agent)/limits", encoding: .utf8)
+    #expect(limits.contains(/Max core file size +0 +0/))
+    searchFiles(home)
+  }
+
+  @Test("the shell's history and the terminal show none of what was typed at the prompt")
+  func history() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    let terminal = try PseudoTerminal()
+    let history = home.path + "/history"
+    let shell = try terminal.program(
+      ["bash", "--norc", "--noprofile", "-i"], in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": history])
+    guard let shell else { return print("skipped: bash is not installed") }
+    terminal.type("coffer vault set typed\n")
+    terminal.shows("New value of typed: ")
+    terminal.type(Self.canary + "\n")
+    terminal.shows("The same again: ")
+    try search([shell.id], while: "the prompt")
+    terminal.type(Self.canary + "\n")
+    // What is typed while the echo is off belongs to the prompt: the next command waits until that is over.
+    try wait("the value to be stored") { try home.coffer("vault get typed").out == Self.canary }
+    terminal.type("coffer vault get typed | wc -c; echo and-$?\n")
+    terminal.shows("\(Self.canary.utf8.count)\r\nand-0")
+    terminal.type("exit\n")
+    #expect(try shell.wait() == 0)
+    #expect(try home.content("history").contains("coffer vault set typed"))
+    #expect(!terminal.shown.contains(Self.canary))
+    searchFiles(home)
+  }
+}

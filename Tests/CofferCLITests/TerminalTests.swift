@@ -1,0 +1,73 @@
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// What the program does at a terminal, and does not do elsewhere.
+@Suite struct TerminalTests {
+  @Test("control-Z under run --mask stops the command too, and fg goes on with both")
+  func suspend() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    try home.transcript("vault set github ada", in: "hunter2")
+    let script = try home.file(
+      "wait", "echo $$ > \(home.path)/process\necho up and waiting\nread word\necho \"got $word and $TOKEN\"\n")
+    let terminal = try PseudoTerminal()
+    guard
+      let shell = try terminal.program(["bash", "--norc", "--noprofile", "-i"], in: home, with: ["TERM": "dumb", "PS1": "> "])
+    else { return print("skipped: bash is not installed") }
+    terminal.type("coffer run --mask -e TOKEN=coffer://github -- sh \(script)\n")
+    terminal.shows("up and waiting")
+    terminal.type("\u{1A}")
+    terminal.shows("Stopped")
+    let command = try pid_t(#require(pid_t(home.content("process").trimmingCharacters(in: .newlines))))
+    let deadline = Date() + 60
+    while try Self.state(command) != "T", Date() < deadline { usleep(5_000) }
+    #expect(try Self.state(command) == "T", "the command is stopped, too")
+    terminal.type("fg\n")
+    terminal.type("hello\n")
+    terminal.shows("got hello and <masked>")
+    terminal.type("echo status-$?-of-it\n")
+    terminal.shows("status-0-of-it")
+    terminal.type("exit\n")
+    #expect(try shell.wait() == 0)
+    #expect(!terminal.shown.contains("hunter2"))
+  }
+
+  /// The state of a process, as proc(5) has it: R, S, T …
+  private static func state(_ process: pid_t) throws -> String {
+    let line = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+    return line.split(separator: ") ").last?.first.map(String.init) ?? ""
+  }
+
+  @Test(
+    "long work counts on a terminal, and neither elsewhere nor for programs nor when it shall be quiet",
+    arguments: [
+      ("vault import --from json items.json", false), ("vault import --from env --service app items.env", false),
+      ("vault import --from json items.json --on-duplicate replace", true), ("vault verify", true), ("vault rotate --yes", true),
+      ("vault restore copy", true),
+    ])
+  func progress(line: String, isFilled: Bool) throws {
+    func home() throws -> (home: Home, words: String) {
+      let home = try Home.withVault()
+      let items = (0..<300).map { #"{"service":"s","account":"a\#($0)","value":"v"}"# }.joined(separator: ",\n")
+      let file = try home.file("items.json", "[\(items)]")
+      _ = try home.file("items.env", (0..<300).map { "N\($0)=v\n" }.joined())
+      if isFilled { #expect(try home.coffer("vault import -q --from json \(file)").status == 0) }
+      try home.transcript("vault backup -q \(home.path)/copy")
+      let words = line.split(separator: " ").map { $0.hasPrefix("items.") || $0 == "copy" ? "\(home.path)/\($0)" : String($0) }
+      return (home, words.joined(separator: " "))
+    }
+    for (option, isShown) in [("", true), (" --quiet", false), (" --json", false)] {
+      let (home, words) = try home()
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer(words + option, in: home)
+      terminal.showsAll()
+      #expect(try child.wait() == 0)
+      #expect(terminal.shown.contains(" % of 300") == isShown, "\(option): \(terminal.shown.suffix(300))")
+    }
+    let (home, words) = try home()
+    let answer = try home.coffer(words)
+    #expect(answer.status == 0 && !answer.err.contains("%") && !answer.out.contains("%"))
+  }
+}
