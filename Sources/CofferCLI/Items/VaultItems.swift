@@ -8,17 +8,21 @@ final class VaultItems {
   private let session: Session
   private let options: UnlockingOptions
   private var agent: AgentClient?
+  /// Whether the agent is known to hold the vault: somebody then has to hear that it does not any more.
+  private var hasAnswered: Bool
   private var own: UnlockedVault?
 
-  fileprivate init(_ session: Session, _ options: UnlockingOptions, agent: AgentClient) {
+  fileprivate init(_ session: Session, _ options: UnlockingOptions, agent: AgentClient, hasAnswered: Bool) {
     self.session = session
     self.options = options
     self.agent = agent
+    self.hasAnswered = hasAnswered
   }
 
   fileprivate init(_ session: Session, _ options: UnlockingOptions, vault: consuming UnlockedVault) {
     self.session = session
     self.options = options
+    hasAnswered = false
     own = consume vault
   }
 
@@ -83,9 +87,14 @@ final class VaultItems {
     _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws -> Result {
     if let agent {
-      do throws(StoreError) { return try remote(agent) } catch {
-        guard error.kind == .locked else { throw error }
-        session.note("\(error.what), so the vault is unlocked here")
+      do throws(StoreError) {
+        let answer = try remote(agent)
+        hasAnswered = true
+        return answer
+      } catch {
+        let isElsewhere = try !hasAnswered && [.refused, .replaced].contains(error.kind) && !agent.holdsVault
+        guard error.kind == .locked || isElsewhere else { throw error }
+        if hasAnswered { session.note("\(error.what), so the vault is unlocked here") }
         self.agent = nil
         own = Optional(try session.unlockedVault(options))
       }
@@ -100,8 +109,14 @@ final class VaultItems {
 extension Session {
   /// The items of the vault, unlocked in the order of the sources.
   func items(_ options: UnlockingOptions) throws -> VaultItems {
-    if let agent = try agent(options) { return VaultItems(self, options, agent: agent) }
+    if let agent = try agent(options) { return VaultItems(self, options, agent: agent, hasAnswered: true) }
     return VaultItems(self, options, vault: try unlockedVault(options))
+  }
+
+  /// The same for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
+  func itemsToRead(_ options: UnlockingOptions) throws -> VaultItems {
+    guard let agent = try possibleAgent(options) else { return VaultItems(self, options, vault: try unlockedVault(options)) }
+    return VaultItems(self, options, agent: agent, hasAnswered: false)
   }
 
   /// The items of one service as a store; nil where there is no vault.

@@ -9,7 +9,7 @@ struct References {
   /// - Throws: `.notFound`, `.ambiguous` or `.expired`, said of the reference; whatever unlocking throws.
   init(_ references: [Reference], _ unlocking: UnlockingOptions, _ session: Session) throws {
     guard !references.isEmpty else { return }
-    let items = try session.items(unlocking)
+    let items = try session.itemsToRead(unlocking)
     for reference in references where values[reference] == nil {
       do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
         throw error.about(key: reference.description)

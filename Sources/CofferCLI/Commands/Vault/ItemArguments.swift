@@ -32,6 +32,25 @@ struct ItemArguments: ParsableArguments {
     return item
   }
 
+  /// The value of the item that is meant. A named one needs no look at the list first.
+  ///
+  /// - Throws: what ``item(in:)`` throws, `.expired`.
+  func value(in items: VaultItems) throws -> SecretForm {
+    if let account {
+      let name = try ItemName(service: service, account: account)
+      guard let secret = try items.get(name) else { throw notFound(name.description) }
+      return secret
+    }
+    let name = try item(in: items).name
+    guard let secret = try items.get(name) else { throw deleted(name) }
+    return secret
+  }
+
+  /// The item went between two questions.
+  func deleted(_ name: ItemName) -> StoreError {
+    StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "look again")
+  }
+
   private func notFound(_ name: String) -> StoreError {
     StoreError(.notFound, "the vault has no such item", key: name, cure: "coffer vault list shows what there is")
   }
