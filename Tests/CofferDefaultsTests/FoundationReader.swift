@@ -7,7 +7,7 @@ enum FoundationReader {
 
   static func read(_ data: Data) throws -> PlainForm {
     // Converting a set to Swift ends the process (Swift 6.3 on Linux), and a damaged byte can make one of anything.
-    guard data.starts(with: Data("<".utf8)) || !holdsSets(data) else { throw Refused() }
+    guard !data.starts(with: Data("bplist".utf8)) || !holdsSets(data) else { throw Refused() }
     var format = PropertyListSerialization.PropertyListFormat.openStep
     let list = try PropertyListSerialization.propertyList(from: data, options: [], format: &format)
     guard format != .openStep else { throw Refused() }

@@ -111,6 +111,23 @@ struct PropertyListTests {
     #expect(throws: PropertyList.Failure.self) { try PropertyList.decode(Data(bytes)) }
   }
 
+  @Test func `a date outside of the calendar has a place in XML, and one that is no number is refused`() throws {
+    func list(_ seconds: Double) -> Data {
+      let date = (0..<8).map { UInt8(truncatingIfNeeded: seconds.bitPattern >> (56 - 8 * UInt64($0))) }
+      return Data(
+        Array("bplist00".utf8) + [0xD1, 1, 2, 0x51, UInt8(ascii: "k"), 0x33] + date + [8, 11, 13] + [0, 0, 0, 0, 0, 0, 1, 1]
+          + [0, 0, 0, 0, 0, 0, 0, 3] + [0, 0, 0, 0, 0, 0, 0, 0] + [0, 0, 0, 0, 0, 0, 0, 22])
+    }
+    for seconds in [1e300, -1e300, 1e12] {
+      let values = try PropertyList.decode(list(seconds)).values
+      #expect(values == ["k": .date(Date(timeIntervalSinceReferenceDate: seconds))])
+      #expect(try FoundationReader.read(PropertyList.encode(values, as: .xml)) != .dictionary([:]))
+    }
+    for seconds in [Double.nan, .infinity] {
+      #expect(throws: PropertyList.Failure.self) { try PropertyList.decode(list(seconds)) }
+    }
+  }
+
   @Test func `a collection that holds itself is refused`() {
     let bytes =
       Array("bplist00".utf8) + [0xD1, 1, 0, 0x51, UInt8(ascii: "k"), 8, 11] + [0, 0, 0, 0, 0, 0, 1, 1]

@@ -17,6 +17,14 @@ extension BinaryPropertyListReader {
     return content.count == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
   }
 
+  /// Seconds since the beginning of 2001.
+  func date(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> Date {
+    let seconds = real(content)
+    // It would be no moment, and not even equal to itself.
+    guard seconds.isFinite else { throw Self.damaged }
+    return Date(timeIntervalSinceReferenceDate: seconds)
+  }
+
   /// Foundation takes bytes that are not ASCII for Latin 1.
   func ascii(_ content: UnsafeRawBufferPointer) -> String {
     guard content.contains(where: { $0 >= 0x80 }) else { return String(decoding: content, as: UTF8.self) }

@@ -15,8 +15,8 @@ internal import FoundationEssentials
 struct BinaryPropertyListReader {
   private let bytes: UnsafeRawBufferPointer
   private let offsets: Int, offsetWidth: Int, referenceWidth: Int, count: Int
-  /// Values that may still be read.
-  private var left = mostValues
+  /// Values that may still be read, and bytes of text and data.
+  private var left = mostValues, bytesLeft = Budget.file
 
   private static let trailerBytes = 32
   /// References to the same element stand for as many values: a few bytes could mean more than any memory holds. A domain that may
@@ -72,15 +72,14 @@ struct BinaryPropertyListReader {
   }
 
   private mutating func value(_ object: Int, depth: Int) throws(PropertyList.Failure) -> PlainForm {
-    guard depth <= XMLPropertyListReader.deepest, left > 0 else { throw Self.damaged }
-    left -= 1
+    guard depth <= XMLPropertyListReader.deepest else { throw Self.damaged }
     let offset = try offset(of: object)
     let (kind, low) = (bytes[offset] >> 4, Int(bytes[offset] & 0xF))
     switch kind {
     case 0x0 where low == 8 || low == 9: return .bool(low == 9)
     case 0x1 where low <= 4: return try integer(content(offset + 1, 1 << low))
     case 0x2 where low == 2 || low == 3: return .real(real(try content(offset + 1, 1 << low)))
-    case 0x3 where low == 3: return .date(Date(timeIntervalSinceReferenceDate: real(try content(offset + 1, 8))))
+    case 0x3 where low == 3: return .date(try date(content(offset + 1, 8)))
     case 0x8: return try reference(content(offset + 1, low + 1))
     case 0x4, 0x5, 0x6, 0xA, 0xD:
       let (start, size) = try size(low, offset + 1)
@@ -91,9 +90,9 @@ struct BinaryPropertyListReader {
 
   private mutating func sized(_ kind: UInt8, _ start: Int, _ size: Int, _ depth: Int) throws(PropertyList.Failure) -> PlainForm {
     switch kind {
-    case 0x4: .data(Data(try content(start, size)))
-    case 0x5: .string(ascii(try content(start, size)))
-    case 0x6: .string(utf16(try content(start, size, width: 2)))
+    case 0x4: .data(Data(try counted(content(start, size))))
+    case 0x5: .string(ascii(try counted(content(start, size))))
+    case 0x6: .string(utf16(try counted(content(start, size, width: 2))))
     case 0xA: try array(content(start, size, width: referenceWidth), depth + 1)
     default: try dictionary(content(start, size, width: 2 * referenceWidth), depth + 1)
     }
@@ -110,21 +109,36 @@ struct BinaryPropertyListReader {
     return (start + 1 + width, size)
   }
 
+  private mutating func counted(_ content: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> UnsafeRawBufferPointer {
+    guard content.count <= bytesLeft else { throw Self.damaged }
+    bytesLeft -= content.count
+    return content
+  }
+
+  /// Before memory is made for them.
+  private mutating func count(values: Int) throws(PropertyList.Failure) {
+    guard values <= left else { throw Self.damaged }
+    left -= values
+  }
+
   private func element(_ references: UnsafeRawBufferPointer, _ index: Int) throws(PropertyList.Failure) -> Int {
     guard let object = Self.number(references, index * referenceWidth, referenceWidth) else { throw Self.damaged }
     return object
   }
 
   private mutating func array(_ references: UnsafeRawBufferPointer, _ depth: Int) throws(PropertyList.Failure) -> PlainForm {
+    let size = references.count / referenceWidth
+    try count(values: size)
     var items: [PlainForm] = []
-    for index in 0..<references.count / referenceWidth { items.append(try value(element(references, index), depth: depth)) }
+    items.reserveCapacity(size)
+    for index in 0..<size { items.append(try value(element(references, index), depth: depth)) }
     return .array(items)
   }
 
   /// All keys, then all values. Of a key that stands there twice the first value counts.
   private mutating func dictionary(_ references: UnsafeRawBufferPointer, _ depth: Int) throws(PropertyList.Failure) -> PlainForm {
     let size = references.count / (2 * referenceWidth)
-    guard size <= left else { throw Self.damaged }
+    try count(values: 2 * size)
     var items = [String: PlainForm](minimumCapacity: size)
     for index in 0..<size {
       guard case .string(let key) = try value(element(references, index), depth: depth) else {

@@ -105,8 +105,11 @@ struct XMLPropertyList {
     return String(unsafeUninitializedCapacity: 32) { coffer_print_real(number, $0.baseAddress, $0.count) }
   }
 
+  /// A binary list may have a date outside of the calendar: the calendar's end stands for it.
   private static func text(of date: Date) -> String {
-    let seconds = Int(date.timeIntervalSince1970.rounded(.down))
+    let (first, end) = (StorableForm.calendar.lowerBound, StorableForm.calendar.upperBound)
+    let since2001 = max(first, min(date.timeIntervalSinceReferenceDate, end - 1))
+    let seconds = Int(Date(timeIntervalSinceReferenceDate: since2001).timeIntervalSince1970.rounded(.down))
     let day = Int((Double(seconds) / 86_400).rounded(.down)), second = seconds - day * 86_400
     let (year, month, dayOfMonth) = CivilDay.date(day)
     let time = [second / 3600, second / 60 % 60, second % 60].map { digits($0, 2) }.joined(separator: ":")
