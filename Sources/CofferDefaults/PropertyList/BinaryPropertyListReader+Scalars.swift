@@ -12,9 +12,12 @@ extension BinaryPropertyListReader {
     return .integer(Int64(bitPattern: low))
   }
 
+  /// Of the many bit patterns that are no number there is one, as with Foundation.
   func real(_ content: UnsafeRawBufferPointer) -> Double {
     let bits = content.reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
-    return content.count == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
+    let number =
+      content.count == 4 ? Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))) : Double(bitPattern: bits)
+    return number.isNaN ? .nan : number
   }
 
   /// Seconds since the beginning of 2001.

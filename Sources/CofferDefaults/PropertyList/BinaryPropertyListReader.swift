@@ -25,7 +25,7 @@ struct BinaryPropertyListReader {
 
   static func isBinary(_ data: Data) -> Bool { data.starts(with: "bplist".utf8) }
 
-  static let damaged = PropertyList.Failure(what: "the binary property list is damaged")
+  static let damaged = PropertyList.Failure(what: "the file is not a property list: it begins as a binary one and is damaged")
 
   /// The value at the top.
   static func read(_ bytes: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> PlainForm {

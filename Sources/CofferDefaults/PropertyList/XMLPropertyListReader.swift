@@ -46,7 +46,7 @@ struct XMLPropertyListReader {
   /// Says where, never what stands there: it may be a value.
   var damaged: PropertyList.Failure {
     let line = bytes[..<min(position, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1
-    return PropertyList.Failure(what: "the property list is damaged in line \(line)")
+    return PropertyList.Failure(what: "the file is not a property list: its line \(line) is damaged or cut off")
   }
 
   private mutating func value(_ tag: Tag, depth: Int) throws(PropertyList.Failure) -> PlainForm {
