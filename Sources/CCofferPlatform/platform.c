@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdatomic.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
 #ifdef __linux__
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -224,4 +228,18 @@ _Thread_local uint32_t coffer_thread_mark;
 uint32_t coffer_number_thread(void) {
   static _Atomic uint32_t last;
   return coffer_thread_mark = atomic_fetch_add_explicit(&last, 1, memory_order_relaxed) + 1;
+}
+
+size_t coffer_print_real(double number, uint8_t *text, size_t size) {
+  char printed[64];
+  locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  locale_t before = plain ? uselocale(plain) : (locale_t)0;
+  int count = snprintf(printed, sizeof printed, "%.17g", number);
+  if (plain) {
+    uselocale(before);
+    freelocale(plain);
+  }
+  size_t bytes = count < 0 ? 0 : (size_t)count < size ? (size_t)count : size;
+  memcpy(text, printed, bytes);
+  return bytes;
 }

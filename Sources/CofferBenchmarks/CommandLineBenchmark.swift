@@ -3,42 +3,73 @@ internal import Foundation
 
 /// Whole processes of the command line, from start to exit, against other programs that hand out a secret.
 ///
-/// The program is the one beside this one; build both as it is shipped: `swift build -c release --static-swift-stdlib`. `pass` is
-/// measured where it is installed, `secret-tool` where a session bus with an unlocked keyring is at hand:
-/// `dbus-run-session -- sh -c 'printf x | gnome-keyring-daemon --unlock; .build/release/CofferBenchmarks cli'`.
+/// The program is the one beside this one, or the one named by `COFFER_BENCHMARKED`; build it as it is shipped: `.ci/release`. The
+/// peers are measured where they are installed: `secret-tool` with a keyring and a session bus of their own, `pass` with a key of its
+/// own. Nothing of the user's is touched.
 enum CommandLineBenchmark {
   private static let rounds = 60
 
   static func run(in folder: String) throws {
     let home = folder + "/cli"
     setenv("COFFER_HOME", home, 1)
-    let coffer = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-      .appendingPathComponent("coffer").path
+    let tools = try Tools(folder)
     let key = home + "/key"
     try shell("mkdir -m 700 \(home)")
-    try shell("\(coffer) init --quiet --new-key-file \(key)")
-    try shell("printf s3cret | \(coffer) vault set github alice --key-file \(key)")
-    try shell("\(coffer) unlock --quiet --key-file \(key)")
-    defer { do { try shell("\(coffer) agent stop") } catch { print("the agent was left running: \(error)") } }
+    try shell("\(tools.coffer) init --quiet --new-key-file \(key)")
+    for service in ["github", "https://github.com"] {
+      try shell("printf s3cret | \(tools.coffer) vault set \(service) alice --key-file \(key)")
+    }
+    try shell("\(tools.coffer) unlock --quiet --key-file \(key)")
+    defer { do { try shell("\(tools.coffer) agent stop") } catch { print("the agent was left running: \(error)") } }
+    let docker = try file("docker.in", "registry.example", in: folder)
+    try shell(
+      #"printf '{"ServerURL":"registry.example","Username":"alice","Secret":"s3cret"}' | \#(tools.dockerHelper) store"#)
 
-    let get = [coffer, "vault", "get", "github"]
+    let get = [tools.coffer, "vault", "get", "github", "alice"]
+    let git = try file("git.in", "protocol=https\nhost=github.com\n\n", in: folder)
     try table(
       "Command line, whole processes",
       [
-        process("coffer --version", [coffer, "--version"], [.microseconds(4000)]),
-        process("coffer vault get, agent", get, [.microseconds(5000)]),
-        process("coffer vault get, key file", get + ["--key-file", key], [.microseconds(8000)]), nothing,
+        process("coffer --version", [tools.coffer, "--version"], [.microseconds(4000)]),
+        process("coffer vault get SERVICE ACCOUNT, agent", get, [.microseconds(5000), .microseconds(4000)]),
+        process("coffer vault get SERVICE, agent", Array(get.dropLast()), [.microseconds(5000)]),
+        process("coffer vault get, key file", get + ["--key-file", key], [.microseconds(8000)]),
+        process("git-credential-coffer get, agent", [tools.gitHelper, "get"], [.microseconds(5000)], input: git),
+        process("docker-credential-coffer get, agent", [tools.dockerHelper, "get"], [.microseconds(5000)], input: docker),
+        nothing,
       ])
-    try peers(of: get, in: folder)
+    let mine = { (goal: Double) in process("coffer vault get, agent", get, [.times(goal)]) }
+    try SecretPeers.libsecret(in: folder) { try table("Against libsecret", [mine(0.6), process("secret-tool lookup", $0, [])]) }
+    try SecretPeers.pass(in: folder) { try table("Against pass", [mine(0.3), process("pass show", $0, [])]) }
     try fill(home, key)
     try table(
       "Command line, 10 000 items",
       [
-        process("coffer vault list, agent", [coffer, "vault", "list"], [.microseconds(100_000)]),
-        process("coffer vault list, key file", [coffer, "vault", "list", "--key-file", key], [.microseconds(100_000)]),
-        process("coffer vault get SERVICE ACCOUNT, agent", [coffer, "vault", "get", "service", "17"], [.microseconds(5000)]),
+        process("coffer vault list, agent", [tools.coffer, "vault", "list"], [.microseconds(100_000)]),
+        process("coffer vault list --json, agent", [tools.coffer, "vault", "list", "--json"], []),
+        process("coffer vault list, key file", [tools.coffer, "vault", "list", "--key-file", key], [.microseconds(100_000)]),
+        process(
+          "coffer vault get SERVICE ACCOUNT, agent", [tools.coffer, "vault", "get", "service", "17"], [.microseconds(5000)]),
         nothing,
       ], rounds: 15)
+  }
+
+  /// The program, and the names by which git and docker call it.
+  private struct Tools {
+    let coffer: String, gitHelper: String, dockerHelper: String
+
+    init(_ folder: String) throws {
+      coffer =
+        ProcessInfo.processInfo.environment["COFFER_BENCHMARKED"]
+        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+        .appendingPathComponent("coffer").path
+      (gitHelper, dockerHelper) = (folder + "/git-credential-coffer", folder + "/docker-credential-coffer")
+      for helper in [gitHelper, dockerHelper] {
+        try FileManager.default.createSymbolicLink(atPath: helper, withDestinationPath: coffer)
+      }
+      let bytes = try FileManager.default.attributesOfItem(atPath: coffer)[.size] as? Int ?? 0
+      print("\n\(coffer): \(bytes / 1_000_000) MB")
+    }
   }
 
   private static var nothing: Contender { process("/bin/true", ["/bin/true"], []) }
@@ -47,25 +78,10 @@ enum CommandLineBenchmark {
     try Measure.table(title, rounds: rounds, clock: .wall, contenders)
   }
 
-  private static func peers(of get: [String], in folder: String) throws {
-    let mine = { (goal: Double) in process("coffer vault get, agent", get, [.times(goal)]) }
-    if FileManager.default.isExecutableFile(atPath: "/usr/bin/secret-tool"), getenv("DBUS_SESSION_BUS_ADDRESS") != nil {
-      try shell("printf s3cret | secret-tool store --label=coffer coffer-bench yes")
-      try table(
-        "Against libsecret",
-        [mine(0.6), process("secret-tool lookup", ["/usr/bin/secret-tool", "lookup", "coffer-bench", "yes"], [])])
-    } else {
-      print("\nsecret-tool is left out: not installed, or no session bus")
-    }
-    guard FileManager.default.isExecutableFile(atPath: "/usr/bin/pass") else { return print("\npass is left out: not installed") }
-    let store = folder + "/pass"
-    setenv("GNUPGHOME", store + "/gpg", 1)
-    setenv("PASSWORD_STORE_DIR", store + "/store", 1)
-    try shell("mkdir -m 700 \(store) \(store)/gpg")
-    try shell("gpg --batch --quiet --passphrase '' --quick-generate-key coffer-bench default default never")
-    defer { do { try shell("gpgconf --kill all") } catch { print("gpg's agent was left running: \(error)") } }
-    try shell("pass init coffer-bench && printf s3cret | pass insert -e github")
-    try table("Against pass", [mine(0.3), process("pass show", ["/usr/bin/pass", "show", "github"], [])])
+  private static func file(_ name: String, _ content: String, in folder: String) throws -> String {
+    let path = folder + "/" + name
+    try Data(content.utf8).write(to: URL(fileURLWithPath: path))
+    return path
   }
 
   private static func fill(_ home: String, _ key: String) throws {
@@ -79,30 +95,22 @@ enum CommandLineBenchmark {
     _ = try vault.add(items)
   }
 
-  /// A contender that starts a program, its output thrown away, and waits for its end.
-  private static func process(_ name: String, _ words: [String], _ goals: [Goal]) -> Contender {
+  /// A contender that starts a program on the file `input`, its output thrown away, and waits for its end.
+  private static func process(_ name: String, _ words: [String], _ goals: [Goal], input: String = "/dev/null") -> Contender {
     Contender(name: name, count: 1, goals: goals) { _ in
       var actions = posix_spawn_file_actions_t()
       posix_spawn_file_actions_init(&actions)
       defer { posix_spawn_file_actions_destroy(&actions) }
+      posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
       posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
       let argv = words.map { strdup($0) } + [nil]
       defer { for word in argv { free(word) } }
       var child: pid_t = 0
-      guard posix_spawn(&child, words[0], &actions, nil, argv, environ) == 0 else { throw Failed(words: words) }
+      guard posix_spawn(&child, words[0], &actions, nil, argv, environ) == 0 else { throw Shell.Failed(line: words.joined()) }
       var status: Int32 = 0
-      guard waitpid(child, &status, 0) == child, status == 0 else { throw Failed(words: words) }
+      guard waitpid(child, &status, 0) == child, status == 0 else { throw Shell.Failed(line: words.joined(separator: " ")) }
     }
   }
 
-  private static func shell(_ line: String) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", line + " > /dev/null"]
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw Failed(words: [line]) }
-  }
-
-  private struct Failed: Error { let words: [String] }
+  private static func shell(_ line: String) throws { try Shell.run(line) }
 }

@@ -49,6 +49,9 @@ enum Main {
 
   /// A command that is named in full is parsed by itself, which takes half the time of going through the tree above it. Whatever
   /// that does not answer is the whole tree's to answer: it knows help and errors by their full names.
+  ///
+  /// A root without a `_superCommandName` is parsed twice more by ArgumentParser, for requests of a completion script, which takes as
+  /// long as the line itself: the commands that scripts and other programs run often have one.
   private static func parse(_ line: LeadingOptions.Line) throws -> any ParsableCommand {
     if line.depth > 0, line.command.configuration.subcommands.isEmpty {
       do {

@@ -1,5 +1,5 @@
 public import CofferStorage
-internal import Foundation
+internal import FoundationEssentials
 public import SystemPackage
 
 /// The name of a set of preferences, and the property list that holds them.
@@ -69,7 +69,7 @@ public struct DefaultsDomain: Sendable, Hashable {
     _ environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws(StoreError) -> FilePath {
     if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return FilePath(folder) }
-    let home = environment["HOME"] ?? NSHomeDirectory()
+    let home = environment["HOME"] ?? FileManager.default.homeDirectoryForCurrentUser.path
     guard home.hasPrefix("/") else {
       throw StoreError(
         .notFound, "this user has no home folder", cure: "set HOME or XDG_CONFIG_HOME to an absolute path, or give a folder")

@@ -9,8 +9,7 @@ import Testing
   static let allowed: [String: Set<String>] = [
     "CofferMemory": ["CCofferSodium", "CCofferPlatform"],
     "CofferStorage": ["CofferMemory", "CCofferPlatform", "SystemPackage"],
-    // Property lists are Foundation's, and nothing else is.
-    "CofferDefaults": ["CofferStorage", "CofferMemory", "CCofferPlatform", "SystemPackage", "Foundation"],
+    "CofferDefaults": ["CofferStorage", "CofferMemory", "CCofferPlatform", "SystemPackage"],
     "CofferVault": [
       "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CCofferPlatform", "SystemPackage", "Logging",
     ],

@@ -90,6 +90,10 @@ int coffer_signal_descriptor(const void *signals);
 /// The next signal from such a descriptor, 0 when there is none; `from_kernel` tells whether the terminal or the kernel sent it.
 int coffer_next_signal(int fd, bool *from_kernel);
 
+/// `number` with seventeen digits at most ("%.17g"), a point in it whatever the process's locale says, in ASCII without an end mark.
+/// Returns the bytes that it has.
+size_t coffer_print_real(double number, uint8_t *text, size_t size);
+
 /// The environment of this process: `environ`, which Swift takes for unsafe to read.
 char **coffer_environment(void);
 

@@ -124,7 +124,6 @@ public final class AgentClient: Sendable {
     var elements: [Element] = []
     try exchange(writer, isWrite: isWrite, Self.answerTime) { (fields) throws(StoreError) in
       let count = try fields.count(ofAtLeast: 1)
-      elements.reserveCapacity(elements.count + count)
       for _ in 0..<count { elements.append(try element(&fields)) }
     }
     return elements

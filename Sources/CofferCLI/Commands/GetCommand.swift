@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 struct GetCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Print the value of a key, wherever it is stored.",
+    commandName: "get", _superCommandName: "coffer", abstract: "Print the value of a key, wherever it is stored.",
     discussion: """
       A key in the domain's property list is a preference and needs no vault; any other is looked for in the vault. \
       A secret is printed as exactly its bytes; only a terminal gets a newline after it.

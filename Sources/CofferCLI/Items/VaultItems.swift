@@ -8,17 +8,21 @@ final class VaultItems {
   private let session: Session
   private let options: UnlockingOptions
   private var agent: AgentClient?
+  /// Whether the agent is known to hold the vault: somebody then has to hear that it does not any more.
+  private var hasAnswered: Bool
   private var own: UnlockedVault?
 
-  fileprivate init(_ session: Session, _ options: UnlockingOptions, agent: AgentClient) {
+  fileprivate init(_ session: Session, _ options: UnlockingOptions, agent: AgentClient, hasAnswered: Bool) {
     self.session = session
     self.options = options
     self.agent = agent
+    self.hasAnswered = hasAnswered
   }
 
   fileprivate init(_ session: Session, _ options: UnlockingOptions, vault: consuming UnlockedVault) {
     self.session = session
     self.options = options
+    hasAnswered = false
     own = consume vault
   }
 
@@ -46,11 +50,7 @@ final class VaultItems {
   func item(service: String, account: String?) throws -> VaultItem {
     let name = try ItemName(service: service, account: account ?? "")
     let found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
-    guard let item = found.first else {
-      throw StoreError(
-        .notFound, account == nil ? "the vault has no item of this service" : "the vault has no such item",
-        key: name.description, cure: "coffer vault list shows what there is, coffer vault set stores it")
-    }
+    guard let item = found.first else { throw Self.notFound(name, account == nil ? "item of this service" : "such item") }
     guard found.count == 1 else {
       let accounts = found.map { $0.name.account.isEmpty ? "''" : $0.name.account }.joined(separator: ", ")
       throw StoreError(
@@ -58,6 +58,30 @@ final class VaultItems {
         cure: "name the account as well; '' is the empty one")
     }
     return item
+  }
+
+  /// The value of the item that is meant. A named one needs no look at the list first.
+  ///
+  /// - Throws: what ``item(service:account:)`` throws, `.expired`.
+  func value(service: String, account: String?) throws -> SecretForm {
+    guard let account else { return try value(of: item(service: service, account: nil).name) }
+    let name = try ItemName(service: service, account: account)
+    guard let value = try get(name) else { throw Self.notFound(name, "such item") }
+    return value
+  }
+
+  /// The value of an item that was found.
+  func value(of name: ItemName) throws -> SecretForm {
+    guard let value = try get(name) else {
+      throw StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "look again")
+    }
+    return value
+  }
+
+  private static func notFound(_ name: ItemName, _ what: String) -> StoreError {
+    StoreError(
+      .notFound, "the vault has no \(what)", key: name.description,
+      cure: "coffer vault list shows what there is, coffer vault set stores it")
   }
 
   /// All items, or those of one service, by name; no value is opened.
@@ -103,9 +127,14 @@ final class VaultItems {
     _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws -> Result {
     if let agent {
-      do throws(StoreError) { return try remote(agent) } catch {
-        guard error.kind == .locked else { throw error }
-        session.note("\(error.what), so the vault is unlocked here")
+      do throws(StoreError) {
+        let answer = try remote(agent)
+        hasAnswered = true
+        return answer
+      } catch {
+        let isElsewhere = try !hasAnswered && [.refused, .replaced].contains(error.kind) && !agent.holdsVault
+        guard error.kind == .locked || isElsewhere else { throw error }
+        if hasAnswered { session.note("\(error.what), so the vault is unlocked here") }
         self.agent = nil
         own = Optional(try session.unlockedVault(options))
       }
@@ -120,8 +149,14 @@ final class VaultItems {
 extension Session {
   /// The items of the vault, unlocked in the order of the sources.
   func items(_ options: UnlockingOptions) throws -> VaultItems {
-    if let agent = try agent(options) { return VaultItems(self, options, agent: agent) }
+    if let agent = try agent(options) { return VaultItems(self, options, agent: agent, hasAnswered: true) }
     return VaultItems(self, options, vault: try unlockedVault(options))
+  }
+
+  /// The same for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
+  func itemsToRead(_ options: UnlockingOptions) throws -> VaultItems {
+    guard let agent = try possibleAgent(options) else { return VaultItems(self, options, vault: try unlockedVault(options)) }
+    return VaultItems(self, options, agent: agent, hasAnswered: false)
   }
 
   /// The items of one service as a store; nil where there is no vault.

@@ -9,7 +9,7 @@ struct References {
   /// - Throws: `.notFound`, `.ambiguous` or `.expired`, said of the reference; whatever unlocking throws.
   init(_ references: [Reference], _ unlocking: UnlockingOptions, _ session: Session) throws {
     guard !references.isEmpty else { return }
-    let items = try session.items(unlocking)
+    let items = try session.itemsToRead(unlocking)
     for reference in references where values[reference] == nil {
       do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
         throw StoreError(
@@ -28,13 +28,10 @@ struct References {
   }
 
   private static func value(of reference: Reference, in items: VaultItems) throws -> SecretForm {
-    let item = try items.item(service: reference.service, account: reference.account)
     guard let attribute = reference.attribute else {
-      guard let form = try items.get(item.name) else {
-        throw StoreError(.notFound, "someone else deleted it just now", cure: "coffer vault list shows what there is")
-      }
-      return form
+      return try items.value(service: reference.service, account: reference.account)
     }
+    let item = try items.item(service: reference.service, account: reference.account)
     guard let text = ItemJSON(item).fields.first(where: { $0.0 == attribute })?.1, !text.isEmpty else {
       throw StoreError(
         .notFound, "the item has nothing of the name '\(attribute)'",

@@ -1,12 +1,51 @@
+internal import Coffer
+
 /// Rows aligned for people.
 enum Columns {
+  private static let space = UInt8(ascii: " ")
+
+  /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
   static func align(_ rows: [[String]]) -> String {
-    let rows = rows.map { $0.map(Printable.line) }
-    let count = rows.map(\.count).max() ?? 0
-    let widths = (0..<count).map { column in rows.map { column < $0.count ? $0[column].count : 0 }.max() ?? 0 }
-    return rows.map { row in
-      zip(row, widths).map { cell, width in cell + String(repeating: " ", count: width - cell.count) }
-        .joined(separator: "  ").trimmedEnd
-    }.joined(separator: "\n")
+    let rows = rows.map { $0.map(Cell.init) }
+    let widths = widths(of: rows)
+    var lines: [UInt8] = []
+    lines.reserveCapacity(rows.count * widths.reduce(0) { $0 + $1 + 2 })
+    for (number, row) in rows.enumerated() {
+      if number > 0 { lines.append(UInt8(ascii: "\n")) }
+      append(row, widths, to: &lines)
+    }
+    return String(decoding: lines, as: UTF8.self)
+  }
+
+  private static func append(_ row: [Cell], _ widths: [Int], to line: inout [UInt8]) {
+    guard let last = row.lastIndex(where: { !$0.text.trimmedEnd.isEmpty }) else { return }
+    for column in 0..<last {
+      line.append(contentsOf: row[column].text.utf8)
+      line.append(contentsOf: repeatElement(space, count: widths[column] - row[column].width + 2))
+    }
+    line.append(contentsOf: row[last].text.trimmedEnd.utf8)
+  }
+
+  private static func widths(of rows: [[Cell]]) -> [Int] {
+    var widths: [Int] = []
+    for row in rows {
+      for (column, cell) in row.enumerated() {
+        if column == widths.count { widths.append(0) }
+        widths[column] = max(widths[column], cell.width)
+      }
+    }
+    return widths
+  }
+
+  private struct Cell {
+    let text: String
+    let width: Int
+
+    init(_ text: String) {
+      // Most text is, and needs no look at what Unicode says of each character.
+      let isPlain = StoredName.isPrintableASCII(text)
+      self.text = isPlain ? text : Printable.line(text)
+      width = isPlain ? text.utf8.count : self.text.count
+    }
   }
 }

@@ -17,6 +17,7 @@ enum Printable {
 
 extension String {
   var trimmedEnd: String {
+    if let last = utf8.last, last > 0x20, last < 0x7F { return self }
     var text = self[...]
     while let last = text.last, last.isWhitespace { text.removeLast() }
     return String(text)

@@ -5,13 +5,14 @@ extension Session {
   ///
   /// - Throws: ``StoreError/Kind/denied`` when the agent is another user's, ``StoreError/Kind/busy`` when it does not answer.
   func agent(_ options: UnlockingOptions) throws -> AgentClient? {
+    guard let client = try possibleAgent(options) else { return nil }
+    return try client.holdsVault ? client : nil
+  }
+
+  /// A client for an agent that may run and may hold the vault.
+  func possibleAgent(_ options: UnlockingOptions) throws -> AgentClient? {
     guard options.isEmpty, !options.noAgent, let run = places.run else { return nil }
-    let client = AgentClient(folder: run, vault: places.vault, options: try vaultOptions(options))
-    do throws(StoreError) { return try client.status().unlocked == nil ? nil : client } catch {
-      // Not running, or there for another vault: unlocking here finds out what is so, and says it.
-      guard [.locked, .refused, .replaced].contains(error.kind) else { throw error }
-      return nil
-    }
+    return AgentClient(folder: run, vault: places.vault, options: try vaultOptions(options))
   }
 
   /// The run folder, which the agent needs.
@@ -33,6 +34,21 @@ extension Session {
     do throws(StoreError) { return try AgentClient(folder: run).status() } catch {
       guard error.kind == .locked else { throw error }
       return nil
+    }
+  }
+}
+
+extension AgentClient {
+  /// Whether an agent runs and holds the vault unlocked.
+  ///
+  /// - Throws: `.denied`, `.busy`.
+  var holdsVault: Bool {
+    get throws(StoreError) {
+      do throws(StoreError) { return try status().unlocked != nil } catch {
+        // Not running, or there for another vault: unlocking here finds out what is so, and says it.
+        guard [.locked, .refused, .replaced].contains(error.kind) else { throw error }
+        return false
+      }
     }
   }
 }

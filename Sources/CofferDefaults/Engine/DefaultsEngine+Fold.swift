@@ -1,5 +1,5 @@
 internal import CofferStorage
-internal import Foundation
+internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
@@ -73,12 +73,7 @@ extension DefaultsEngine {
 
   /// Replaces the list; false when it is no longer the one that the plan was made for.
   private func write(_ plan: Plan, _ sidecar: Sidecar) throws(StoreError) -> Bool {
-    let data: Data
-    do { data = try PropertyList.encode(plan.values, as: plan.encoding) } catch {
-      throw StoreError(
-        .unencodable, "the values could not be written as a property list", place: files.list.string,
-        cure: "report this with the names of the keys set last; every value is safe in the journal", underlying: error)
-    }
+    let data = PropertyList.encode(plan.values, as: plan.encoding)
     // After a power loss the journal must not hold less than what the new list was made of: a part of it, replayed over the
     // list, would bring old values back.
     try sidecar.synchronize()

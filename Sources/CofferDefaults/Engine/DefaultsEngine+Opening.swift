@@ -1,5 +1,5 @@
 internal import CofferStorage
-internal import Foundation
+internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
@@ -44,7 +44,7 @@ extension DefaultsEngine {
     switch options.withLock({ $0.damage }) {
     case .fail: return false
     case .restoreLastGood: substitute = try lastGood()
-    case .startEmpty: substitute = try emptyList()
+    case .startEmpty: substitute = emptyList()
     }
     // Another process may have healed it before the lock was ours.
     do { _ = try ListContent.read(files.list, calls) } catch {
@@ -80,16 +80,8 @@ extension DefaultsEngine {
         .damaged, "the property list is damaged, and there is no last good copy", place: files.list.string,
         cure: "repair or restore the file, or open the domain with .startEmpty; nothing was changed")
     }
-    return try encoded(content.values, content.encoding)
+    return PropertyList.encode(content.values, as: content.encoding)
   }
 
-  private func emptyList() throws(StoreError) -> Data { try encoded([:], .xml) }
-
-  private func encoded(_ values: [String: PlainForm], _ encoding: PropertyList.Encoding) throws(StoreError) -> Data {
-    do { return try PropertyList.encode(values, as: encoding) } catch {
-      throw StoreError(
-        .unencodable, "the values could not be written as a property list", place: files.list.string,
-        cure: "repair or restore the file; nothing was changed", underlying: error)
-    }
-  }
+  private func emptyList() -> Data { PropertyList.encode([:], as: .xml) }
 }

@@ -1,5 +1,5 @@
 internal import CofferStorage
-internal import Foundation
+internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 

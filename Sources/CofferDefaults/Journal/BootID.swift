@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 
 /// Names the run of the kernel: what a process wrote to shared memory outlives the process, but not the kernel.
 struct BootID: Equatable {

@@ -103,7 +103,8 @@ enum StorableForm {
   }
 
   /// ISO 8601 with four digits of year; year 0 is let through, for `Date.distantPast` lies in it.
-  private static func isInCalendar(_ date: Date) -> Bool {
-    (-63_145_785_600.0..<252_423_993_600.0).contains(date.timeIntervalSinceReferenceDate)
-  }
+  private static func isInCalendar(_ date: Date) -> Bool { calendar.contains(date.timeIntervalSinceReferenceDate) }
+
+  /// The years 0 to 9999, in seconds since the beginning of 2001.
+  static let calendar = -63_145_526_400.0..<252_423_993_600.0
 }

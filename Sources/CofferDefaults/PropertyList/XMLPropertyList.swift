@@ -1,11 +1,11 @@
+internal import CCofferPlatform
 internal import CofferStorage
-internal import Foundation
+internal import FoundationEssentials
 
 /// Writes XML property lists, byte for byte as Foundation does.
 ///
 /// Foundation's own writer needs 30 µs for a key and 0.2 s for a megabyte of text (measured), and a fold writes while every
-/// other process waits for the lock; this one needs less than a fiftieth. Reading, where strangers' bytes come in, and the binary
-/// format stay Foundation's.
+/// other process waits for the lock; this one needs less than a fiftieth.
 ///
 /// Source: the document type <http://www.apple.com/DTDs/PropertyList-1.0.dtd>, and what Foundation writes.
 struct XMLPropertyList {
@@ -101,30 +101,24 @@ struct XMLPropertyList {
   private static func text(of number: Double) -> String {
     if number.isNaN { return "nan" }
     if number.isInfinite { return number < 0 ? "-infinity" : "+infinity" }
-    return number == 0 ? "0.0" : String(format: "%.17g", number)
+    guard number != 0 else { return "0.0" }
+    return String(unsafeUninitializedCapacity: 32) { coffer_print_real(number, $0.baseAddress, $0.count) }
   }
 
+  /// A binary list may have a date outside of the calendar: the calendar's end stands for it.
   private static func text(of date: Date) -> String {
-    let seconds = Int(date.timeIntervalSince1970.rounded(.down))
+    let (first, end) = (StorableForm.calendar.lowerBound, StorableForm.calendar.upperBound)
+    let since2001 = max(first, min(date.timeIntervalSinceReferenceDate, end - 1))
+    let seconds = Int(Date(timeIntervalSinceReferenceDate: since2001).timeIntervalSince1970.rounded(.down))
     let day = Int((Double(seconds) / 86_400).rounded(.down)), second = seconds - day * 86_400
-    let (year, month, dayOfMonth) = civil(day)
-    return String(
-      format: "%04d-%02d-%02dT%02d:%02d:%02dZ", year, month, dayOfMonth, second / 3600, second / 60 % 60, second % 60)
+    let (year, month, dayOfMonth) = CivilDay.date(day)
+    let time = [second / 3600, second / 60 % 60, second % 60].map { digits($0, 2) }.joined(separator: ":")
+    return "\(digits(year, 4))-\(digits(month, 2))-\(digits(dayOfMonth, 2))T\(time)Z"
   }
 
-  /// Year, month and day of the Gregorian calendar, `day` days after 1970-01-01, counted in eras of 400 years that begin in
-  /// March, so that the leap day is a year's last.
-  private static func civil(_ day: Int) -> (year: Int, month: Int, day: Int) {
-    let shifted = day + 719_468
-    let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-    let dayOfEra = shifted - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let month = (5 * dayOfYear + 2) / 153
-    let isJanuaryOrFebruary = month >= 10
-    return (
-      yearOfEra + era * 400 + (isJanuaryOrFebruary ? 1 : 0), isJanuaryOrFebruary ? month - 9 : month + 3,
-      dayOfYear - (153 * month + 2) / 5 + 1
-    )
+  /// `number` with leading zeros to `width` digits.
+  private static func digits(_ number: Int, _ width: Int) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
   }
 }

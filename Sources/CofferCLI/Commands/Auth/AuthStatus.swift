@@ -16,7 +16,7 @@ struct AuthStatus: Command {
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let logins = try AuthAccounts(items: try session.items(unlocking)).logins(of: host)
+    let logins = try AuthAccounts(items: try session.itemsToRead(unlocking)).logins(of: host)
     guard !logins.isEmpty else { throw AuthAccounts.nobody(host) }
     guard !output.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
     try Output.line(

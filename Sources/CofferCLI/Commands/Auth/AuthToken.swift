@@ -3,7 +3,7 @@ internal import Coffer
 
 struct AuthToken: Command {
   static let configuration = CommandConfiguration(
-    commandName: "token", abstract: "Print the token of a host's active account.",
+    commandName: "token", _superCommandName: "coffer auth", abstract: "Print the token of a host's active account.",
     discussion:
       "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where it has expired.")
 
@@ -17,7 +17,7 @@ struct AuthToken: Command {
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let accounts = AuthAccounts(items: try session.items(unlocking))
+    let accounts = AuthAccounts(items: try session.itemsToRead(unlocking))
     let login = try accounts.login(host, account)
     let token = try accounts.token(of: login)
     if output.json {

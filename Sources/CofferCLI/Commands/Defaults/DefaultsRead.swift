@@ -3,7 +3,7 @@ internal import Coffer
 
 struct DefaultsRead: Command {
   static let configuration = CommandConfiguration(
-    commandName: "read", abstract: "Print a preference, a domain, or all domains.",
+    commandName: "read", _superCommandName: "coffer defaults", abstract: "Print a preference, a domain, or all domains.",
     discussion: """
       As on macOS: a single value bare, true and false as 1 and 0, collections in the old property-list notation. \
       Text is UTF-8 and data is printed whole, which macOS would abbreviate. For programs there are --json and 'export'.

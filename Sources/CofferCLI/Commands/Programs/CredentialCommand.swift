@@ -10,7 +10,8 @@ struct CredentialCommand: ParsableCommand {
 
 struct CredentialGit: Command {
   static let configuration = CommandConfiguration(
-    commandName: "git", abstract: "Speak git's credential protocol: get, store, erase, capability.",
+    commandName: "git", _superCommandName: "coffer credential",
+    abstract: "Speak git's credential protocol: get, store, erase, capability.",
     discussion: """
       With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs. A credential is the \
       item whose service is the protocol and host, https://github.com, and whose account is the user; \
@@ -31,7 +32,7 @@ struct CredentialGit: Command {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let message = try GitMessage(from: 0)
     guard let service = GitHelper.service(message) else { return }
-    let helper = GitHelper(items: try session.items(unlocking), message: message)
+    let helper = GitHelper(items: try session.itemsToRead(unlocking), message: message)
     switch operation {
     case "get": try helper.get(service)
     case "store": try helper.store(service)
@@ -48,7 +49,8 @@ struct CredentialGit: Command {
 
 struct CredentialDocker: Command {
   static let configuration = CommandConfiguration(
-    commandName: "docker", abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
+    commandName: "docker", _superCommandName: "coffer credential",
+    abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
     discussion: """
       With docker-credential-coffer on PATH, "credsStore": "coffer" in ~/.docker/config.json is all that docker needs. A \
       credential is the item of the service docker:SERVER; there is one for each server. Errors are on standard output, \

@@ -11,7 +11,8 @@ internal import Coffer
 
 struct RunCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "run", abstract: "Start a command with secrets in its environment, on descriptors, or as files in memory.",
+    commandName: "run", _superCommandName: "coffer",
+    abstract: "Start a command with secrets in its environment, on descriptors, or as files in memory.",
     usage: "coffer run [--env <name=reference>] … [--env-file <path>] … [<options>] -- <command> [<words>]",
     discussion: """
       A reference is coffer://service/account, with /attribute after it for something else than the value; each part is \

@@ -15,4 +15,9 @@ struct ItemArguments: ParsableArguments {
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func item(in items: VaultItems) throws -> VaultItem { try items.item(service: service, account: account) }
+
+  /// The value of the item that is meant.
+  ///
+  /// - Throws: what ``item(in:)`` throws, `.expired`.
+  func value(in items: VaultItems) throws -> SecretForm { try items.value(service: service, account: account) }
 }

@@ -17,7 +17,7 @@ struct VaultFind: Command {
 
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.items(unlocking)
+    let items = try session.itemsToRead(unlocking)
     let found = try items.list().filter { item in terms.allSatisfy { Self.matches(item, $0) } }
     guard !found.isEmpty else {
       throw StoreError(.notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")

@@ -3,7 +3,7 @@ internal import Coffer
 
 struct VaultGet: Command {
   static let configuration = CommandConfiguration(
-    commandName: "get", abstract: "Print the value of an item.",
+    commandName: "get", _superCommandName: "coffer vault", abstract: "Print the value of an item.",
     discussion: "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them.", aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
@@ -18,13 +18,14 @@ struct VaultGet: Command {
   func perform(_ session: Session) throws {
     try item.check()
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.items(unlocking)
+    let items = try session.itemsToRead(unlocking)
+    if field == nil, !output.json { return try show(item.value(in: items)) }
     let found = try item.item(in: items)
     if let field { return try show(field, of: ItemJSON(found)) }
-    guard let secret = try items.get(found.name) else {
-      throw StoreError(.conflict, "the item was deleted just now", key: found.name.description, cure: "look again")
-    }
-    if output.json { return try JSONText.write(JSONText.encode(ItemJSON(found)), "value", secret.bytes) }
+    try JSONText.write(JSONText.encode(ItemJSON(found)), "value", items.value(of: found.name).bytes)
+  }
+
+  private func show(_ secret: SecretForm) throws {
     try Output.write(secret.bytes)
     if Output.isTerminal { try Output.write("\n") }
   }

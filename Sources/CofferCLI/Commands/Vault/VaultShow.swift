@@ -15,7 +15,7 @@ struct VaultShow: Command {
   func perform(_ session: Session) throws {
     try item.check()
     try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.items(unlocking)
+    let items = try session.itemsToRead(unlocking)
     let found = try item.item(in: items)
     let secret = reveal ? try items.get(found.name) : nil
     let json = ItemJSON(found)
