@@ -13,7 +13,7 @@ extension StorageRouter {
   ///   whole names kinds and places and holds no value.
   /// - Throws: ``/CofferStorage/StoreError`` `.undeclared`, `.damaged`, `.pending`, `.closed`.
   public func explain<V>(_ key: StorageKey<V, Plain>) throws(StoreError) -> Explanation {
-    try admit(key)
+    _ = try isSettled(key)
     if let defaults = plain as? DefaultsStore { return try defaults.explain(key.name) }
     let stored = try plain.load(key.name).map { Explanation.Source(layer: .domain, place: plain.place, form: $0) }
     return Explanation(key: key.name, sources: stored.map { [$0] } ?? [])

@@ -37,10 +37,11 @@ extension DefaultsStore {
     for (name, write) in batch.writes { changes.append((try checked(name), write.form)) }
     var expectations: [String: PlainForm?] = [:]
     for (name, stamp) in batch.expectations { expectations[prefix + name] = .some(stamp) }
+    let cause: Record.Cause = batch.isMigration ? .migration : .write
     if let decision {
-      try engine.commit(changes, if: expectations, decision: decision)
+      try engine.commit(changes, cause, if: expectations, decision: decision)
     } else {
-      try engine.commit(changes, if: expectations)
+      try engine.commit(changes, cause, if: expectations)
     }
   }
 

@@ -107,8 +107,9 @@ extension UserDefaultsStore {
     try StoredName.check(name)
     try entering { (suite) throws(StoreError) in
       let old = try suite.form(name, place)
-      let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-      try apply([name: Write(new)], suite)
+      var batch = Batch<Plain>()
+      batch.writes[name] = Write(try Reentrancy.inside { () throws(StoreError) in try body(old) })
+      try apply(batch, suite)
     }
   }
 
@@ -127,7 +128,7 @@ extension UserDefaultsStore {
       for (name, expected) in batch.expectations where try suite.form(name, place) != expected {
         throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
-      try apply(batch.writes, suite)
+      try apply(batch, suite)
     }
   }
 
@@ -139,17 +140,16 @@ extension UserDefaultsStore {
     return try Self.turn.withLock { (_) throws(StoreError) in try body(suite) }
   }
 
-  private func apply(_ writes: [String: Write<PlainForm>], _ suite: Suite) throws(StoreError) {
-    for (name, write) in writes { if let form = write.form { try FoundationForm.check(form, name, place) } }
+  private func apply(_ batch: Batch<Plain>, _ suite: Suite) throws(StoreError) {
+    for (name, write) in batch.writes { if let form = write.form { try FoundationForm.check(form, name, place) } }
     var told: [Change] = []
-    for (name, write) in writes where try suite.form(name, place) != write.form {
+    for (name, write) in batch.writes where try suite.form(name, place) != write.form {
       if let form = write.form {
         suite.defaults.set(FoundationForm.object(of: form), forKey: name)
-        told.append(Change(name, .set, by: .thisProcess))
       } else {
         suite.defaults.removeObject(forKey: name)
-        told.append(Change(name, .removed, by: .thisProcess))
       }
+      told.append(Change(name, batch.cause(of: write), by: .thisProcess))
     }
     if !told.isEmpty { changes.send(.changes(told)) }
   }

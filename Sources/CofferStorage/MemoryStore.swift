@@ -65,8 +65,9 @@ public final class MemoryStore<R: Route>: Store {
     try StoredName.check(name)
     try state.withLock { (state) throws(StoreError) in
       let old = try live(name, state)?.form
-      let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-      apply([name: Write(new)], &state)
+      var batch = Batch<R>()
+      batch.writes[name] = Write(try Reentrancy.inside { () throws(StoreError) in try body(old) })
+      apply(batch, &state)
     }
   }
 
@@ -79,7 +80,7 @@ public final class MemoryStore<R: Route>: Store {
         throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
       if let decision { try decision.make(.random()) }
-      apply(batch.writes, &state)
+      apply(batch, &state)
       if let id = batch.decides { state.decided.insert(id) }
     }
   }
@@ -101,14 +102,14 @@ public final class MemoryStore<R: Route>: Store {
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }
 
   // Under the lock, so that what is told has the order of what was done.
-  private func apply(_ writes: [String: Write<R.Form>], _ state: inout State) {
+  private func apply(_ batch: Batch<R>, _ state: inout State) {
     var told: [Change] = []
-    for (name, change) in writes {
+    for (name, change) in batch.writes {
       let old = stamp(of: state.entries[name])
       state.lastVersion += 1
       state.entries[name] = change.form.map { Entry(form: $0, version: state.lastVersion) }
       guard changes.isObserved, stamp(of: state.entries[name]) != old else { continue }
-      told.append(Change(name, change.form == nil ? .removed : .set, by: .thisProcess))
+      told.append(Change(name, batch.cause(of: change), by: .thisProcess))
     }
     if !told.isEmpty { changes.send(.changes(told)) }
   }

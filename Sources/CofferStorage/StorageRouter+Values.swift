@@ -4,7 +4,7 @@ extension StorageRouter {
   /// - Throws: ``StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
   @inlinable
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
-    try admit(key)
+    guard try isSettled(key) else { return try unmovedValue(for: key) }
     // As a store's own value(for:) does; through that, the types would not be known where this is called, at twice the cost.
     do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
   }
@@ -50,8 +50,11 @@ extension StorageRouter {
 
   /// Whether something is stored for `key`. Opens no value.
   public func contains<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
-    try admit(key)
-    do { return try R.store(of: self).contains(key.name) } catch { throw error.about(key: key.name) }
+    let names = try isSettled(key) ? [key.name] : key.names
+    do throws(StoreError) {
+      for name in names where try R.store(of: self).contains(name) { return true }
+      return false
+    } catch { throw error.about(key: key.name) }
   }
 
   /// Brings `key` back to its default by removing what is stored.

@@ -121,9 +121,17 @@ public struct Batch<R: Route>: Sendable {
   public var writes: [String: Write<R.Form>] = [:]
   /// Records, in the same atomic step, that this transaction happened.
   public var decides: TransactionID?
+  /// Values move between names, forms or stores and nobody means anything else by them. Only observers are told.
+  public var isMigration = false
 
   /// An empty batch.
   public init() {}
+
+  /// What observers are told of `write`, where it changes something.
+  public func cause(of write: Write<R.Form>) -> Change.Cause {
+    if isMigration { return .migrated }
+    return write.form == nil ? .removed : .set
+  }
 }
 
 /// The step in another store on which a prepared batch depends.

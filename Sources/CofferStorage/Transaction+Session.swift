@@ -11,7 +11,7 @@ extension Transaction {
       vault.expect(version, of: name)
       if version != .absent { vault.writes[name] = .remove }
     }
-    let listed = try listedNames()
+    let listed = try sessionNames().names
     for name in Set(ending.filter { !$0.traits.isSecret }.map(\.name)).union(listed).union([ReservedName.endsWithSession]) {
       if try plain.stored(name) != nil { plain.writes[name] = .remove }
     }
@@ -19,21 +19,4 @@ extension Transaction {
 
   /// Lets the transaction commit only while the item `name` is at `version`, which needs no opening of its value.
   package func expect(_ version: RecordVersion, of name: String) { vault.expect(version, of: name) }
-
-  private func listedNames() throws(StoreError) -> [String] {
-    guard let form = try plain.stored(ReservedName.endsWithSession) else { return [] }
-    let names: [String]? =
-      if case .array(let items) = form {
-        items.reduce(into: []) { names, item in if case .string(let name) = item { names?.append(name) } else { names = nil } }
-      } else {
-        nil
-      }
-    guard let names else {
-      throw StoreError(
-        .undecodable(stored: form.kindName), "the list of keys that end with the session is no array of names",
-        key: ReservedName.endsWithSession, place: router.plain.place,
-        cure: "remove that key, and the keys of the session that it should have named; nothing was changed")
-    }
-    return names
-  }
 }

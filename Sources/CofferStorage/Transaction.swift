@@ -17,8 +17,10 @@ public final class Transaction {
   ///
   /// - Throws: what ``StorageRouter/value(for:)`` throws.
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
-    try admit(key)
-    do { return try key.read(R.side(of: self).form(key.name)) } catch { throw error.about(key: key.name) }
+    let isSettled = try isSettled(key), side = R.side(of: self)
+    do { return try key.read(isSettled ? side.form(key.name) : side.unmovedForm(key)) } catch {
+      throw error.about(key: key.name)
+    }
   }
 
   /// Sets `key`, or removes it when `value` is nil, once the transaction commits.
@@ -50,18 +52,24 @@ public final class Transaction {
 
   /// Notes that `key` is about to be read, so that all such keys are loaded at once.
   func want<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    try admit(key)
-    R.side(of: self).wanted.append(key.name)
+    R.side(of: self).wanted += try isSettled(key) ? [key.name] : key.names
   }
 
   func end() { isOver = true }
 
   private func admit<V, R>(_ key: StorageKey<V, R>, overwriting: Bool = false) throws(StoreError) {
-    guard !isOver else {
-      throw StoreError(
-        .closed, "the transaction is over", key: key.name, cure: "use it only inside the closure it was handed to")
-    }
+    try checkIsOn(key.name)
     try router.admit(key, overwriting: overwriting)
+  }
+
+  private func isSettled<V, R>(_ key: StorageKey<V, R>) throws(StoreError) -> Bool {
+    try checkIsOn(key.name)
+    return try router.isSettled(key)
+  }
+
+  private func checkIsOn(_ name: String) throws(StoreError) {
+    guard isOver else { return }
+    throw StoreError(.closed, "the transaction is over", key: name, cure: "use it only inside the closure it was handed to")
   }
 }
 
@@ -92,6 +100,13 @@ public final class TransactionSide<R: Route> {
   func form(_ name: String) throws(StoreError) -> R.Form? {
     if let write = writes[name] { return write.form }
     return try reading(name).form
+  }
+
+  func unmovedForm<V>(_ key: StorageKey<V, R>) throws(StoreError) -> R.Form? {
+    if let write = writes[key.name] { return write.form }
+    var readings: [Reading<R>] = []
+    for name in key.names { readings.append(try reading(name)) }
+    return key.unmovedForm(in: readings)
   }
 
   func stored(_ name: String) throws(StoreError) -> R.Form? {

@@ -121,9 +121,10 @@ extension MockStore {
     try StoredName.check(name)
     try asked(.get, [name]) { (state) throws(StoreError) in
       let old = state.entries[name]?.form
-      let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
+      var batch = Batch<R>()
+      batch.writes[name] = Write(try Reentrancy.inside { () throws(StoreError) in try body(old) })
       try check(.set, name, state)
-      apply([name: Write(new)], &state)
+      apply(batch, &state)
     }
   }
 
@@ -136,7 +137,7 @@ extension MockStore {
         throw StoreError(.conflict, "changed since it was read", key: name, place: place, cure: "read it again and retry")
       }
       if let decision { try decision.make(.random()) }
-      apply(batch.writes, &state)
+      apply(batch, &state)
       if let id = batch.decides { state.decided.insert(id) }
     }
   }
@@ -168,15 +169,15 @@ extension MockStore {
 
   private func stamp(of entry: Entry?) -> R.Stamp { stamp(entry?.form, entry?.version ?? 0) }
 
-  private func apply(_ writes: [String: Write<R.Form>], _ state: inout State) {
+  private func apply(_ batch: Batch<R>, _ state: inout State) {
     var told: [Change] = []
-    for (name, write) in writes {
+    for (name, write) in batch.writes {
       if write.form == nil { state.counts.removes[name, default: 0] += 1 } else { state.counts.sets[name, default: 0] += 1 }
       let old = stamp(of: state.entries[name])
       state.lastVersion += 1
       state.entries[name] = write.form.map { Entry(form: $0, version: state.lastVersion) }
       if stamp(of: state.entries[name]) != old {
-        told.append(Change(name, write.form == nil ? .removed : .set, by: .thisProcess))
+        told.append(Change(name, batch.cause(of: write), by: .thisProcess))
       }
     }
     if !told.isEmpty { changes.send(.changes(told)) }

@@ -165,11 +165,8 @@ extension OpenVault {
   func effects(of batch: Batch<Vault>, service: String) throws(StoreError) -> [String: CofferStorage.Change.Cause] {
     var effects: [String: CofferStorage.Change.Cause] = [:]
     for (account, write) in batch.writes {
-      if case .set = write {
-        effects[account] = .set
-      } else if try version(of: ItemName(service: service, account: account)) != .absent {
-        effects[account] = .removed
-      }
+      if write.form == nil, try version(of: ItemName(service: service, account: account)) == .absent { continue }
+      effects[account] = batch.cause(of: write)
     }
     return effects
   }

@@ -23,7 +23,7 @@ struct JournalTests {
   @Test func `every kind of value comes back from a record`() throws {
     for (name, form) in InteropTests.values {
       let bytes = Self.bytes(.write([(name, form), ("gone", nil)]), epoch: 3)
-      guard case .write(let changes)? = Self.decode(bytes, epoch: 3)?.record else {
+      guard case .write(let changes, _)? = Self.decode(bytes, epoch: 3)?.record else {
         Issue.record("\(name) did not come back")
         continue
       }
@@ -55,6 +55,20 @@ struct JournalTests {
     #expect(found.id == id && found.place == "/v/vault" && found.changes.map(\.name) == ["a", "b"])
     if case .commit(let other)? = Self.decode(Self.bytes(.commit(id), epoch: 1), epoch: 1)?.record { #expect(other == id) }
     if case .drop(let other)? = Self.decode(Self.bytes(.drop(id), epoch: 1), epoch: 1)?.record { #expect(other == id) }
+  }
+
+  @Test func `why a value was written comes back from a record, and a cause of later versions is a write`() throws {
+    for cause in [Record.Cause.write, .expiry, .migration] {
+      let write = Self.decode(Self.bytes(.write([("a", nil)], cause), epoch: 1), epoch: 1)
+      let batch = Record.Prepared(id: .random(), place: "/v", changes: [("a", nil)], cause: cause)
+      let prepared = Self.decode(Self.bytes(.prepare(batch), epoch: 1), epoch: 1)
+      #expect(write?.record.cause == cause && prepared?.record.cause == cause)
+    }
+    var later = Self.bytes(.write([("a", nil)]), epoch: 1)
+    later[9] = 200
+    let sum = later.withUnsafeBytes { Checksum.of(UnsafeRawBufferPointer(rebasing: $0[8...]), epoch: 1) }
+    withUnsafeBytes(of: sum.littleEndian) { later.replaceSubrange(4..<8, with: $0) }
+    #expect(Self.decode(later, epoch: 1)?.record.cause == .write)
   }
 
   @Test func `the bytes of a record are what they were`() {

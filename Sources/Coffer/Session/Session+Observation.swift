@@ -57,12 +57,8 @@ extension Session {
   /// Begins to watch the two keys.
   private func follow() throws(StoreError) {
     try observation.start { () throws(StoreError) in
-      let run = try keys.watch()
-      return Task { [weak self, observation] in
-        await run { [weak self] look in
-          observation.queue.async { [weak self] in self?.deliver(look, always: true) }
-        }
-        observation.queue.async { observation.ended.trigger() }
+      try keys.watch(observation.queue) { [weak self, observation] look in
+        if let look { self?.deliver(look, always: true) } else { observation.ended.trigger() }
       }
     }
   }

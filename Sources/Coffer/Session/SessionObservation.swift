@@ -14,16 +14,20 @@ final class SessionObservation<User: Sendable>: Sendable {
   let last = Mutex<Element?>(nil)
   /// Counts deliveries, so that an alarm set before one knows itself outdated.
   let deliveries = Atomic<UInt64>(0)
-  private let loop = Mutex<Task<Void, Never>?>(nil)
+  private let watch = Mutex<Subscription?>(nil)
 
-  /// Runs `make`'s task once.
-  func start(_ make: () throws(StoreError) -> Task<Void, Never>) throws(StoreError) {
-    try loop.withLock { (loop) throws(StoreError) in
-      if loop == nil { loop = try make() }
+  /// Begins to watch, once.
+  func start(_ begin: () throws(StoreError) -> Subscription) throws(StoreError) {
+    try watch.withLock { (watch) throws(StoreError) in
+      if watch == nil { watch = try begin() }
     }
   }
 
-  func end() { loop.withLock { $0?.cancel() } }
+  func end() {
+    let watch = watch.withLock { $0 }
+    watch?.cancel()
+    queue.async { self.ended.trigger() }
+  }
 }
 
 /// One observer's registration.

@@ -9,7 +9,7 @@ extension DefaultsEngine {
   /// - Throws: ``StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes are dropped;
   ///   `.pending` when the decision was made and the journal could not be told: whoever takes the lock next will see to it.
   func commit(
-    _ changes: [Record.Change], if expectations: [String: PlainForm?], decision: Decision
+    _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
   ) throws(StoreError) {
     if changes.isEmpty, !isWritable { return try compare(expectations, then: decision) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
@@ -20,7 +20,7 @@ extension DefaultsEngine {
       }
       // Nothing to do here whatever the outcome, so nobody need ever ask for it.
       guard !effective.isEmpty else { return try make(decision, id) }
-      try prepare(Record.Prepared(id: id, place: decision.place, changes: effective), sidecar)
+      try prepare(.init(id: id, place: decision.place, changes: effective, cause: cause), sidecar)
       do throws(StoreError) { try make(decision, id) } catch {
         abandon(id, sidecar)
         throw error

@@ -36,14 +36,16 @@ extension DefaultsEngine {
   }
 
   /// Applies all of `changes`, or nothing, if each name in `expectations` has that value.
-  func commit(_ changes: [Record.Change], if expectations: [String: PlainForm?]) throws(StoreError) {
+  func commit(
+    _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?]
+  ) throws(StoreError) {
     if changes.isEmpty, !isWritable { return try compare(expectations, then: nil) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
     try holdingLock { (sidecar) throws(StoreError) in
       let needsFold = try writable(sidecar, changes.map(\.name)) { (state) throws(StoreError) in
         let effective = try effects(of: changes, if: expectations, &state)
         guard !effective.isEmpty else { return false }
-        try append(.write(effective), &state, sidecar)
+        try append(.write(effective, cause), &state, sidecar)
         return wantsFold(state)
       }
       if needsFold { foldQuietly(sidecar) }

@@ -66,26 +66,25 @@ struct EngineState: ~Copyable {
   /// Applies a record of the journal.
   mutating func apply(_ record: Record) {
     switch record {
-    case .write(let changes):
-      for change in changes { apply(change) }
+    case .write(let changes, let cause): apply(changes, cause)
     case .prepare(let batch):
       prepared.append(batch)
       for change in batch.changes { undecided[change.name] = batch.id }
-    case .commit(let id):
-      for change in settle(id) { apply(change) }
+    case .commit(let id): if let batch = settle(id) { apply(batch.changes, batch.cause) }
     case .drop(let id): _ = settle(id)
     }
   }
 
-  private mutating func apply(_ change: Record.Change) {
-    set(change.name, change.form, weight: weight(replacing: change.name, by: change.form))
+  private mutating func apply(_ changes: [Record.Change], _ cause: Record.Cause) {
+    if unreported != nil { unreported?.author.cause = cause }
+    for (name, form) in changes { set(name, form, weight: weight(replacing: name, by: form)) }
+    if unreported != nil { unreported?.author.cause = .write }
   }
 
-  private mutating func settle(_ id: TransactionID) -> [Record.Change] {
-    guard let index = prepared.firstIndex(where: { $0.id == id }) else { return [] }
+  private mutating func settle(_ id: TransactionID) -> Record.Prepared? {
+    guard let index = prepared.firstIndex(where: { $0.id == id }) else { return nil }
     unresolvable[id] = nil
-    let changes = prepared.remove(at: index).changes
     undecided = undecided.filter { $0.value != id }
-    return changes
+    return prepared.remove(at: index)
   }
 }

@@ -11,7 +11,7 @@ internal import CofferStorage
 /// ```
 enum Record {
   /// These values are as of now: one write, or a batch that is visible as a whole.
-  case write([Change])
+  case write([Change], Cause = .write)
   /// These values will be as of the record that says `commit` with this id. `place` is the file that decides.
   case prepare(Prepared)
   /// The transaction happened.
@@ -27,6 +27,7 @@ enum Record {
     let id: TransactionID
     let place: String
     let changes: [(name: String, form: PlainForm?)]
+    var cause = Cause.write
   }
 
   /// Who wrote a record.
@@ -52,10 +53,18 @@ enum Record {
     }
   }
 
+  var cause: Cause {
+    switch self {
+    case .write(_, let cause): cause
+    case .prepare(let batch): batch.cause
+    case .commit, .drop: .write
+    }
+  }
+
   /// Bytes of the record.
   var count: Int {
     switch self {
-    case .write(let changes): Self.headerBytes + Self.bytes(of: changes)
+    case .write(let changes, _): Self.headerBytes + Self.bytes(of: changes)
     case .prepare(let batch):
       Self.headerBytes + Self.idBytes + 4 + batch.place.utf8.count + Self.bytes(of: batch.changes)
     case .commit, .drop: Self.headerBytes + Self.idBytes
@@ -75,14 +84,14 @@ extension Record {
   func encode(into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, writer: Writer) {
     var output = ByteWriter(buffer, at: Self.headerBytes)
     switch self {
-    case .write(let changes): Self.put(changes, &output)
+    case .write(let changes, _): Self.put(changes, &output)
     case .prepare(let batch):
       output.put(batch.id)
       output.put(batch.place)
       Self.put(batch.changes, &output)
     case .commit(let id), .drop(let id): output.put(id)
     }
-    Self.finish(kind, buffer, epoch, writer)
+    Self.finish(kind, cause, buffer, epoch, writer)
   }
 
   /// The record of a single write, without a detour over an array: this is the path of every `set`.
@@ -93,7 +102,7 @@ extension Record {
     var output = ByteWriter(buffer, at: headerBytes)
     output.put(name)
     FormCodec.put(form, &output)
-    finish(.write, buffer, epoch, writer)
+    finish(.write, .write, buffer, epoch, writer)
   }
 
   private static func put(_ changes: [Change], _ output: inout ByteWriter) {
@@ -104,10 +113,12 @@ extension Record {
   }
 
   @inline(__always)
-  private static func finish(_ kind: Kind, _ buffer: UnsafeMutableRawBufferPointer, _ epoch: UInt64, _ writer: Writer) {
+  private static func finish(
+    _ kind: Kind, _ cause: Cause, _ buffer: UnsafeMutableRawBufferPointer, _ epoch: UInt64, _ writer: Writer
+  ) {
     var head = ByteWriter(buffer, at: 8)
     head.put(kind.rawValue)
-    head.put(Cause.write.rawValue)
+    head.put(cause.rawValue)
     head.put(UInt16(0))
     head.put(writer.process)
     head.put(writer.instance)
@@ -127,23 +138,24 @@ extension Record {
       let kind = Kind(rawValue: bytes[8])
     else { return nil }
     var input = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[headerBytes..<count]))
-    guard let record = content(kind, &input), input.isAtEnd else { return nil }
+    // A cause that a later version knows is a write to this one.
+    guard let record = content(kind, Cause(rawValue: bytes[9]) ?? .write, &input), input.isAtEnd else { return nil }
     return (record, count)
   }
 
-  /// Who wrote the record at the head of `bytes`, and why. A cause that a later version knows is a write to this one.
-  static func signature(_ bytes: UnsafeRawBufferPointer) -> (cause: Cause, writer: Writer) {
+  /// Who wrote the record at the head of `bytes`.
+  static func writer(_ bytes: UnsafeRawBufferPointer) -> Writer {
     let process = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
     let instance = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self))
-    return (Cause(rawValue: bytes[9]) ?? .write, Writer(process: process, instance: instance))
+    return Writer(process: process, instance: instance)
   }
 
-  private static func content(_ kind: Kind, _ input: inout ByteReader) -> Record? {
+  private static func content(_ kind: Kind, _ cause: Cause, _ input: inout ByteReader) -> Record? {
     switch kind {
-    case .write: return changes(&input).map(Record.write)
+    case .write: return changes(&input).map { .write($0, cause) }
     case .prepare:
       guard let id = input.transaction(), let place = input.text(), let changes = changes(&input) else { return nil }
-      return .prepare(Prepared(id: id, place: place, changes: changes))
+      return .prepare(Prepared(id: id, place: place, changes: changes, cause: cause))
     case .commit: return input.transaction().map(Record.commit)
     case .drop: return input.transaction().map(Record.drop)
     }

@@ -146,7 +146,7 @@ final class Sidecar: Sendable {
       var offset = 0
       while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
         switch record {
-        case .write(let changes): names.formUnion(changes.map(\.name))
+        case .write(let changes, _): names.formUnion(changes.map(\.name))
         case .prepare(let batch): prepared[batch.id] = batch.changes
         case .commit(let id): names.formUnion(prepared[id, default: []].map(\.name))
         case .drop: break

@@ -5,13 +5,12 @@ internal import CofferStorage
 struct UnreportedChanges {
   /// Who wrote a value, and why.
   struct Author {
-    let cause: Record.Cause
+    var cause = Record.Cause.write
     let origin: Change.Origin
 
-    /// A plain write of this process.
-    static let here = Author(cause: .write, origin: .thisProcess)
+    static let here = Author(origin: .thisProcess)
     /// Someone who left a new list and no record.
-    static let unknown = Author(cause: .write, origin: .otherProcess(id: nil))
+    static let unknown = Author(origin: .otherProcess(id: nil))
   }
 
   private struct Entry {
@@ -90,11 +89,11 @@ extension EngineState {
 }
 
 extension DefaultsEngine {
-  /// Who wrote the record at the head of `bytes`. A writer's numbers are those of this process where another engine of it wrote, and
+  /// Who wrote the record at the head of `bytes`, whose cause is told when it is applied. A writer's numbers are those of this process where another engine of it wrote, and
   /// also where a process of another container has the same ones: this engine's own records never come from the file.
   func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
-    let (cause, author) = Record.signature(bytes)
+    let author = Record.writer(bytes)
     let isHere = author.process == writer.process && author.instance != writer.instance && author.instance <= Self.lastInstance
-    return .init(cause: cause, origin: isHere ? .thisProcess : .otherProcess(id: Int32(bitPattern: author.process)))
+    return .init(origin: isHere ? .thisProcess : .otherProcess(id: Int32(bitPattern: author.process)))
   }
 }

@@ -1,7 +1,8 @@
 extension StorageKey {
   /// The same key, which takes over the value of a former name, in whichever store that lies: of several the first that has one.
   ///
-  /// The value is moved when a router is opened, or with the key's first use once the vault is unlocked, in one transaction. Former
+  /// The value is moved when a router is opened, or with the key's first use once the vault is unlocked, in one transaction. Where
+  /// the store cannot be written it stays, and is read under its former name. Former
   /// names must stay in the declaration for as long as programs that know only them may have run last.
   public func renamed(from formerNames: String...) -> Self {
     var key = self

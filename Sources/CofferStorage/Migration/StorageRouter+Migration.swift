@@ -83,7 +83,8 @@ extension StorageRouter {
   func commitMigration(
     _ plainBatch: Batch<Plain>, _ vaultBatch: Batch<Vault>, leavesSecrets: Bool
   ) throws(StoreError) {
-    var plainBatch = plainBatch
+    var (plainBatch, vaultBatch) = (plainBatch, vaultBatch)
+    (plainBatch.isMigration, vaultBatch.isMigration) = (true, true)
     // Noted in the same step: whoever opens the store after a crash finishes the scrubbing.
     if leavesSecrets { plainBatch.writes[ReservedName.scrubPending] = .set(.bool(true)) }
     try commit(plainBatch, vaultBatch)

@@ -9,7 +9,8 @@ public struct Change: Sendable, Hashable {
     case removed
     /// The value was removed because its time had passed. The passing of time by itself is no change.
     case expired
-    /// The value was moved to or from another name, form or store.
+    /// The value was moved to or from another name, form or store, or removed as a leftover of such a move. Of a vault's items
+    /// other processes are told that they were set and removed.
     case migrated
     /// A value was stored or removed beneath a stronger one, an override or a layer: a read gives what it gave before.
     case overridden

@@ -86,16 +86,22 @@ public final class Handler<Value>: Sendable {
 
   /// Calls the closures with `value`.
   public func trigger(_ value: Value) {
-    for registration in state.withLock({ $0.order }) {
-      guard let owner = registration.owner else {
-        remove(registration.id, registration.generation)
-        continue
-      }
-      // An earlier closure may have removed this one or given it a successor.
-      let current = registration.isCurrent.load(ordering: .acquiring) ? registration : present(registration.id)
-      if let current { current.body(value) }
-      withExtendedLifetime(owner) {}
+    // Lent by a span: a registration that a loop takes from the array is retained and released.
+    let order = state.withLock { $0.order }
+    let registrations = order.span
+    for place in registrations.indices { call(registrations[place], value) }
+  }
+
+  private func call(_ registration: Registration, _ value: Value) {
+    guard let owner = registration.owner else { return remove(registration.id, registration.generation) }
+    // Each in a branch of its own: a closure chosen from two places would be retained for its call.
+    if registration.isCurrent.load(ordering: .acquiring) {
+      registration.body(value)
+    } else if let successor = present(registration.id) {
+      // An earlier closure gave the owner this one.
+      successor.body(value)
     }
+    withExtendedLifetime(owner) {}
   }
 
   /// How many owners are registered and alive.

@@ -7,10 +7,10 @@ extension StorageRouter {
   public func changes<each V: Sendable, each R>(
     of keys: repeat StorageKey<each V, each R>
   ) throws(StoreError) -> ValueChanges<(repeat each V)> {
-    repeat try admit(each keys)
     var plainNames: Set<String> = [], vaultNames: Set<String> = []
     for key in repeat each keys {
-      if key.route == Plain.self { plainNames.insert(key.name) } else { vaultNames.insert(key.name) }
+      let names = try isSettled(key) ? [key.name] : key.names
+      if key.route == Plain.self { plainNames.formUnion(names) } else { vaultNames.formUnion(names) }
     }
     let source = ValueSource()
     try source.follow(plain.changes, plainNames)
@@ -40,7 +40,7 @@ extension StorageRouter {
     _ key: StorageKey<V, R>, owner: any AnyObject & Sendable,
     _ body: @escaping @Sendable (Result<V, StoreError>) -> Void
   ) throws(StoreError) -> Handler<Void>.Canceller {
-    try admit(key)
+    _ = try isSettled(key)
     let place = KeyObservers.Place(route: ObjectIdentifier(R.self), name: key.name)
     return try observers.add(owner, to: place, of: R.store(of: self).changes) { [weak self] in
       guard let self else { return }

@@ -1,9 +1,12 @@
 internal import Synchronization
 
-/// Tells a loop that values may have changed. A signal that waits to be taken stands for all that come meanwhile.
+/// Tells a loop, or a listener, that values may have changed. A signal that waits to be taken stands for all that come meanwhile.
 final class ValueSource: Sendable {
+  enum Signal { case news, end }
+
   let signals: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
+  private let listener = Mutex<(@Sendable (Signal) -> Void)?>(nil)
   private let subscriptions = Mutex<[Subscription]>([])
 
   /// Begins with a signal, for the present values.
@@ -15,16 +18,30 @@ final class ValueSource: Sendable {
   /// Signals what `feed` tells of `names`, and ends when it does.
   func follow(_ feed: ChangeFeed, _ names: Set<String>) throws(StoreError) {
     guard !names.isEmpty else { return }
-    let subscription = try feed.subscribe { [continuation] event in
-      if event == .ended { return continuation.finish() }
-      if names.contains(where: event.concerns) { continuation.yield() }
+    let subscription = try feed.subscribe { [weak self] event in
+      if event == .ended { self?.end() } else if names.contains(where: event.concerns) { self?.signal() }
     }
     subscriptions.withLock { $0.append(subscription) }
   }
 
   /// Signals once more.
-  func signal() { continuation.yield() }
+  func signal() {
+    continuation.yield()
+    listener.withLock { $0 }?(.news)
+  }
 
   /// Ends the loop, after what it has been signalled.
-  func end() { continuation.finish() }
+  func end() {
+    continuation.finish()
+    listener.withLock { $0 }?(.end)
+  }
+
+  /// Calls `body` with each signal from now on, where it comes from; nil for no more.
+  func listen(_ body: (@Sendable (Signal) -> Void)?) {
+    let former = listener.withLock { listener in
+      defer { listener = body }
+      return listener
+    }
+    withExtendedLifetime(former) {}
+  }
 }

@@ -1,5 +1,6 @@
 import Coffer
 import CofferStorage
+import Dispatch
 import Foundation
 import Testing
 
@@ -39,6 +40,24 @@ import Testing
     try await eventually("hears the login") { states.texts.last == "loggedIn bob" }
     #expect(!states.texts.contains("loggedIn ada"))
   }
+
+  @Test("observers hear while other work holds every thread of the task pool")
+  func starvedPool() throws {
+    let home = try SessionHome()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    let (states, released) = (StateLog(), DispatchSemaphore(value: 0))
+    let count = 2 * ProcessInfo.processInfo.activeProcessorCount
+    for _ in 0..<count { Task.detached { Self.block(on: released) } }
+    defer { for _ in 0..<count { released.signal() } }
+    try session.observe(states) { states.add($0) }
+    try home.login(session, "ada")
+    let deadline = Date() + 60
+    while states.texts.last != "loggedIn ada", Date() < deadline { usleep(1_000) }
+    #expect(states.texts.last == "loggedIn ada")
+  }
+
+  private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }
 
   @Test("locking the vault is heard, and unlocking it")
   func lock() async throws {

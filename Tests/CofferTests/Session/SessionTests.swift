@@ -86,6 +86,17 @@ import Testing
       let error = #expect(throws: StoreError.self) { try session.logout() }
       #expect(error?.key == "coffer.session-keys" && error?.kind == .undecodable(stored: bad.kindName))
       #expect(try session.state() == .loggedIn("ada"))
+      // What it listed must not be lost to a write either.
+      let writes: [() throws -> Void] = [
+        { try app.set(["x"], for: home.keys.recent) }, { try app.update(home.keys.recent) { $0 = ["x"] } },
+        { try app.transaction { try $0.set(["x"], for: home.keys.recent) } },
+        { try session.login(as: "bob") { try $0.set(Sealed("bob-token"), for: home.keys.token) } },
+      ]
+      for write in writes {
+        let error = #expect(throws: StoreError.self) { try write() }
+        #expect(error?.key == "coffer.session-keys" && error?.kind == .undecodable(stored: bad.kindName))
+      }
+      #expect(try app.plain.load("coffer.session-keys") == bad)
     }
     #expect(try home.agreement()?.user == "ada")
   }
