@@ -42,6 +42,7 @@ struct PropertyListTests {
   @Test(arguments: [
     "<dict/>", "<plist/>", "<plist><dict/></plist>trailing", "<dict/>garbage", "<plist><dict/><dict/></plist>", "<plist><dict/>",
     "<plist><dict/>x</plist>", "<!-- c --><plist><!-- d --><dict/><!-- e --></plist>", "<!DOCTYPE plist><plist><dict/></plist>",
+    "<!DOCTYPE plist [<!ENTITY a 'b'>]><plist><dict/></plist>",
     "<plist><!DOCTYPE plist><dict/></plist>", "<plist version=\"1.0\" /><dict/>", "<string>a</string>", "{ a = b; }", "", " ",
     "<",
     "<>", "</>", "<!", "<?", "<?xml version='1.0' encoding='US-ASCII'?><plist><dict/></plist>",

@@ -9,7 +9,10 @@ extension XMLPropertyListReader {
       } else if take("!--") {
         try skip(past: "-->")
       } else if isProlog, take("!DOCTYPE") {
+        let start = position
         try skip(past: ">")
+        // Declarations of its own could give the text another meaning.
+        guard !bytes[start..<position].contains(UInt8(ascii: "[")) else { throw damaged }
       } else if isNext("/") {
         position -= 1
         return nil
