@@ -16,15 +16,18 @@ extension LockedVault {
   /// The copy is one file for its owner alone. It appears under its name once it is complete, durable, and was opened and found
   /// to be this vault; its folder may be any that this user can write.
   ///
+  /// - Parameter progress: called now and then with the pages of the file that are copied and their total.
   /// - Throws: ``StoreError`` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`; nothing is
   ///   left behind then.
-  public func backup(to target: FilePath) throws(StoreError) -> BackupReport {
+  public func backup(
+    to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) -> BackupReport {
     guard try Stat.ofLink(target) == nil else {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
     let draft = ScratchFile(beside: path, "backup")
-    try VaultDatabase.open(path).backUp(to: draft.path)
+    try VaultDatabase.open(path).backUp(to: draft.path, progress: progress)
     let report = try check(draft.path)
     try PrivateCopy.publish(draft.path, as: target)
     return report

@@ -68,4 +68,42 @@ import Testing
     #expect(out.status == 0 && !out.err.contains("WARNING"), "\(out)")
     try home.transcript("credential docker list", out: "{}\n")
   }
+
+  @Test("docker login against a registry, with no engine: the password goes to the vault, and only if the registry takes it")
+  func realLogin() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    guard access("/usr/bin/python3", X_OK) == 0, try home.program(["docker", "--version"]) != nil else {
+      return print("skipped: docker's client or python3 is not installed")
+    }
+    // All that a login asks of a registry is whether /v2/ opens.
+    _ = try home.file("registry/v2/index.html", "{}")
+    _ = try home.file("docker/config.json", #"{"credsStore":"coffer"}"#)
+    let (script, password) = (try home.file("server.py", GitCredentialTests.server), try home.file("password", "ada:hunter2"))
+    let null = (path: "/dev/null", flags: O_RDWR)
+    let server = try Child(
+      [script, home.path + "/registry", password, home.path + "/port"], environment: home.environment,
+      opening: [0: null, 1: null, 2: null], program: "/usr/bin/python3")
+    defer {
+      kill(server.id, SIGKILL)
+      waitpid(server.id, nil, 0)
+    }
+    let deadline = Date() + 60
+    while !home.exists("port"), Date() < deadline { usleep(10_000) }
+    let registry = "127.0.0.1:\(try home.content("port"))"
+    let docker = { (words: [String], input: String) in
+      try #require(try home.program(["docker", "--config", home.path + "/docker"] + words, in: input))
+    }
+    let login = ["login", "-u", "ada", "--password-stdin", registry]
+    #expect(try docker(login, "wrong").status != 0)
+    try home.transcript("credential docker list", out: "{}\n")
+    let done = try docker(login, "hunter2")
+    #expect(done.status == 0 && done.out.contains("Login Succeeded"), "\(done)")
+    try home.transcript("credential docker list", out: #"{"\#(registry)":"ada"}"# + "\n")
+    try home.transcript("vault get docker:\(registry) ada", out: "hunter2")
+    // What docker keeps itself says that there is a login, and not its password.
+    #expect(try !home.content("docker/config.json").contains("hunter2"))
+    #expect(try docker(["logout", registry], "").status == 0)
+    try home.transcript("credential docker list", out: "{}\n")
+  }
 }

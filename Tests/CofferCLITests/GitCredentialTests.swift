@@ -143,7 +143,7 @@ import Testing
   }
 
   /// Serves a repository over HTTP to whoever knows the password that stands in a file.
-  private static let server = """
+  static let server = """
     import base64, http.server, os, sys
     class Handler(http.server.SimpleHTTPRequestHandler):
         def do_GET(self):

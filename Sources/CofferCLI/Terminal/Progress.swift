@@ -9,19 +9,24 @@
 /// A line on a terminal that counts.
 final class Progress {
   private let isShown: Bool
+  /// What is counted, after a blank; nothing where it is items.
+  private let unit: String
   private var lastPercent = -1
 
-  init(isShown: Bool) { self.isShown = isShown }
+  init(isShown: Bool, unit: String = "") {
+    self.isShown = isShown
+    self.unit = unit
+  }
 
   /// Shown at a terminal where neither quiet nor an answer for a program was asked for.
-  convenience init(_ session: Session, json: Bool) {
-    self.init(isShown: !session.quiet && !json && isatty(STDERR_FILENO) == 1)
+  convenience init(_ session: Session, json: Bool, unit: String = "") {
+    self.init(isShown: !session.quiet && !json && isatty(STDERR_FILENO) == 1, unit: unit)
   }
 
   func show(_ done: Int, _ total: Int) {
     guard isShown, total > 0, case let percent = done * 100 / total, percent != lastPercent else { return }
     lastPercent = percent
-    put("\r\(percent) % of \(total)")
+    put("\r\(percent) % of \(total)\(unit)")
   }
 
   func clear() {

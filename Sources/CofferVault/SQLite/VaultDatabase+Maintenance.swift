@@ -23,20 +23,33 @@ extension VaultDatabase {
 
   /// Writes a copy of this moment's state to a new file at `target`, needing no key, and checks it by opening it.
   ///
+  /// - Parameter progress: called after each step with the pages that are copied and their total.
   /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind then.
-  func backUp(to target: FilePath) throws(StoreError) {
+  func backUp(to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
-      guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
-        throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
-      }
-      // All pages in one step: it holds one read transaction, so the copy is of one moment.
-      let code = sqlite3_backup_step(backup, -1)
-      let finish = sqlite3_backup_finish(backup)
-      guard code == SQLITE_DONE, finish == SQLITE_OK else {
-        throw copy.failure(code == SQLITE_DONE ? finish : code, "copy the vault")
-      }
+      // One read transaction around all steps: the copy is of one moment, and no writer has it begin anew.
+      try read { () throws(StoreError) in try copyPages(to: copy, progress) }
     }
     let copy = try VaultDatabase.open(made)
     copy.close()
+  }
+
+  /// Pages of one step: 4 MiB, some milliseconds.
+  private static let pagesOfStep: Int32 = 1024
+
+  private func copyPages(to copy: Connection, _ progress: (Int, Int) -> Void) throws(StoreError) {
+    guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
+      throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
+    }
+    var code = SQLITE_OK
+    while code == SQLITE_OK {
+      code = sqlite3_backup_step(backup, Self.pagesOfStep)
+      let total = Int(sqlite3_backup_pagecount(backup))
+      progress(total - Int(sqlite3_backup_remaining(backup)), total)
+    }
+    let finish = sqlite3_backup_finish(backup)
+    guard code == SQLITE_DONE, finish == SQLITE_OK else {
+      throw copy.failure(code == SQLITE_DONE ? finish : code, "copy the vault")
+    }
   }
 }

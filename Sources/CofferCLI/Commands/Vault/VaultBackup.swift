@@ -13,7 +13,10 @@ struct VaultBackup: Command {
   var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
-    let report = try session.lockedVault().backup(to: FilePath(file))
+    let progress = Progress(session, json: output.json, unit: " pages")
+    defer { progress.clear() }
+    let report = try session.lockedVault().backup(to: FilePath(file), progress: progress.show)
+    progress.clear()
     if output.json {
       return try Output.line(
         JSONText.encode(Answer(file: file, id: report.id.description, generation: report.generation)))
