@@ -27,7 +27,7 @@ final class VaultDatabase {
     let place = try VaultPlace(path)
     guard let resolved = try place.existing(), let file = try DatabaseFile.existing(resolved) else {
       throw StoreError(
-        .noVault, "there is no vault", place: path.string, cure: "create one with coffer vault create, or give another path")
+        .noVault, "there is no vault", place: path.string, cure: "coffer init makes one; or give the path of another")
     }
     try SideFiles.check(beside: resolved, usesWriteAheadLog: file.header().usesWriteAheadLog)
     return try VaultDatabase(Connection(file, options))
