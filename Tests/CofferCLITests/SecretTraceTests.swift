@@ -27,7 +27,7 @@ import Testing
     /// Bytes that nobody has read yet.
     var waiting: Int32 {
       var count: Int32 = 0
-      ioctl(descriptor, UInt(FIONREAD), &count)
+      _ = ioctl(descriptor, UInt(FIONREAD), &count)
       return count
     }
   }
