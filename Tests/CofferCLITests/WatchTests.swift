@@ -53,8 +53,6 @@ import Testing
   func both() throws {
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "s3cret")
-    // Makes the folder, without which there is nothing to watch.
-    try home.transcript("defaults write coffer other 1")
     let watching = try Watching("watch", in: home)
     var number = 0
     // The program has to get there first.
@@ -68,6 +66,21 @@ import Testing
     #expect(watching.wait { $0.contains("token: set in vault by another program") }, "\(watching.out) \(watching.err)")
     #expect(watching.out.contains { $0.hasPrefix("theme: set in defaults by ") })
     #expect(!watching.out.joined().contains("v1") && !watching.out.joined().contains("an0ther"))
+    kill(watching.child.id, SIGINT)
+    #expect(try watching.child.wait() == 130)
+  }
+
+  @Test("where there are no preferences yet, the first is told")
+  func nothingYet() throws {
+    let home = try Home()
+    let watching = try Watching("watch --plain", in: home)
+    var number = 0
+    let isTold = try eventually {
+      number += 1
+      try home.transcript("defaults write coffer theme v\(number)")
+      return !watching.out.isEmpty
+    }
+    #expect(isTold, "\(watching.err)")
     kill(watching.child.id, SIGINT)
     #expect(try watching.child.wait() == 130)
   }

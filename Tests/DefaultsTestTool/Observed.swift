@@ -53,12 +53,18 @@ enum Observed {
     let store = try open(folder, domain)
     let heard = DispatchSemaphore(value: 0)
     let subscription = try store.changes.subscribe { event in
-      if case .changes(let changes) = event, changes.contains(where: { $0.name == "child" }) { heard.signal() }
+      if case .changes(let changes) = event, changes.contains(where: { ["before", "child"].contains($0.name) }) {
+        heard.signal()
+      }
     }
+    try store.save(.integer(1), for: "before")
+    heard.wait()
+    try waitForIdleThreads()
     typealias Fork = @convention(c) () -> pid_t
     guard let symbol = dlsym(nil, "fork") else { exit(3) }
     let child = unsafeBitCast(symbol, to: Fork.self)()
     if child == 0 {
+      alarm(120)
       let own = try open(folder, domain)
       do {
         _ = try own.changes.subscribe { _ in }
@@ -73,6 +79,25 @@ enum Observed {
     waitpid(child, &status, 0)
     print(heard.wait(timeout: .now() + 120) == .success ? "parent heard" : "parent deaf")
     subscription.cancel()
+  }
+
+  /// A lock of the runtime that another thread holds at a fork is held in the child for ever: until no other thread has anything to
+  /// do, as proc(5) has it, in five looks one after the other.
+  private static func waitForIdleThreads() throws {
+    let own = "\(getpid())"
+    var looks = 0
+    while looks < 5 {
+      usleep(10_000)
+      let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").filter { $0 != own }
+      let isIdle = threads.allSatisfy { thread in
+        // A thread may end between the two questions.
+        let line = FileManager.default.contents(atPath: "/proc/self/task/\(thread)/stat").map {
+          String(decoding: $0, as: UTF8.self)
+        }
+        return line?.split(separator: ") ").last?.first != "R"
+      }
+      looks = isIdle ? looks + 1 : 0
+    }
   }
 
   /// Prints how long after each `n` of ``pace(_:_:_:)`` it was told, in microseconds, after `count` of them.

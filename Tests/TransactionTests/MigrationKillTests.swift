@@ -23,7 +23,7 @@ import Testing
     let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
     var outcomes: [String: Int] = [:]
     for call in Home.calls {
-      for number in stride(from: 1, to: 2000, by: long ? 1 : 4) {
+      for number in stride(from: 1, to: 2000, by: long ? 1 : 7) {
         let home = try Home()
         #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
         let status = try home.traced(killedAt: number, of: call, "migrate", home.path, home.keyFile)

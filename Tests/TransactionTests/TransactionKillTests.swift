@@ -32,7 +32,7 @@ import Testing
     let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
     var outcomes: [String: Int] = [:]
     for call in Home.calls {
-      for number in stride(from: 1, to: 2000, by: long ? 1 : 3) {
+      for number in stride(from: 1, to: 2000, by: long ? 1 : 5) {
         let home = try Home()
         #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)
         let status = try home.traced(killedAt: number, of: call, "transact", home.path, home.keyFile, "new")

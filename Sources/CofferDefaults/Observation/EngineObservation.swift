@@ -33,14 +33,26 @@ extension DefaultsEngine {
   private func startWatching() throws(StoreError) -> Subscription {
     try checkProcess()
     let id = observation.lastID.add(1, ordering: .relaxed).newValue
-    try watchFolder()
+    let isThere = try watchExistingFolder()
     state.withLock { state in
       // What changed before is no news. What stands in the way of reading is told by the first look.
       do throws(StoreError) { try refresh(&state) } catch {}
       state.unreported = UnreportedChanges(id: id) { [weak self] in self?.scheduleLook() }
     }
     noticeDifference()
+    if !isThere { watchAgain() }
     return Subscription { [weak self] in self?.stopWatching(id) }
+  }
+
+  /// Watches the folder; false where there is none yet. A store that is only read makes none.
+  private func watchExistingFolder() throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      try watchFolder()
+      return true
+    } catch {
+      guard error.kind == .notFound else { throw error }
+      return false
+    }
   }
 
   private func stopWatching(_ id: UInt64) {
@@ -69,7 +81,7 @@ extension DefaultsEngine {
     old?.cancel()
   }
 
-  /// The folder was moved or removed. Only when there is one again can anything change.
+  /// There is no folder, or it was moved or removed. Only when there is one can anything change.
   private func watchAgain() {
     observation.queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak self] in
       guard let self, state.withLock({ $0.unreported != nil }) else { return }

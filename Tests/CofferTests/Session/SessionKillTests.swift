@@ -48,7 +48,7 @@ import Testing
     let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
     var outcomes: [String: Int] = [:]
     for call in SessionHome.calls {
-      for number in stride(from: 1, to: 2000, by: isLong ? 1 : 4) {
+      for number in stride(from: 1, to: 2000, by: isLong ? 1 : 7) {
         let home = try SessionHome()
         #expect(try home.run("login", home.path, "ada").status == 0)
         let status =
