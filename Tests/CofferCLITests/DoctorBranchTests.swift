@@ -9,14 +9,6 @@ import Testing
   private struct Finding: Decodable { let check: String, severity: String, what: String, place: String?, cure: String }
   private struct Report: Decodable { let findings: [Finding] }
 
-  private func sound() throws -> Home {
-    let home = try Home.withVault()
-    try FileManager.default.createDirectory(atPath: home.path + "/run", withIntermediateDirectories: true)
-    chmod(home.path + "/run", 0o700)
-    try home.transcript("vault set a", in: "1")
-    return home
-  }
-
   /// The findings of one check; every one has a cure, and the status says whether there is more than a note.
   private func findings(_ check: String, _ home: Home) throws -> [Finding] {
     let answer = try home.coffer("doctor --json")
@@ -36,7 +28,7 @@ import Testing
 
   @Test("another vault than the one this machine remembers")
   func otherVault() throws {
-    let home = try sound()
+    let home = try Home.sound()
     try replaceVault(of: home)
     let found = try findings("pins", home)
     #expect(found.map(\.severity) == ["problem"] && found.first?.what.hasPrefix("another vault was expected here: ") == true)
@@ -46,7 +38,7 @@ import Testing
 
   @Test("an agent that holds another vault than stands there, or was started for another one")
   func otherAgent() throws {
-    let home = try sound()
+    let home = try Home.sound()
     defer { _ = try? home.coffer("agent stop") }
     try home.transcript("unlock --quiet")
     try replaceVault(of: home)
@@ -66,7 +58,7 @@ import Testing
 
   @Test("a lock or a socket that a killed agent left: only the socket is worth a word, and neither is in the way")
   func staleLock() throws {
-    let home = try sound()
+    let home = try Home.sound()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
     let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
@@ -85,7 +77,7 @@ import Testing
   func owners() throws {
     guard geteuid() == 0 else { return print("skipped: only root can give files away") }
     let nobody: uid_t = 65534
-    let home = try sound()
+    let home = try Home.sound()
     for (path, check) in [("data", "places"), ("state", "places"), ("run", "places"), ("data/vault.sqlite", "vault")] {
       chown("\(home.path)/\(path)", nobody, nobody)
       let found = try findings(check, home)
@@ -98,7 +90,7 @@ import Testing
 
   @Test("memory that cannot be locked, where the limit forbids it")
   func unlockedMemory() throws {
-    let home = try sound()
+    let home = try Home.sound()
     var words = ["sh", "-c", "ulimit -l 0; exec \(Home.coffer) doctor --json"]
     if geteuid() == 0 {
       // No limit holds for root: as another user, whose home this then is.
@@ -127,13 +119,19 @@ import Testing
     }
   }
 
-  @Test("a passphrase that costs an attacker little, until a command that writes raises its cost")
-  func cheapPassphrase() throws {
+  /// A home whose vault opens with the passphrase in its file `pass`, at the least cost that there is.
+  private func cheap() throws -> (home: Home, places: Places) {
     let home = try Home()
     _ = try home.file("pass", "correct horse")
     let places = Places(home: FilePath(home.path))
     _ = try UnlockedVault.create(
       at: places.vault, with: Credentials(passphrase: Home.secret("correct horse")), cost: .testing, options: places.vaultOptions)
+    return (home, places)
+  }
+
+  @Test("a passphrase that costs an attacker little, until a command that writes raises its cost")
+  func cheapPassphrase() throws {
+    let (home, places) = try cheap()
     home.environment["COFFER_PASSPHRASE_FILE"] = home.path + "/pass"
     #expect(try findings("vault", home).first?.what.hasSuffix("costs an attacker little: 1 passes over 8 MiB") == true)
     try home.transcript("vault list")
@@ -148,11 +146,7 @@ import Testing
 
   @Test("an agent raises the cost of a cheap passphrase with the first write that it makes")
   func cheapPassphraseOfAgent() throws {
-    let home = try Home()
-    _ = try home.file("pass", "correct horse")
-    let places = Places(home: FilePath(home.path))
-    _ = try UnlockedVault.create(
-      at: places.vault, with: Credentials(passphrase: Home.secret("correct horse")), cost: .testing, options: places.vaultOptions)
+    let home = try cheap().home
     try home.transcript("unlock --quiet --passphrase-file \(home.path)/pass")
     defer { _ = try? home.coffer("agent stop") }
     try home.transcript("vault set a", in: "1")
@@ -162,7 +156,7 @@ import Testing
 
   @Test("what interrupted commands and killed editors left, once it is too old to be in use")
   func leftovers() throws {
-    let home = try sound()
+    let home = try Home.sound()
     let (draft, folder) = (try home.file("data/.vault.sqlite.x1", "x"), home.path + "/run/coffer-edit-x1")
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     #expect(try findings("leftovers", home).isEmpty && findings("editing", home).isEmpty)
@@ -174,7 +168,7 @@ import Testing
 
   @Test("what the environment says wrongly, or does not say")
   func environment() throws {
-    let home = try sound()
+    let home = try Home.sound()
     home.environment["COFFER_EXPECT_VAULT"] = "nonsense"
     #expect(try findings("vault", home).map(\.what) == ["COFFER_EXPECT_VAULT is not a vault's id"])
     let bare = try Home()
@@ -186,7 +180,7 @@ import Testing
 
   @Test("credentials that other programs keep in the clear, and not the place where a variable stands instead")
   func otherFiles() throws {
-    let home = try sound()
+    let home = try Home.sound()
     home.environment["HOME"] = home.path
     let files = [
       (".netrc", "machine example.com login ada password hunter2\n"), (".npmrc", "//registry/:_authToken=hunter2\n"),

@@ -4,15 +4,6 @@ import Testing
 @testable import CofferCLI
 
 @Suite struct DoctorCommandTests {
-  /// A home with all that a sound one has.
-  private func sound() throws -> Home {
-    let home = try Home.withVault()
-    try FileManager.default.createDirectory(atPath: home.path + "/run", withIntermediateDirectories: true)
-    chmod(home.path + "/run", 0o700)
-    try home.transcript("vault set a", in: "1")
-    return home
-  }
-
   private func findings(_ home: Home, with variables: [String: String] = [:]) throws -> (status: Int32, [[String: Any]]) {
     let answer = try home.coffer("doctor --json", with: variables)
     #expect(answer.err.isEmpty || variables["COFFER_PASSPHRASE"] != nil, "\(answer.err)")
@@ -27,7 +18,7 @@ import Testing
 
   @Test("a sound home has nothing to find, and status 0")
   func nothing() throws {
-    let home = try sound()
+    let home = try Home.sound()
     let found = try findings(home)
     #expect(texts(found).isEmpty, "\(found)")
     guard found.1.isEmpty else { return print("skipped in part: this machine limits locked memory") }
@@ -69,7 +60,7 @@ import Testing
       ),
     ]
     for (expected, damage) in cases {
-      let home = try sound()
+      let home = try Home.sound()
       try damage(home)
       let found = try findings(home)
       #expect(found.status == 2 && texts(found).contains { $0.hasPrefix(expected) }, "\(expected): \(found)")
@@ -93,7 +84,7 @@ import Testing
 
   @Test("an agent is looked at; a locked one is a note")
   func agent() throws {
-    let home = try sound()
+    let home = try Home.sound()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
     #expect(try texts(findings(home)).isEmpty)
@@ -105,7 +96,7 @@ import Testing
 
   @Test("side files of SQLite without their vault are found")
   func sideFiles() throws {
-    let home = try sound()
+    let home = try Home.sound()
     _ = try home.file("data/vault.sqlite-wal", "x")
     try FileManager.default.moveItem(atPath: home.path + "/data/vault.sqlite", toPath: home.path + "/elsewhere")
     let found = try findings(home)
@@ -114,7 +105,7 @@ import Testing
 
   @Test("a passphrase in the environment is found, and not shown")
   func passphrase() throws {
-    let found = try findings(sound(), with: ["COFFER_PASSPHRASE": "hunter2"])
+    let found = try findings(Home.sound(), with: ["COFFER_PASSPHRASE": "hunter2"])
     #expect(
       found.status == 2
         && texts(found) == [
@@ -131,7 +122,7 @@ import Testing
 
   @Test("secrets among preferences are found by form, by name and by randomness, and never shown")
   func plainSecrets() throws {
-    let home = try sound()
+    let home = try Home.sound()
     let secrets = [
       ("login", "ghp_" + String(repeating: "a1B2", count: 9)), ("apiToken", "tok-8421-xyz"),
       ("session", "Zk3vQ9sLw8Xy2Bn5Rt7Uj4Hm6Pd1Fg0K"),

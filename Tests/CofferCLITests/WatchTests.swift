@@ -20,6 +20,16 @@ import Testing
     var err: String { (try? String(contentsOfFile: names[2], encoding: .utf8)) ?? "" }
 
     func wait(_ condition: ([String]) -> Bool) -> Bool { eventually { condition(out) } }
+
+    /// Writes to `theme` of `domain`, each time another value, until the first line is there: the program has to get there first.
+    func waitForFirstLine(writingTo domain: String) throws -> Bool {
+      var number = 0
+      return try eventually {
+        number += 1
+        try home.transcript("defaults write \(domain) theme v\(number)")
+        return !out.isEmpty
+      }
+    }
   }
 
   @Test(
@@ -28,14 +38,7 @@ import Testing
     let home = try Home()
     try home.transcript("defaults write app other 1")
     let watching = try Watching("defaults watch app theme --json", in: home)
-    var number = 0
-    // The program has to get there first.
-    let isThere = try eventually {
-      number += 1
-      try home.transcript("defaults write app theme v\(number)")
-      return !watching.out.isEmpty
-    }
-    #expect(isThere)
+    #expect(try watching.waitForFirstLine(writingTo: "app"))
     let before = watching.out.count
     try home.transcript("defaults write app other 2")
     try home.transcript("defaults delete app theme")
@@ -54,14 +57,7 @@ import Testing
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "s3cret")
     let watching = try Watching("watch", in: home)
-    var number = 0
-    // The program has to get there first.
-    let isThere = try eventually {
-      number += 1
-      try home.transcript("defaults write coffer theme v\(number)")
-      return !watching.out.isEmpty
-    }
-    #expect(isThere, "\(watching.err)")
+    #expect(try watching.waitForFirstLine(writingTo: "coffer"), "\(watching.err)")
     try home.transcript("set token", in: "an0ther")
     #expect(watching.wait { $0.contains("token: set in vault by another program") }, "\(watching.out) \(watching.err)")
     #expect(watching.out.contains { $0.hasPrefix("theme: set in defaults by ") })
@@ -74,13 +70,7 @@ import Testing
   func nothingYet() throws {
     let home = try Home()
     let watching = try Watching("watch --plain", in: home)
-    var number = 0
-    let isTold = try eventually {
-      number += 1
-      try home.transcript("defaults write coffer theme v\(number)")
-      return !watching.out.isEmpty
-    }
-    #expect(isTold, "\(watching.err)")
+    #expect(try watching.waitForFirstLine(writingTo: "coffer"), "\(watching.err)")
     kill(watching.child.id, SIGINT)
     #expect(try watching.child.wait() == 130)
   }

@@ -1,6 +1,6 @@
 internal import CCofferPlatform
+internal import CofferStorage
 internal import CofferVault
-internal import SystemPackage
 
 /// The process at the other end of a connection.
 enum PeerProcess {
@@ -18,30 +18,19 @@ enum PeerProcess {
 
   /// Bytes that the kernel keeps of a process's own name (`TASK_COMM_LEN` less its zero).
   private static let keptName = 15
-  /// Bytes of a command line in which its first word is looked for.
-  private static let longestWord = 4096
 
   /// The name of a process; empty where it cannot be known. Source: proc(5).
   ///
   /// Not `/proc/PID/exe`, which is closed where a process forbids others to look into it, as this program does.
   private static func name(of process: Int32) -> String {
-    let short = text("/proc/\(process)/comm", limit: keptName + 1).split(separator: "\n").first.map(String.init) ?? ""
+    let short = text("/proc/\(process)/comm").split(separator: "\n").first.map(String.init) ?? ""
     guard short.utf8.count == keptName else { return short }
     // Cut by the kernel: the command line has it whole, if it has it.
-    let word = text("/proc/\(process)/cmdline", limit: longestWord).split(separator: "\0").first
+    let word = text("/proc/\(process)/cmdline").split(separator: "\0").first
     let whole = word?.split(separator: "/").last.map(String.init) ?? ""
     return whole.hasPrefix(short) ? whole : short
   }
 
-  private static func text(_ path: String, limit: Int) -> String {
-    do {
-      let file = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
-      return try file.closeAfter {
-        let bytes = try [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-          count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
-        }
-        return String(decoding: bytes, as: UTF8.self)
-      }
-    } catch { return "" }  // It has ended, or is hidden from us: it goes on without a name.
-  }
+  // It has ended, or is hidden from us: it goes on without a name.
+  private static func text(_ path: String) -> String { KernelFile.text(path) ?? "" }
 }

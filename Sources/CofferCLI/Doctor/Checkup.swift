@@ -56,8 +56,7 @@ struct Checkup {
   }
 
   private static func isCheap(_ slot: SlotSummary) -> Bool {
-    let least = PassphraseCost.floor
-    return slot.mebibytes > 0 && (slot.mebibytes < least.mebibytes || slot.passes < least.passes)
+    slot.mebibytes > 0 && PassphraseCost(passes: slot.passes, mebibytes: slot.mebibytes).isBelow(.floor)
   }
 
   private func pins(_ check: String) -> [Finding] {

@@ -12,9 +12,8 @@ struct XMLPropertyList {
   private var bytes: [UInt8] = []
 
   /// The list of `values`.
-  static func encode(_ values: [String: PlainForm], weight: Int = 0) -> Data {
+  static func encode(_ values: [String: PlainForm]) -> Data {
     var list = XMLPropertyList()
-    list.bytes.reserveCapacity(weight + 512)
     list.append(
       """
       <?xml version="1.0" encoding="UTF-8"?>

@@ -1,3 +1,5 @@
+internal import CofferStorage
+
 /// A control group's limit of memory and what its processes have taken of it. Past the limit the kernel kills one of them.
 ///
 /// Source: the kernel's documentation, admin-guide/cgroup-v2 ("Memory Interface Files") and admin-guide/cgroup-v1/memory.

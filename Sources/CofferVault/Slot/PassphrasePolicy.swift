@@ -65,7 +65,7 @@ extension PassphraseCost {
   }
 
   /// Whether this costs less than `floor` in passes or in memory.
-  func isBelow(_ floor: PassphraseCost) -> Bool { passes < floor.passes || mebibytes < floor.mebibytes }
+  package func isBelow(_ floor: PassphraseCost) -> Bool { passes < floor.passes || mebibytes < floor.mebibytes }
 
   /// The least that a passphrase should cost today, and the floor of a vault whose own cost was measured: 3 passes over 64 MiB, which
   /// RFC 9106 (section 4) recommends where memory is scarce; 64 ms measured.

@@ -10,6 +10,15 @@ extension Home {
     return home
   }
 
+  /// A home with all that a sound one has: doctor finds nothing.
+  static func sound() throws -> Home {
+    let home = try Home.withVault()
+    try FileManager.default.createDirectory(atPath: home.path + "/run", withIntermediateDirectories: true)
+    chmod(home.path + "/run", 0o700)
+    try home.transcript("vault set a", in: "1")
+    return home
+  }
+
   /// The same without the variable: locked.
   func locked() { environment["COFFER_KEY_FILE"] = nil }
 }

@@ -24,9 +24,7 @@ struct VaultEdit: Command {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let items = try session.items(unlocking)
     let found = try item.item(in: items)
-    guard let before = try items.get(found.name) else {
-      throw StoreError(.conflict, "the item was deleted just now", key: found.name.description, cure: "look again")
-    }
+    let before = try items.value(of: found.name)
     let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: session.places)
     let value = try trimmed(edited, like: before.bytes)
     guard value != before.bytes else { return session.note("nothing was changed") }

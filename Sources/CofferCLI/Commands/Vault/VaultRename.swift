@@ -64,10 +64,7 @@ struct VaultCopyCommand: Command {
     let items = try session.items(unlocking)
     let name = try item.item(in: items).name
     let copy = try target.name(from: name)
-    guard let form = try items.get(name) else {
-      throw StoreError(.conflict, "the item was deleted just now", key: name.description, cure: "look again")
-    }
-    let item = try items.set(form, for: copy, if: target.condition)
+    let item = try items.set(items.value(of: name), for: copy, if: target.condition)
     if output.json { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }

@@ -1,12 +1,12 @@
 internal import SystemPackage
 
 /// The small files in which the kernel tells of a process and its machine.
-enum KernelFile {
+package enum KernelFile {
   /// Files under /proc and /sys/fs/cgroup are small; the limit keeps a strange one from being read for ever.
   private static let longest = 64 * 1024
 
   /// The content of a file; nil when it cannot be read, as a limit that does not exist.
-  static func text(_ path: String) -> String? {
+  package static func text(_ path: String) -> String? {
     do {
       let file = try FileDescriptor.open(FilePath(path), .readOnly, options: .closeOnExec)
       return try file.closeAfter {
@@ -26,10 +26,10 @@ enum KernelFile {
   }
 
   /// The number on the line that begins with `name`.
-  static func number(_ name: String, in text: String) -> Int? {
+  package static func number(_ name: String, in text: String) -> Int? {
     guard let line = lines(text).first(where: { $0.hasPrefix(name) }) else { return nil }
     return line.dropFirst(name.count).split(whereSeparator: { $0 == " " || $0 == "\t" }).first.flatMap { Int($0) }
   }
 
-  static func lines(_ text: String) -> [Substring] { text.split(separator: "\n") }
+  package static func lines(_ text: String) -> [Substring] { text.split(separator: "\n") }
 }
