@@ -11,9 +11,7 @@ public final class StorageRouter: Sendable {
   public let vault: any Store<Vault>
   /// The keys that were given at open, by name.
   public let declared: [String: any DeclaredKey]
-  /// What ``observe(_:owner:_:)`` was given.
-  let observers = KeyObservers()
-  /// The sequences that ``close()`` ends.
+  /// What follows keys, and ends when the router is closed.
   let sequences = Handler<Void>()
   let migrator = Migrator()
   @usableFromInline let id: UInt64

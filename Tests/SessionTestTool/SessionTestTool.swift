@@ -8,7 +8,7 @@ internal import SystemPackage
 /// Another process of a session: logs in, logs out, refreshes, and dies where it is told to; or reads the plain keys as a process
 /// without any passphrase does.
 ///
-/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME`
+/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME` · `churn HOME COUNT`
 ///
 /// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which lasts
 /// for as long as there is a file `HOME/hold`.
@@ -23,6 +23,7 @@ enum SessionTestTool {
       case "login": try login(home, rest[0], dyingAt: rest.dropFirst().first)
       case "logout": try open(home, dyingAt: rest.first).session.logout()
       case "refresh": try await refresh(home, rest[0], dyingAt: rest.dropFirst().first)
+      case "churn": try await Churn(home).run(times: Int(rest[0]) ?? 0)
       default: return try read(home)
       }
       print("acknowledged")

@@ -27,7 +27,6 @@ public final class Session<User: Sendable>: Sendable {
   let clock: SessionTime
   let lockFolder: FilePath?
   let gate = RefreshGate()
-  let observation = SessionObservation<User>()
 
   /// The session of a router.
   ///
@@ -51,8 +50,6 @@ public final class Session<User: Sendable>: Sendable {
     self.clock = SessionTime(clock)
     self.lockFolder = lockFolder
   }
-
-  deinit { observation.end() }
 
   private static func check<Value, R>(_ key: StorageKey<Value, R>, _ router: StorageRouter) throws(StoreError) {
     guard router.declared[key.name]?.site == key.site else {
