@@ -25,7 +25,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///   behind then.
   public static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
-    options: VaultOptions = VaultOptions()
+    options: VaultOptions
   ) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label, options: options))
   }

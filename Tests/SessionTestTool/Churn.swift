@@ -15,7 +15,7 @@ struct Churn {
     let key = try bytes.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let vault = try places.openVault().unlock(with: Credentials(keyFile: key))
     app = try StorageRouter.open("app", keys: keys, vault: vault, places: places, overrides: .none)
-    session = try app.session(user: keys.user, credential: keys.token, places: places)
+    session = try app.session(user: keys.user, credential: keys.token)
   }
 
   func run(times count: Int) async throws {

@@ -8,10 +8,12 @@ internal import SystemPackage
 /// Another process of a session: logs in, logs out, refreshes, and dies where it is told to; or reads the plain keys as a process
 /// without any passphrase does.
 ///
-/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME` · `churn HOME COUNT`
+/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME` · `churn HOME COUNT` ·
+/// `login-until HOME SECONDS` · `renew HOME GO`
 ///
 /// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which lasts
-/// for as long as there is a file `HOME/hold`.
+/// for as long as there is a file `HOME/hold`. `renew` finds the credential of `login-until` expired, says so in `HOME/asked`, waits for the
+/// file `HOME/GO`, and refreshes what it has seen no value of. With `XDG_DATA_HOME` set, files are where the environment says.
 @main
 enum SessionTestTool {
   static func main() async throws {
@@ -23,6 +25,8 @@ enum SessionTestTool {
       case "login": try login(home, rest[0], dyingAt: rest.dropFirst().first)
       case "logout": try open(home, dyingAt: rest.first).session.logout()
       case "refresh": try await refresh(home, rest[0], dyingAt: rest.dropFirst().first)
+      case "login-until": try ExpiringLogin(home).login(seconds: Double(rest[0]) ?? 0)
+      case "renew": try await ExpiringLogin(home).renew(after: rest[0])
       case "churn": try await Churn(home).run(times: Int(rest[0]) ?? 0)
       default: return try read(home)
       }
@@ -57,7 +61,7 @@ enum SessionTestTool {
   }
 
   /// Says in the file that this process came so far.
-  private static func append(to path: FilePath) throws {
+  static func append(to path: FilePath) throws {
     let file = try require(fopen(path.string, "a"))
     fputs("\(getpid())\n", file)
     fclose(file)
@@ -77,11 +81,15 @@ enum SessionTestTool {
     }
   }
 
+  static func places(_ home: FilePath) throws -> Places {
+    Places.environment("XDG_DATA_HOME") == nil ? Places(home: home) : try Places.standard()
+  }
+
   private static func open(_ home: FilePath, dyingAt step: String?) throws -> (session: Session<String>, keys: TestKeys) {
-    let places = Places(home: home)
+    let places = try self.places(home)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: home.appending("key").string))
     let key = try bytes.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try LockedVault.open(places.vault).unlock(with: Credentials(keyFile: key))
+    let vault = try places.openVault().unlock(with: Credentials(keyFile: key))
     var options = EngineOptions(
       decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
     options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
@@ -89,7 +97,7 @@ enum SessionTestTool {
     let router = try StorageRouter(
       plain: DefaultsStore.open(domain: "app", in: places.defaults, options: options),
       vault: DyingVault(VaultStore(service: "app", vault: vault), step: step), keys: keys)
-    return (try router.session(user: keys.user, credential: keys.token, places: places), keys)
+    return (try router.session(user: keys.user, credential: keys.token), keys)
   }
 
   private static func require<Value>(_ value: Value?) throws -> Value {

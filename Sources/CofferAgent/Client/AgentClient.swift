@@ -42,7 +42,7 @@ public final class AgentClient: Sendable {
   ///   - folder: the run folder.
   ///   - vault: the vault's path, as the agent was given it.
   ///   - options: the vault that must be found, and the oldest commit that is accepted.
-  public init(folder: FilePath, vault: FilePath, options: VaultOptions = VaultOptions()) {
+  public init(folder: FilePath, vault: FilePath, options: VaultOptions = .withoutPins) {
     place = AgentPlace(folder: folder)
     greeting = Greeting(path: vault.string, vault: options.expected, leastGeneration: options.leastGeneration)
   }

@@ -15,7 +15,8 @@ package enum Sight: Sendable {
   /// Whether an observer of `other` would see the same again.
   func isSame(as other: Sight) -> Bool {
     switch (self, other) {
-    case (.values(let mine), .values(let others)): mine.count == others.count && zip(mine, others).allSatisfy { $0.isSame(as: $1) }
+    case (.values(let mine), .values(let others)):
+      mine.count == others.count && zip(mine, others).allSatisfy { $0.isSame(as: $1) }
     case (.failure(let kind, let key), .failure(let otherKind, let otherKey)): kind == otherKind && key == otherKey
     default: false
     }

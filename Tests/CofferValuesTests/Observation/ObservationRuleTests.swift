@@ -100,7 +100,7 @@ internal import Testing
     try session.login(as: "last") { try $0.set(Sealed("t"), for: keys.token) }
     try eventually { seen.all.last == .loggedIn("last") }
     // A renewed credential is no other state.
-    _ = try await session.refresh(keys.token) { _ in try Sealed("renewed") }
+    _ = try await session.refresh(keys.token, replacing: app.value(for: keys.token)) { _ in try Sealed("renewed") }
     try session.logout()
     try eventually { seen.all.last == .loggedOut }
     #expect(follows(seen.all, from: .loggedOut, to: .loggedOut), "\(seen.all)")
@@ -131,7 +131,9 @@ internal import Testing
         seen.add(value)
         usleep(200)
         depth.unlock()
-      } else { inside.add(value) }
+      } else {
+        inside.add(value)
+      }
     }
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       for _ in 0..<50 {

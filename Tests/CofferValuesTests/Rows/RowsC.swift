@@ -358,7 +358,7 @@ private struct SettingsViewModel {
     try bench.vault.persistedValue(forKey: "token").string().save("ours")
     try bench.vault.lock()
     let other = try VaultStore(
-      service: "com.example.other", vault: LockedVault.open(bench.places.vault).unlock(with: Bench.credentials()))
+      service: "com.example.other", vault: bench.places.openVault().unlock(with: Bench.credentials()))
     #expect(try other.persistedValue(forKey: "token").string().load() == nil)
   }
 
