@@ -6,7 +6,7 @@ extension StorageRouter {
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     guard try isSettled(key) else { return try unmovedValue(for: key) }
     // As a store's own value(for:) does; through that, the types would not be known where this is called, at twice the cost.
-    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
+    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw R.store(of: self).told(error, of: key.name) }
   }
 
   /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
@@ -14,6 +14,7 @@ extension StorageRouter {
   /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then.
   @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
+    try checkNoTransaction()
     let form = try key.form(of: value)
     try admit(key, overwriting: true)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
@@ -37,6 +38,7 @@ extension StorageRouter {
   ///
   /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    try checkNoTransaction()
     try admit(key)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
     try R.store(of: self).update(key, body)
@@ -44,6 +46,7 @@ extension StorageRouter {
 
   /// Removes what is stored for `key`; nothing happens when nothing is.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    try checkNoTransaction()
     try admit(key, overwriting: true)
     do { try R.store(of: self).save(nil, for: key.name) } catch { throw error.about(key: key.name) }
   }

@@ -95,12 +95,25 @@ public final class StorageRouter: Sendable {
     if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key, overwriting) }
   }
 
+  /// Why `key` is none of this router's.
+  package func undeclared(_ key: any DeclaredKey) -> StoreError {
+    if let known = declared[key.name] {
+      return StoreError(
+        .undeclared, "declared at \(key.site); the router has the key of that name that is declared at \(known.site)",
+        key: key.name,
+        cure: "use that key, with its type, or give one of them another name")
+    }
+    return StoreError(
+      .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
+      cure:
+        "make it a stored property of a key space that the router's keys: argument gets, or have that space's declaredKeys return it: "
+        + "static and computed properties, collections and spaces within a space are not seen")
+  }
+
   @usableFromInline
   func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>, _ overwriting: Bool) throws(StoreError) {
     guard let known = declared[key.name], known.site == key.site, known is StorageKey<V, R> else {
-      throw StoreError(
-        .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
-        cure: "pass its key space to the router's keys: argument")
+      throw undeclared(key)
     }
     try settle(key, overwriting: overwriting)
     key.declaration.admittedBy.store(id, ordering: .relaxed)

@@ -110,12 +110,13 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`.
+  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control and format characters, which a refused
+  /// name may hold, are spelled out.
   public var description: String {
     var text = key.map { "key '\($0)': " } ?? ""
     text += what
     if let place { text += " (\(place))" }
     if let underlying { text += ": \(underlying)" }
-    return text + "; " + cure
+    return (text + "; " + cure).spelledOut
   }
 }

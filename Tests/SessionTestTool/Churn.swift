@@ -42,6 +42,31 @@ struct Churn {
     print("inotify: \(try Self.inotifyDescriptors())")
   }
 
+  /// Begins to observe while this process may have no more descriptors, and again once it may.
+  func beginWithoutDescriptors() throws {
+    let owner = Owner()
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let former = limit.rlim_cur
+    limit.rlim_cur = 3
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    for _ in 0..<3 {
+      do {
+        try app.observe(keys.theme, owner: owner) { _ in print("called") }
+        print("began")
+      } catch { print("refused: \(error)") }
+    }
+    limit.rlim_cur = former
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let heard = DispatchSemaphore(value: 0)
+    try app.observe(keys.theme, owner: owner) { value in
+      if case .success("dark") = value { heard.signal() }
+    }
+    try app.set("dark", for: keys.theme)
+    heard.wait()
+    print("heard")
+  }
+
   private static func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
   private static func threads() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count }
 

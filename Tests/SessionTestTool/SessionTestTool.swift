@@ -8,7 +8,7 @@ internal import SystemPackage
 /// Another process of a session: logs in, logs out, refreshes, and dies where it is told to; or reads the plain keys as a process
 /// without any passphrase does.
 ///
-/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME` · `churn HOME COUNT` ·
+/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME` · `churn HOME COUNT` · `exhausted HOME` ·
 /// `login-until HOME SECONDS` · `renew HOME GO`
 ///
 /// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which lasts
@@ -27,6 +27,7 @@ enum SessionTestTool {
       case "refresh": try await refresh(home, rest[0], dyingAt: rest.dropFirst().first)
       case "login-until": try ExpiringLogin(home).login(seconds: Double(rest[0]) ?? 0)
       case "renew": try await ExpiringLogin(home).renew(after: rest[0])
+      case "exhausted": try Churn(home).beginWithoutDescriptors()
       case "churn": try await Churn(home).run(times: Int(rest[0]) ?? 0)
       default: return try read(home)
       }

@@ -47,9 +47,7 @@ public final class Session<User: Sendable>: Sendable {
 
   private static func check<Value, R>(_ key: StorageKey<Value, R>, _ router: StorageRouter) throws(StoreError) {
     guard router.declared[key.name]?.site == key.site else {
-      throw StoreError(
-        .undeclared, "not among the router's key spaces; declared at \(key.site)", key: key.name,
-        cure: "pass its key space to the router's keys: argument")
+      throw router.undeclared(key)
     }
     guard key.traits.endsWithSession else {
       throw StoreError(

@@ -62,7 +62,8 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
 extension ValueChanges {
   /// The sequence of what these elements mean. `transform` also gets what to call where they may mean something else by now.
   package func map<Other>(
-    _ transform: @escaping @Sendable (Element, Sight, _ again: @escaping @Sendable () -> Void)
+    _ transform:
+      @escaping @Sendable (Element, Sight, _ again: @escaping @Sendable () -> Void)
       -> (ValueChanges<Other>.Element, Sight)
   ) -> ValueChanges<Other> {
     ValueChanges<Other>(source: source) { [look, weak source] in

@@ -3,6 +3,15 @@ import Foundation
 import Testing
 
 @Suite struct ObservationChurnTests {
+  @Test("where the system's limits are reached, observing is refused, keeps nothing, and works once they are not")
+  func limits() throws {
+    let home = try SessionHome()
+    let run = try home.run("exhausted", home.path)
+    let lines = run.output.split(separator: "\n").filter { !$0.contains("notice coffer") }
+    #expect(run.status == 0 && lines.count == 5 && lines.dropFirst(3) == ["heard", "acknowledged"], "\(run.output)")
+    for line in lines.prefix(3) { #expect(line.hasPrefix("refused: ") && line.contains("watch the folder"), "\(line)") }
+  }
+
   @Test("observations that begin and end one after the other leave no descriptor, no thread and no inotify instance behind")
   func churn() throws {
     let home = try SessionHome()

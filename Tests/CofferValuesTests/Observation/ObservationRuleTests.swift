@@ -109,7 +109,7 @@ internal import Testing
   @Test func `an observer of a vault's value is told of it by its version, and keeps no copy of it`() throws {
     let bench = try Bench()
     let owner = Owner(), seen = Collected<String?>(), failures = Collected<StoreError>()
-    let token = bench.vault.persistedValue(forKey: "token").string().onFailure { failures.add($0) }.subject()
+    let token = bench.vault.persistedValue(forKey: "token").string().onFailure(use: nil) { failures.add($0) }.subject()
     try token.observe(owner) { seen.add($0) }
     token.wrappedValue = "one"
     try eventually { seen.all.last == "one" }
