@@ -32,7 +32,9 @@ struct VaultBenchmark {
   func fresh() -> String { UUID().uuidString }
   func path(_ name: String) -> FilePath { FilePath(folder).appending(name + ".sqlite") }
   func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
-  func unlock(_ name: String) throws -> UnlockedVault { try LockedVault.open(path(name), options: .withoutPins).unlock(with: credentials()) }
+  func unlock(_ name: String) throws -> UnlockedVault {
+    try LockedVault.open(path(name), options: .withoutPins).unlock(with: credentials())
+  }
   func name(_ number: Int) throws -> ItemName { try ItemName(service: "bench", account: "item \(number)") }
 
   private func creation() throws {
@@ -83,7 +85,8 @@ struct VaultBenchmark {
       "10 000 sets in one transaction, all of them", rounds: 5,
       [
         Contender(name: "coffer, new items and a new vault", count: 1, goals: [most]) { _ in
-          let store = try VaultStore(service: "bench", vault: UnlockedVault.create(at: path(fresh()), with: credentials(), options: .withoutPins))
+          let vault = try UnlockedVault.create(at: path(fresh()), with: credentials(), options: .withoutPins)
+          let store = try VaultStore(service: "bench", vault: vault)
           try store.commit(batch, decision: nil)
         },
         Contender(name: "coffer, replaced items", count: 1, goals: [most]) { _ in try replaced.commit(batch, decision: nil) },

@@ -48,7 +48,9 @@ final class TestAgent {
   }
 
   /// The vault in this process, beside the agent.
-  func vault() throws -> UnlockedVault { try LockedVault.open(settings.vault, options: .withoutPins).unlock(with: Self.credentials()) }
+  func vault() throws -> UnlockedVault {
+    try LockedVault.open(settings.vault, options: .withoutPins).unlock(with: Self.credentials())
+  }
 
   /// A bare connection.
   func connect() throws -> LocalSocket {

@@ -35,7 +35,7 @@ struct ExpiringLogin {
       _ = try app.value(for: keys.token)
       print("found a live credential")
       return
-    } catch where error.kind == .expired { try SessionTestTool.append(to: home.appending("asked")) }
+    } catch  where error.kind == .expired { try SessionTestTool.append(to: home.appending("asked")) }
     while access(home.appending(go).string, F_OK) != 0 { try await Task.sleep(for: .milliseconds(2)) }
     let token = try await session.refresh(keys.token, within: .seconds(600)) { _ in
       try SessionTestTool.append(to: home.appending("renewals"))
