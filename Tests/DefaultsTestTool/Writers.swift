@@ -99,6 +99,22 @@ enum Writers {
     }
   }
 
+  /// Takes the lock, waits for a line, writes, and looks at its value once more.
+  static func holdThenWrite(_ folder: FilePath, _ domain: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    try store.update("held") { (_) throws(StoreError) in
+      print(getpid())
+      fflush(nil)
+      _ = readLine()
+      return .integer(1)
+    }
+    print("written")
+    Thread.sleep(forTimeInterval: 0.12)
+    try store.save(.integer(2), for: "later")
+    if try store.load("held") == .integer(1) { print("read") }
+    try store.close()
+  }
+
   /// Reads and tries to write as a user who may not write the folder.
   static func unprivileged(_ folder: FilePath, _ domain: String) throws {
     guard setgid(65534) == 0, setuid(65534) == 0 else {
