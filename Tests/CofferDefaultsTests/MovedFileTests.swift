@@ -140,6 +140,29 @@ struct MovedFileTests {
     #expect(try folder.open(isShared: false).load("n") == .integer(1))
   }
 
+  @Test func `writers whose journal is taken away again and again lose no value`() throws {
+    let folder = try TemporaryFolder()
+    let journal = folder.file(".d.plist.coffer").string
+    let processes = Campaign.count(3, long: 6), each = Campaign.count(3_000, long: 20_000)
+    let tools = try (0..<processes).map { try Tool("write", folder, "p\($0)", "\(each)") }
+    var moves = 0
+    while tools.contains(where: { $0.process.isRunning }), moves < Campaign.count(8, long: 100) {
+      usleep(useconds_t.random(in: 1_000...200_000))
+      switch Int.random(in: 0..<3) {
+      case 0: guard rename(journal, folder.file("moved-\(moves)").string) == 0 else { continue }
+      case 1: guard unlink(journal) == 0 else { continue }
+      default:
+        guard link(journal, folder.file("linked-\(moves)").string) == 0 else { continue }
+        #expect(unlink(journal) == 0)
+      }
+      moves += 1
+    }
+    for tool in tools { #expect(tool.finish().isEmpty) }
+    let found = try folder.open(isShared: false).names().count
+    #expect(found == processes * each)
+    print("journals taken away: \(moves) times under \(processes) writers, \(found) of \(processes * each) values")
+  }
+
   // MARK: Pairs of faults
 
   @Test func `a journal that is moved away while the disk is full costs nothing once there is room`() throws {

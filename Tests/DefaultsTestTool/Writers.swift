@@ -29,6 +29,7 @@ enum Writers {
     for number in 0..<(Int(rest[1]) ?? 0) {
       try patiently { () throws(StoreError) in try store.save(.integer(Int64(number)), for: "\(rest[0]).\(number)") }
     }
+    try patiently { () throws(StoreError) in try store.synchronize() }
   }
 
   /// Increments one counter.

@@ -49,14 +49,13 @@ extension DefaultsEngine {
   ) throws(StoreError) -> Sidecar {
     guard let sidecar = writer.sidecar, sidecar.isWritable else { throw readOnly }
     try sidecar.lock(until: deadline)
-    let now = CoarseClock.now()
     do {
-      if try !sidecar.isRetired(), now < writer.nextLinkCheck, !checkingName { return sidecar }
+      if try !sidecar.isRetired(), CoarseClock.now() < writer.nextLinkCheck, !checkingName { return sidecar }
     } catch {
       sidecar.unlock()
       throw error
     }
-    return try checkName(&writer, sidecar, now, deadline)
+    return try checkName(&writer, sidecar, deadline)
   }
 
   var readOnly: StoreError {

@@ -21,18 +21,20 @@ extension DefaultsEngine {
   /// Goes on with another journal where `locked`, whose lock the caller holds, is not the one any more. Returns with the lock of
   /// the one that is; throws with none.
   func checkName(
-    _ writer: inout WriterState, _ locked: Sidecar, _ now: UInt64, _ deadline: ContinuousClock.Instant?
+    _ writer: inout WriterState, _ locked: Sidecar, _ deadline: ContinuousClock.Instant?
   ) throws(StoreError) -> Sidecar {
     var sidecar = locked
     while true {
-      let isMoved: Bool
-      do { isMoved = try hasMoved(sidecar) } catch {
+      do {
+        // One that was opened just now was at its name: whoever takes it away again and again must not keep all from writing.
+        let isAtWork = try sidecar === locked ? !hasMoved(sidecar) : !sidecar.isRetired()
+        if isAtWork {
+          writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
+          return sidecar
+        }
+      } catch {
         sidecar.unlock()
         throw error
-      }
-      guard isMoved else {
-        writer.nextLinkCheck = now + CoarseClock.lookInterval
-        return sidecar
       }
       // The one to come may be this file under another name, and a file has one lock.
       sidecar.unlock()
