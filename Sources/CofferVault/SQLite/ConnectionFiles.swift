@@ -33,7 +33,8 @@ final class ConnectionFiles {
   /// - Parameter fileSystem: the name of the virtual file system below; nil for the system's files.
   init(of path: FilePath, over fileSystem: String?) throws(StoreError) {
     guard let base = sqlite3_vfs_find(fileSystem) else {
-      throw StoreError(.refused, "SQLite has no such virtual file system", place: path.string, cure: "name one that is registered")
+      throw StoreError(
+        .refused, "SQLite has no such virtual file system", place: path.string, cure: "name one that is registered")
     }
     self.base = base
     database = path.string

@@ -43,7 +43,9 @@ enum PageCheck {
     return true
   }
 
-  private static func word(_ page: UnsafeRawBufferPointer, _ offset: Int) -> Int { Int(page[offset]) << 8 | Int(page[offset + 1]) }
+  private static func word(_ page: UnsafeRawBufferPointer, _ offset: Int) -> Int {
+    Int(page[offset]) << 8 | Int(page[offset + 1])
+  }
 
   /// The number of up to nine bytes at `offset`: seven bits in each, the highest first, and all eight of the ninth. Of one that is
   /// longer than any content may be, only that it is.

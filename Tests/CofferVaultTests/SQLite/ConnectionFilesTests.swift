@@ -70,7 +70,8 @@ import Testing
         vault.close()
       } catch { outcome = error.word }
       let survived = fixture.exists(bystander)
-      tally.add("opening", survived ? outcome : "BYSTANDER DELETED", allowed: ["right answer", "tampered", "busy", "io(2)"], "\(round)")
+      tally.add(
+        "opening", survived ? outcome : "BYSTANDER DELETED", allowed: ["right answer", "tampered", "busy", "io(2)"], "\(round)")
       if !survived { try fixture.write([1, 2, 3], to: bystander) }
     }
     isOver.withLock { $0 = true }

@@ -89,7 +89,8 @@ import Testing
 
   @Test func `a schema that does not fit on its page is damage before it is compiled`() throws {
     try fixture.create().close()
-    try fixture.attack("BEGIN;" + (0..<500).map { "CREATE TABLE t\($0)(x);" }.joined() + "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+    try fixture.attack(
+      "BEGIN;" + (0..<500).map { "CREATE TABLE t\($0)(x);" }.joined() + "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
     #expect(fixture.openingError()?.kind == .damaged)
     #expect(fixture.openingError(.init(access: .readOnly))?.kind == .damaged)
   }
