@@ -18,8 +18,7 @@ extension OpenVault {
     _ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void
   ) throws(StoreError) {
     try verifyHeaders()
-    let (epoch, overflow) = header.epoch.addingReportingOverflow(1)
-    guard !overflow else { throw Self.tampered("the epoch is beyond what can be", path) }
+    let epoch = try checked { () throws(FormatError) in try FileCounter.next(header.epoch, "header") }
     let key = try checked { () throws(FormatError) in try VaultKey.random() }
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: header.vault) }
     let next = try nextHeader(plan, epoch: epoch, key: key, nextKeys, rotated: now)

@@ -53,8 +53,8 @@ extension OpenVault {
     let index = meta.index(.item, keys: keys)
     var list = try touch(index.bucket, change)
     let name = try ItemName(service: meta.service, account: meta.account)
-    let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name).revision }
-    meta.revision = (old ?? 0) + 1
+    let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name) }
+    meta.revision = try revision(after: old)
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
       try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: keys) }
@@ -86,7 +86,7 @@ extension OpenVault {
     case .none: throw StoreError(.damaged, "the item has no value", place: path.string, cure: "store it again, or delete it")
     }
     _ = try remove(name, &change)
-    meta.revision = (taken?.revision ?? 0) + 1
+    meta.revision = try revision(after: taken)
     return try item(meta)
   }
 

@@ -120,7 +120,10 @@ final class VaultRepair {
     let known = try pins?.knownGeneration() ?? 0
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()
-      let generation = try max(known, statedGeneration(), state?.generation ?? 0) + 1
+      let last = try max(known, statedGeneration(), state?.generation ?? 0)
+      let generation = try OpenVault.checked(database.path) { () throws(FormatError) in
+        try FileCounter.next(last, VaultState.part)
+      }
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
     }
     report.generation = rebuilt.generation

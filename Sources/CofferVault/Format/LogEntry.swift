@@ -85,7 +85,7 @@ struct LogEntry: Hashable, Sendable {
     let number: UInt8 = try reader.number()
     guard let event = Event(rawValue: number) else { throw reader.damaged("an entry has the unknown event \(number)") }
     self.event = event
-    time = try reader.number()
+    time = try reader.counter("time")
     user = try reader.number()
     process = try reader.number()
     program = try reader.text(limit: Self.longestProgram, "program")
@@ -114,7 +114,7 @@ struct LogEntry: Hashable, Sendable {
     init(detail: [UInt8]) throws(FormatError) {
       self = try detail.span.bytes.withUnsafeBytes { (detail) throws(FormatError) in
         try FormatError.reading(detail, of: LogEntry.part) { (reader) throws(FormatError) in
-          Trim(first: try reader.number(), head: try reader.block32())
+          Trim(first: try reader.counter("first row"), head: try reader.block32())
         }
       }
     }

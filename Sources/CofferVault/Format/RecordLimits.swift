@@ -76,6 +76,6 @@ enum Milliseconds {
   static func count(_ date: Date) -> UInt64 {
     let count = (date.timeIntervalSince1970 * 1000).rounded()
     guard count >= 1 else { return 1 }
-    return count < 9.2e18 ? UInt64(count) : UInt64(Int64.max)
+    return count < Double(FileCounter.most) ? UInt64(count) : FileCounter.most
   }
 }

@@ -21,7 +21,8 @@ struct VaultRepairCommand: Command {
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let locked = try session.lockedVault(unlocking)
-    let report = try locked.repair(with: session.credentials(for: locked, unlocking), rebuilding: rebuild, acceptingOlderKey: olderKey)
+    let report = try locked.repair(
+      with: session.credentials(for: locked, unlocking), rebuilding: rebuild, acceptingOlderKey: olderKey)
     if output.json { return try Output.line(JSONText.encode(Answer(report))) }
     for line in Self.lines(report) { try Output.line(line) }
   }
