@@ -83,17 +83,24 @@ extension OpenVault {
     (meta.service, meta.account) = (new.service, new.account)
     switch record.value {
     case .some(let value): try adopt(meta, value, &change)
-    case .none: throw StoreError(.damaged, "the item has no value", place: path.string, cure: "store it again, or delete it")
+    case .none: throw withoutValue(name)
     }
     _ = try remove(name, &change)
     meta.revision = try revision(after: taken)
-    return try item(meta)
+    return item(meta)
   }
 
   /// The value and metadata of `name`, expired or not; nil when there is no such item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm? {
     guard let record = try record(name) else { return nil }
-    return try secretForm(record)
+    guard let form = record.form() else { throw withoutValue(name) }
+    return form
+  }
+
+  /// The error of an item that another program stored without a value: it can be told of, and there is nothing to hand out.
+  func withoutValue(_ name: ItemName) -> StoreError {
+    StoreError(
+      .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
   }
 
   private func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
@@ -119,7 +126,7 @@ extension OpenVault {
         guard let record = try record(name) else { continue }
         switch record.value {
         case .some(let value): try target.adopt(record.meta, value, &change)
-        case .none: continue
+        case .none: throw withoutValue(name)
         }
       }
     }

@@ -27,7 +27,7 @@ extension OpenVault {
     change.lists[index.bucket] = list
     if old == nil { change.added += 1 }
     change.events.append(entry(.itemSet, index))
-    return try item(meta)
+    return item(meta)
   }
 
   /// What will be said of the item: a label or attributes left empty are those of before. An expiry is not kept: it belonged

@@ -134,6 +134,7 @@ final class VaultRepair {
   private func rebuiltState(
     _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
   ) throws(StoreError) -> VaultState {
+    try database.removeWhatIsAdded()
     let tree = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())

@@ -140,6 +140,10 @@ extension RecordMeta {
       }
       attributes.append(attribute)
     }
+    // A dictionary, which is what callers get, would lose one of two without a word.
+    guard count < 2 || Set(attributes.lazy.map(\.name)).count == count else {
+      throw reader.damaged("two of its attributes have canonically equivalent names")
+    }
     return attributes
   }
 }
