@@ -1,4 +1,6 @@
+internal import CofferMemory
 package import CofferStorage
+internal import SystemPackage
 
 /// What a store of one service does, for whoever holds the vault for several services at once.
 extension UnlockedVault {

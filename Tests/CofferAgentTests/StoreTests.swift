@@ -1,3 +1,4 @@
+import CofferMemory
 import CofferStorage
 import CofferVault
 import Foundation
