@@ -86,7 +86,7 @@ extension DefaultsEngine {
   }
 
   /// There is no folder, or it was moved or removed. Only when there is one can anything change.
-  private func watchAgain(for id: UInt64) {
+  func watchAgain(for id: UInt64) {
     observation.queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak self] in
       guard let self, state.withLock({ $0.unreported?.id == id }) else { return }
       do throws(StoreError) { try watchFolder(for: id) } catch { return watchAgain(for: id) }
