@@ -15,7 +15,8 @@ public struct StoreError: Error, Sendable {
     case refused
     /// Larger than `limit` bytes.
     case tooLarge(limit: Int)
-    /// A call into Coffer from inside an `update` closure, which runs under the store's lock.
+    /// A call into Coffer from inside an `update` closure, which runs under the store's lock; or a write through a router from inside a
+    /// closure of its `transaction`.
     case reentrant
     /// The store was closed.
     case closed
