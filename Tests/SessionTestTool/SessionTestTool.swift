@@ -82,7 +82,8 @@ enum SessionTestTool {
     let key = try bytes.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let vault = try LockedVault.open(places.vault).unlock(with: Credentials(keyFile: key))
     var options = EngineOptions(
-      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
+      decisions: DecisionLookup(
+        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
     options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
     let keys = TestKeys()
     let router = try StorageRouter(

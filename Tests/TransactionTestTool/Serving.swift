@@ -14,15 +14,15 @@ struct Serving {
   private let plain: DefaultsStore
   private let keys = TestKeys()
 
-  /// - Parameter isOverAgent: whether the vault is asked through the agent of this home.
-  init(_ home: FilePath, keyFile: String, isOverAgent: Bool) throws {
+  /// - Parameter agentMilliseconds: how long the agent of this home may take for an answer; nil to open the vault here.
+  init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?) throws {
     plain = try TransactionTestTool.plainStore(home)
     let vault: any Store<Vault> =
-      isOverAgent
-      ? try AgentStore(
+      if let milliseconds = agentMilliseconds { try AgentStore(
         service: "app", vault: home.appending("vault.sqlite").string,
-        client: AgentClient(folder: home.appending("run"), vault: home.appending("vault.sqlite")))
-      : try TransactionTestTool.vaultStore(home, keyFile)
+        client: AgentClient(
+          folder: home.appending("run"), vault: home.appending("vault.sqlite"), answerTime: .milliseconds(milliseconds)))
+      } else { try TransactionTestTool.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
     // From here on SQLite's files are open, and what they hold has been read.
     _ = try router.values(keys.token, keys.theme)

@@ -58,7 +58,7 @@ import Testing
     for number in 1...6 {
       let tracing = ["-o", "/dev/null", "-e", "trace=sendto", "-e", "inject=sendto:signal=KILL:when=\(number + 4)"]
       let agent = try Peer(home, ["agent", home.path, home.keyFile], tracing: tracing)
-      let client = try Peer(home, ["serve", home.path, home.keyFile, "agent"])
+      let client = try Peer(home, ["serve", home.path, home.keyFile, "60000"])
       _ = client.ask("transact new\(number)")
       client.kill()
       agent.kill()
@@ -70,7 +70,7 @@ import Testing
   @Test func `an agent that sleeps through its client's patience does nothing of it later`() throws {
     guard let home = try Self.prepared() else { return }
     let agent = try Peer(home, ["agent", home.path, home.keyFile])
-    let client = try Peer(home, ["serve", home.path, home.keyFile, "agent"])
+    let client = try Peer(home, ["serve", home.path, home.keyFile, "300"])
     agent.signal(SIGSTOP)
     let answer = client.ask("transact new")
     #expect(answer?.hasPrefix("error") == true, "\(answer ?? "")")

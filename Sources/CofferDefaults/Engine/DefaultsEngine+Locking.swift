@@ -20,7 +20,7 @@ extension DefaultsEngine {
   }
 
   /// Makes `decision`, with this thread marked: its own writes here would wait for themselves, and are refused instead.
-  func make(_ decision: Decision, _ id: TransactionID) throws(StoreError) {
+  func make(_ decision: Decision, _ id: TransactionID?) throws(StoreError) {
     decider.store(coffer_thread_number(), ordering: .relaxed)
     defer { decider.store(0, ordering: .relaxed) }
     try decision.make(id)
@@ -95,7 +95,7 @@ extension DefaultsEngine {
     }
     var changes: [Record.Change] = []
     if let old = state.sidecar { for name in journalledNames(state, old) { changes.append((name, state.values[name])) } }
-    let prepared = state.prepared
+    let (prepared, finished) = (state.prepared, state.finished)
     if new.isWritable { try new.lock() }
     defer { if new.isWritable { new.unlock() } }
     state.sidecar = new
@@ -108,6 +108,7 @@ extension DefaultsEngine {
     for batch in prepared where !state.prepared.contains(where: { $0.id == batch.id }) {
       try append(.prepare(batch), &state, new)
     }
+    state.finished += finished
   }
 
   /// A reader does not make a journal: where there is none, or none any more, the list has everything.

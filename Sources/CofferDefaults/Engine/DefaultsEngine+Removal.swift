@@ -38,6 +38,8 @@ extension DefaultsEngine {
       }
       for path in [files.list, files.lastGood] { try remove(path) }
       try AtomicFile.synchronizeFolder(of: files.list, calls)
+      try sidecar.synchronize()
+      forgetFinished()
       try state.withLock { (state) throws(StoreError) in
         state.seen = try sidecar.beginEpoch(after: state.seen, list: .none, foldedFrom: nil, survivors: [], writer: writer)
         state.start = state.seen.end

@@ -4,7 +4,7 @@ enum Query: Int, CaseIterable {
   case digests, putDigest, deleteDigest
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, replaceRecord, deleteRecord
   case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
-  case isDecided, decide, forget
+  case outcome, outcomes, putOutcome, expireOutcomes, redateOutcomes, droppedOutcomes, forget
 
   var sql: String {
     switch self {
@@ -33,8 +33,12 @@ enum Query: Int, CaseIterable {
     case .putLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .trimLog: "DELETE FROM log WHERE seq<?1"
     case .cutLog: "DELETE FROM log WHERE seq>=?1"
-    case .isDecided: "SELECT 1 FROM decided WHERE txid=?1"
-    case .decide: "INSERT OR IGNORE INTO decided (txid) VALUES (?1)"
+    case .outcome: "SELECT outcome, time FROM decided WHERE txid=?1"
+    case .outcomes: "SELECT txid, outcome, time FROM decided"
+    case .putOutcome: "REPLACE INTO decided (txid, outcome, time) VALUES (?1, ?2, ?3)"
+    case .expireOutcomes: "DELETE FROM decided WHERE outcome=2 AND time<?1"
+    case .redateOutcomes: "UPDATE decided SET time=?1 WHERE outcome=2 AND time>?1"
+    case .droppedOutcomes: "SELECT count(*) FROM decided WHERE outcome=2"
     case .forget: "DELETE FROM decided WHERE txid=?1"
     }
   }
