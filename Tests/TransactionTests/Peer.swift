@@ -62,6 +62,12 @@ final class Peer {
     process.waitUntilExit()
   }
 
+  /// Whether this peer lives once `asker`, which was told something, has answered or died.
+  func isRunning(after asker: Peer) -> Bool {
+    _ = asker.hear()
+    return process.isRunning
+  }
+
   /// Waits for a peer that has died.
   func wait() { process.waitUntilExit() }
 
