@@ -19,6 +19,12 @@ import Testing
   struct Counts {
     var pairs = 0, unreached = 0, committed = 0, dropped = 0
     var torn: [String] = []
+
+    func since(_ before: Counts) -> Counts {
+      Counts(
+        pairs: pairs - before.pairs, unreached: unreached - before.unreached, committed: committed - before.committed,
+        dropped: dropped - before.dropped, torn: Array(torn.dropFirst(before.torn.count)))
+    }
   }
 
   /// The processes of one pair of deaths: both halves are `old`, and the vault's log has begun.
@@ -78,10 +84,11 @@ import Testing
     for place in isLong ? places : Array(places.shuffled(using: &random).prefix(1)) {
       if done.contains(place) { continue }
       let seconds = try secondCalls(scene, after: place)
+      let before = counts
       for second in isLong ? seconds.map(Optional.some) + [nil] : [seconds.randomElement(using: &random)] {
         try run(scene, place, second, &counts)
       }
-      try done.note(place, counts)
+      try done.note(place, counts.since(before))
     }
     print("pairs of deaths, \(scene): \(places.count) places, \(counts)")
     #expect(counts.torn == [])

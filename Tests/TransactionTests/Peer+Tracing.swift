@@ -18,11 +18,13 @@ final class Tracer {
   private let errors = Pipe()
   private let log: String
 
-  /// - Parameter options: what is injected; nothing to see which calls there are.
-  init(_ peer: Peer, _ options: [String] = []) throws {
+  /// - Parameters:
+  ///   - options: what is injected; nothing to see which calls there are.
+  ///   - calls: those that are traced.
+  init(_ peer: Peer, _ options: [String] = [], calls: [String] = [Tracer.calls]) throws {
     log = FileManager.default.temporaryDirectory.path + "/coffer-trace-\(UUID().uuidString)"
     process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
-    process.arguments = ["-f", "-p", "\(peer.toolProcess)", "-o", log, "-e", "trace=\(Self.calls)"] + options
+    process.arguments = ["-f", "-p", "\(peer.toolProcess)", "-o", log, "-e", "trace=\(calls.joined(separator: ","))"] + options
     process.standardError = errors
     process.standardInput = FileHandle.nullDevice
     try process.run()
@@ -49,8 +51,15 @@ final class Tracer {
     process.waitUntilExit()
   }
 
+  /// How many errors were injected.
+  func injected() throws -> Int {
+    try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count { $0.contains("(INJECTED)") }
+  }
+
   /// The calls of the request that the peer was told, of its thread that made most of them.
-  func requestedCalls() throws -> [TracedCall] {
+  ///
+  /// - Parameter changing: whether openings that make nothing and other commands of fcntl are left out.
+  func requestedCalls(changing: Bool = true) throws -> [TracedCall] {
     end()
     var counts: [String: [String: Int]] = [:]
     var calls: [String: [TracedCall]] = [:]
@@ -67,8 +76,8 @@ final class Tracer {
         isOver = !line.contains("begin")
         continue
       }
-      if name == "openat", !line.contains("O_CREAT") { continue }
-      if name == "fcntl", !line.contains("SETLK") { continue }
+      if changing, name == "openat", !line.contains("O_CREAT") { continue }
+      if changing, name == "fcntl", !line.contains("SETLK") { continue }
       calls[thread, default: []].append(TracedCall(name: name, number: counts[thread]?[name] ?? 0))
     }
     return calls.values.max { $0.count < $1.count } ?? []
