@@ -124,6 +124,46 @@ struct PreparedBatchTests {
     #expect(try folder.open(isShared: false).names() == ["a", "b"])
   }
 
+  /// What the other store says once it is asked: `nil` that it cannot be asked.
+  @Test(arguments: [TransactionOutcome.committed, .dropped, nil])
+  func `a decision whose outcome is unknown is learnt at once, or leaves the batch pending`(outcome: TransactionOutcome?) throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let isReachable = Mutex(outcome != nil)
+    let forgotten = Mutex(0)
+    let lookup = DecisionLookup(
+      outcome: { (_, _) in nil },
+      settle: { (_, _) throws(StoreError) in
+        guard isReachable.withLock({ $0 }) else { throw StoreError(.io(EIO), "unreadable", cure: "none") }
+        return outcome ?? .committed
+      },
+      forget: { (ids, _) in forgotten.withLock { $0 += ids.count } })
+    let store = try folder.open(decisions: lookup, isShared: false)
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("after"))]
+    let decision = Decision(place: "x") { (_) throws(StoreError) in throw StoreError(.outcomeUnknown, "no answer", cure: "none") }
+    let thrown = kind { try store.commit(batch, decision: decision) }
+    switch outcome {
+    case .committed:
+      #expect(thrown == nil)
+      #expect(try store.load("a") == .string("after"))
+    case .dropped:
+      #expect(thrown == .busy)
+      #expect(try store.load("a") == .string("before"))
+    case nil:
+      if case .pending? = thrown {} else { Issue.record("\(String(describing: thrown))") }
+      #expect(isPending { _ = try store.load("a") })
+      #expect(try store.load("b") == .string("before"))
+      isReachable.withLock { $0 = true }
+      // It is not asked again for each read.
+      while kind({ _ = try store.load("a") }) != nil { usleep(1000) }
+      #expect(try store.load("a") == .string("after"))
+      #expect(forgotten.withLock { $0 } == 1)
+    }
+    try store.save(.integer(1), for: "a")
+    #expect(try folder.open(isShared: false).load("a") == .integer(1))
+  }
+
   @Test func `a batch that cannot be made durable is dropped, and nothing is decided`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)

@@ -7,21 +7,24 @@ internal import Foundation
 internal import SystemPackage
 
 /// A process that has both stores open and does what it is told, line by line: `transact VALUE`, `set VALUE` (the secret alone),
-/// `write VALUE` (another preference), `read`. Each is answered by one line. Before it begins it says `begin`, so that a list of system
+/// `write VALUE` (another preference), `fold`, `read` (both halves at one moment), `single` (one after the other). Each is answered by one line. Before it begins it says `begin`, so that a list of system
 /// calls shows which of them are the request's.
 struct Serving {
   private let router: StorageRouter
   private let plain: DefaultsStore
   private let keys = TestKeys()
 
-  /// - Parameter agentMilliseconds: how long the agent of this home may take for an answer; nil to open the vault here.
-  init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?) throws {
-    plain = try TransactionTestTool.plainStore(home)
+  /// - Parameters:
+  ///   - agentMilliseconds: how long the agent of this home may take for an answer; nil to open the vault here.
+  ///   - step: where a transaction dies or, with `stop-` before it, stops; nil for nowhere.
+  init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?, step: String?) throws {
+    plain = try TransactionTestTool.plainStore(home, dyingAt: step)
     let vault: any Store<Vault> =
-      if let milliseconds = agentMilliseconds { try AgentStore(
-        service: "app", vault: home.appending("vault.sqlite").string,
-        client: AgentClient(
-          folder: home.appending("run"), vault: home.appending("vault.sqlite"), answerTime: .milliseconds(milliseconds)))
+      if let milliseconds = agentMilliseconds {
+        try AgentStore(
+          service: "app", vault: home.appending("vault.sqlite").string,
+          client: AgentClient(
+            folder: home.appending("run"), vault: home.appending("vault.sqlite"), answerTime: .milliseconds(milliseconds)))
       } else { try TransactionTestTool.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
     // From here on SQLite's files are open, and what they hold has been read.
@@ -48,6 +51,9 @@ struct Serving {
         try transaction.set(Sealed(value), for: keys.token)
       }
     case "set": try router.set(Sealed(value), for: keys.token)
+    case "single":
+      return try "\(router.value(for: keys.token).map { try $0.reveal() } ?? "absent") \(router.value(for: keys.theme))"
+    case "fold": try plain.synchronize()
     case "write": try plain.save(.string(value), for: "other")
     default:
       let (token, theme, size) = try router.values(keys.token, keys.theme, keys.size)

@@ -11,7 +11,7 @@ internal import SystemPackage
 ///
 /// `TransactionTestTool transact HOME KEYFILE VALUE [STEP]` · `TransactionTestTool read HOME` ·
 /// `TransactionTestTool prepare HOME KEYFILE` · `TransactionTestTool migrate HOME KEYFILE [STEP]` · `TransactionTestTool contents HOME KEYFILE`
-/// `TransactionTestTool serve HOME KEYFILE [MILLISECONDS]` · `TransactionTestTool agent HOME KEYFILE`
+/// `TransactionTestTool serve HOME KEYFILE [MILLISECONDS [STEP]]` · `TransactionTestTool agent HOME KEYFILE`
 @main
 enum TransactionTestTool {
   static func main() throws {
@@ -22,7 +22,11 @@ enum TransactionTestTool {
     case "prepare": try prepare(home, arguments[3])
     case "migrate": try migrate(home, arguments[3], dyingAt: arguments.count > 4 ? arguments[4] : nil)
     case "contents": try contents(home, arguments[3])
-    case "serve": try Serving(home, keyFile: arguments[3], agentMilliseconds: arguments.count > 4 ? Int(arguments[4]) : nil).run()
+    case "serve":
+      try Serving(
+        home, keyFile: arguments[3], agentMilliseconds: arguments.count > 4 ? Int(arguments[4]) : nil,
+        step: arguments.count > 5 ? arguments[5] : nil
+      ).run()
     case "agent": try runAgent(home, arguments[3])
     default: try read(home)
     }
@@ -96,7 +100,10 @@ enum TransactionTestTool {
     var options = EngineOptions(
       decisions: DecisionLookup(
         outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
-    options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
+    options.calls.reached = { reached in
+      if reached.rawValue == step { DyingVault.die() }
+      if "stop-\(reached.rawValue)" == step { kill(getpid(), SIGSTOP) }
+    }
     return try DefaultsStore.open(domain: "app", in: home, options: options)
   }
 }

@@ -8,7 +8,8 @@ import Testing
 @Suite(.serialized) struct FailingCallCampaign {
   private static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
   private static let calls = [
-    "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "?unlink", "?rename", "renameat2", "fcntl", "flock", "openat", "pread64",
+    "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "?unlink", "?rename", "renameat2", "fcntl", "flock", "openat",
+    "pread64",
     "newfstatat", "fstat", "sendto", "recvfrom", "connect", "poll",
   ]
   private static let errors = ["EIO", "ENOSPC", "EINTR", "EACCES", "ENOMEM"]

@@ -17,10 +17,16 @@ final class Peer {
     process.arguments = Array(whole.dropFirst())
     process.standardInput = input
     process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
+    let errors = FileManager.default.temporaryDirectory.path + "/coffer-peer-\(UUID().uuidString)"
+    _ = FileManager.default.createFile(atPath: errors, contents: nil)
+    defer { try? FileManager.default.removeItem(atPath: errors) }
+    process.standardError = FileHandle(forWritingAtPath: errors)
     process.environment = ["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"]
     try process.run()
-    guard let line = readLine(), line == "open" else { throw Failed(what: "the peer did not open: \(unread)") }
+    guard readLine() == "open" else {
+      process.waitUntilExit()
+      throw Failed(what: "the peer did not open: \(try String(contentsOfFile: errors, encoding: .utf8))")
+    }
   }
 
   deinit {
@@ -31,7 +37,8 @@ final class Peer {
 
   /// The process that runs the tool.
   private(set) lazy var toolProcess: Int32 = {
-    let children = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/task/\(process.processIdentifier)/children", encoding: .utf8)
+    let children = try? String(
+      contentsOfFile: "/proc/\(process.processIdentifier)/task/\(process.processIdentifier)/children", encoding: .utf8)
     let child = children?.split(separator: " ").first.flatMap { Int32($0) }
     return process.executableURL?.path == "/usr/bin/strace" ? child ?? process.processIdentifier : process.processIdentifier
   }()

@@ -71,7 +71,7 @@ final class Home {
     do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
   }
 
-  private var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
+  var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
 
   /// The plain keys, read without a passphrase, and the token all say the same, which is one of `allowed` where that is given.
   @discardableResult
@@ -112,7 +112,7 @@ final class Home {
 
   static var toolPath: String { tool + "/TransactionTestTool" }
 
-  private static func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
+  static func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: program)

@@ -71,7 +71,7 @@ extension DefaultsEngine {
     do throws(StoreError) { outcome = try decisions(on: batch).settle(batch.id, FilePath(batch.place)) } catch {
       throw StoreError(
         .pending(batch.id), "whether transaction \(batch.id) was made is not known yet", place: batch.place,
-        cure: "make that place readable and writable: the next access to the transaction's plain keys learns the outcome, all or nothing",
+        cure: "make that place writable: the next access to the transaction's plain keys learns the outcome, all or nothing",
         underlying: error)
     }
     guard outcome == .dropped else { return }
@@ -160,10 +160,7 @@ extension DefaultsEngine {
     guard let decisions = options.withLock({ $0.decisions }) else { return }
     let finished = state.withLock { state in state.finished.filter { place == nil || $0.place == place } }
     for (place, batches) in Dictionary(grouping: finished, by: \.place) {
-      do throws(StoreError) { try decisions.forget(batches.map(\.id), FilePath(place)) } catch {
-        // Where there is no such store any more, nothing is remembered.
-        guard error.kind == .noVault || error.kind == .notAVault else { continue }
-      }
+      do throws(StoreError) { try decisions.forget(batches.map(\.id), FilePath(place)) } catch { continue }
       let ids = Set(batches.map(\.id))
       state.withLock { state in state.finished.removeAll { ids.contains($0.id) } }
     }
