@@ -55,8 +55,9 @@ import Testing
   private func run(_ who: Failing, _ places: [TracedCall], _ counts: inout Counts) throws {
     let stage = try Stage(who)
     guard let place = places.randomElement(), let error = Self.errors.randomElement() else { return }
-    // A lock that is never had is waited for, and the campaign with it.
-    let step = Bool.random() ? "" : "+\(Int.random(in: place.name == "fcntl" ? 3...9 : 1...9))"
+    // A lock that is never had is waited for, as is a call that a signal always interrupts, and the campaign with it.
+    let isRetried = error == "EINTR" || place.name == "fcntl" || place.name == "flock"
+    let step = Bool.random() ? "" : "+\(Int.random(in: isRetried ? 3...9 : 1...9))"
     let fault = "\(place.name):error=\(error):when=\(place.number)\(step)"
     let tracer = try Tracer(stage.failing, ["-e", "inject=\(fault)"], calls: Self.calls)
     var old = "v0"
