@@ -35,15 +35,15 @@ package struct AtomicFile {
   /// - Parameters:
   ///   - followedByAnother: true where another replacement in the same folder follows at once, which makes this rename
   ///     durable too.
-  ///   - beforeRename: called when the new content is durable under its temporary name; throwing leaves the old file.
+  ///   - beforeRename: called with the new file's status when the new content is durable under its temporary name, from where
+  ///     no other program takes it; throwing leaves the old file.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then.
   package func replace(
     with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
-    beforeRename: () throws(StoreError) -> Void = {}
+    beforeRename: (FileStatus) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
     do {
-      try write(bytes, mode, like)
-      try beforeRename()
+      try beforeRename(write(bytes, mode, like))
       try check(calls.rename(temporary.string, path.string), "replace the file", path)
     } catch {
       _ = calls.unlink(temporary.string)  // Whatever remains under this name is overwritten by the next attempt.
@@ -64,7 +64,7 @@ package struct AtomicFile {
     guard result == 0 || result == -EINVAL else { throw StoreError(errno: -result, "make a rename durable", place: folder) }
   }
 
-  private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) {
+  private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) -> FileStatus {
     _ = calls.unlink(temporary.string)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let fd = calls.open(temporary.string, flags, mode & 0o777)
@@ -79,6 +79,7 @@ package struct AtomicFile {
     guard fchmod(fd, mode_t(mode & 0o777)) == 0 else { throw StoreError(errno: errno, "keep the file's mode", place: path) }
     try bytes.withUnsafeBytes { (raw) throws(StoreError) in try writeAll(raw, to: fd) }
     try check(calls.synchronize(fd), "make the file durable", temporary)
+    return try FileStatus(of: fd, place: temporary)
   }
 
   private func writeAll(_ bytes: UnsafeRawBufferPointer, to fd: Int32) throws(StoreError) {
