@@ -31,6 +31,9 @@ extension UnlockedVault {
   }
 
   /// Lends each item with its value to `body`, expired ones too, by name: for an export.
+  ///
+  /// - Throws: ``StoreError`` `.damaged` for an item without a value, which names it; `.conflict` for one that was deleted meanwhile; what
+  ///   `body` throws.
   public borrowing func forEachItem(_ body: (VaultItem, SecretForm) throws -> Void) throws {
     for item in try list() {
       let form = try engine.run { (vault) throws(StoreError) in

@@ -15,7 +15,7 @@ import Testing
         return print("skipped: a small file system cannot be mounted here")
       }
       try home.transcript("defaults write d k -string old")
-      try Data(count: 1 << 20).withUnsafeBytes { zeros in
+      Data(count: 1 << 20).withUnsafeBytes { zeros in
         let file = open(configuration + "/filler", O_WRONLY | O_CREAT, 0o600)
         while write(file, zeros.baseAddress, 4096) > 0 {}
         close(file)

@@ -121,7 +121,7 @@ struct MovedFileTests {
     #expect(!folder.exists("dotfiles/.dotfiles"))
   }
 
-  @Test func `a link that leads elsewhere by now is followed, and observers go along`() throws {
+  @Test func `a link that leads elsewhere by now is followed`() throws {
     let folder = try TemporaryFolder()
     for name in ["one", "two"] {
       try files.createDirectory(atPath: folder.file(name).string, withIntermediateDirectories: false)
@@ -138,6 +138,23 @@ struct MovedFileTests {
     #expect(store.place == folder.file("two/d.plist").string)
     try increment(store)
     #expect(try folder.open(isShared: false).load("n") == .integer(1))
+  }
+
+  @Test func `observers go along with a list that is moved and linked to`() throws {
+    let folder = try TemporaryFolder()
+    try files.createDirectory(atPath: folder.file("dotfiles").string, withIntermediateDirectories: false)
+    let list = folder.file("d.plist").string
+    let store = try folder.open(isShared: false)
+    try increment(store)
+    try store.synchronize()
+    let heard = try Heard(store.changes)
+    try files.moveItem(atPath: list, toPath: folder.file("dotfiles/d.plist").string)
+    try files.createSymbolicLink(atPath: list, withDestinationPath: "dotfiles/d.plist")
+    #expect(eventually { store.place == folder.file("dotfiles/d.plist").string })
+    let other = try folder.open(isShared: false)
+    try other.save(.integer(1), for: "new")
+    #expect(heard.waitFor("new"))
+    #expect(try store.load("n") == .integer(1))
   }
 
   @Test func `writers whose journal is taken away again and again lose no value`() throws {

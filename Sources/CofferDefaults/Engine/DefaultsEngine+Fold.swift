@@ -66,7 +66,7 @@ extension DefaultsEngine {
   private static var mostFinished: Int { 64 }
 
   /// What keeps the name of a batch that was committed, without its changes, which the list has.
-  private static func records(_ finished: (id: TransactionID, place: String)) -> [Record] {
+  static func records(_ finished: (id: TransactionID, place: String)) -> [Record] {
     [.prepare(.init(id: finished.id, place: finished.place, changes: [])), .commit(finished.id)]
   }
 

@@ -53,8 +53,8 @@ extension OpenVault {
     let index = meta.index(.item, keys: keys)
     var list = try touch(index.bucket, change)
     let name = try ItemName(service: meta.service, account: meta.account)
-    let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name).revision }
-    meta.revision = (old ?? 0) + 1
+    let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name) }
+    meta.revision = try revision(after: old)
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
       try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: keys) }
@@ -83,17 +83,24 @@ extension OpenVault {
     (meta.service, meta.account) = (new.service, new.account)
     switch record.value {
     case .some(let value): try adopt(meta, value, &change)
-    case .none: throw StoreError(.damaged, "the item has no value", place: path.string, cure: "store it again, or delete it")
+    case .none: throw withoutValue(name)
     }
     _ = try remove(name, &change)
-    meta.revision = (taken?.revision ?? 0) + 1
-    return try item(meta)
+    meta.revision = try revision(after: taken)
+    return item(meta)
   }
 
   /// The value and metadata of `name`, expired or not; nil when there is no such item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm? {
     guard let record = try record(name) else { return nil }
-    return try secretForm(record)
+    guard let form = record.form() else { throw withoutValue(name) }
+    return form
+  }
+
+  /// The error of an item that another program stored without a value: it can be told of, and there is nothing to hand out.
+  func withoutValue(_ name: ItemName) -> StoreError {
+    StoreError(
+      .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
   }
 
   private func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
@@ -119,7 +126,7 @@ extension OpenVault {
         guard let record = try record(name) else { continue }
         switch record.value {
         case .some(let value): try target.adopt(record.meta, value, &change)
-        case .none: continue
+        case .none: throw withoutValue(name)
         }
       }
     }

@@ -4,6 +4,7 @@ enum Query: Int, CaseIterable {
   case digests, putDigest, deleteDigest
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, replaceRecord, deleteRecord
   case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
+  case headerRows, headerCopyRows, stateRows
   case outcome, outcomes, putOutcome, expireOutcomes, redateOutcomes, droppedOutcomes, forget
 
   var sql: String {
@@ -33,6 +34,9 @@ enum Query: Int, CaseIterable {
     case .putLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .trimLog: "DELETE FROM log WHERE seq<?1"
     case .cutLog: "DELETE FROM log WHERE seq>=?1"
+    case .headerRows: "SELECT id FROM header"
+    case .headerCopyRows: "SELECT id FROM header_copy"
+    case .stateRows: "SELECT id FROM state"
     case .outcome: "SELECT outcome, time FROM decided WHERE txid=?1"
     case .outcomes: "SELECT txid, outcome, time FROM decided"
     case .putOutcome: "REPLACE INTO decided (txid, outcome, time) VALUES (?1, ?2, ?3)"

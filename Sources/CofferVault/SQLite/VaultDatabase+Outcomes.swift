@@ -81,6 +81,15 @@ extension VaultDatabase {
     }
   }
 
+  /// Removes the rows that ``checkOutcomes()`` finds, within a transaction. Where more are dropped than are ever remembered, nobody can tell
+  /// which of them are forged, and all of them go.
+  func removeForgedOutcomes() throws(StoreError) {
+    try connection.execute("DELETE FROM decided WHERE typeof(txid)<>'blob' OR length(txid)<>\(Self.transactionBytes)")
+    try connection.execute("DELETE FROM decided WHERE outcome<1 OR outcome>2 OR time<0 OR time>\(Self.times.upperBound)")
+    try connection.execute(
+      "DELETE FROM decided WHERE outcome=2 AND (SELECT count(*) FROM decided WHERE outcome=2)>\(Self.mostDropped)")
+  }
+
   /// Forgets what was dropped long ago, along with a commit that is made in any case. A time that has yet to come was written by a clock
   /// that was wrong: a day is counted from now on.
   private func expire(_ now: UInt64) throws(StoreError) {

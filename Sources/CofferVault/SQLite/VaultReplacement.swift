@@ -18,6 +18,8 @@ final class VaultReplacement {
     self.backup = backup
     self.target = target
     self.source = source
+    // What stands there is overwritten, whatever it says.
+    connection.files.readsPagesUnchecked(true)
     // A step of no pages takes the target's lock, and copies nothing.
     let code = sqlite3_backup_step(backup, 0)
     guard code == SQLITE_OK else { throw connection.failure(code, "replace the vault") }
@@ -39,8 +41,10 @@ final class VaultReplacement {
   }
 
   private func finish() {
-    if let backup { sqlite3_backup_finish(backup) }
-    backup = nil
+    guard let backup else { return }
+    sqlite3_backup_finish(backup)
+    self.backup = nil
+    target.connection.files.readsPagesUnchecked(false)
   }
 
   deinit { finish() }

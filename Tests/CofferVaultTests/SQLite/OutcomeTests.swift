@@ -141,6 +141,9 @@ import Testing
     #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
     try vault.commit(batch("new", deciding: id), service: "app")
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed)
+    _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true)
+    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed && rows() == 1)
+    _ = try place.unlock().verify()
   }
 
   @Test func `an outcome stays in backups and rotations, and a restored backup settles by its own`() throws {
