@@ -11,8 +11,10 @@ extension StorageRouter {
   ///
   /// - Returns: what `body` returns.
   /// - Throws: ``StoreError/Kind/busy`` after 16 runs; what `body` throws, unchanged, with nothing written;
-  ///   ``StoreError/Kind/pending(_:)`` when the transaction is decided and the plain store has yet to finish it; what the stores
-  ///   throw, with nothing written.
+  ///   ``StoreError/Kind/pending(_:)`` when the transaction's outcome is not known yet, or the plain store has yet to finish it: its
+  ///   plain keys throw the same until the outcome is learnt, and then all of it was made, or nothing;
+  ///   ``StoreError/Kind/outcomeUnknown`` when only the vault was written, and whether it was is not known; what the stores throw, with
+  ///   nothing written.
   public func transaction<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
     try checkNoTransaction()
     return try retryingConflicts { () throws(StoreError) in
@@ -81,8 +83,11 @@ extension StorageRouter {
         cure: "make that place writable: the transaction takes effect at the next access", underlying: error)
     }
     guard let decided else { return }
-    // Everything is done. A record that cannot be dropped now says nothing of items, and no one asks for it again.
-    do throws(StoreError) { try vault.forget(decided) } catch {}
+    // Everything is done. A record that cannot be dropped now says nothing of items, and the plain store's next fold drops it.
+    do throws(StoreError) {
+      try vault.forget(decided)
+      try plain.forget(decided)
+    } catch {}
   }
 }
 

@@ -38,8 +38,12 @@ public struct StoreError: Error, Sendable {
     case ambiguous
     /// Changed by someone else since it was read.
     case conflict
-    /// Part of a transaction whose outcome cannot be learnt because the other store cannot be read.
+    /// Part of a transaction over both stores whose outcome is not known yet: the store that decides it cannot be asked now. Once it
+    /// can, all of the transaction was made, or nothing.
     case pending(TransactionID)
+    /// Whether the change was made is not known: the place failed while the change was made durable, or an agent was asked for it and did
+    /// not answer. Look at what is stored before trying again.
+    case outcomeUnknown
 
     // The vault.
     /// Nothing has unlocked the vault.

@@ -66,7 +66,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// expiry does not outlive its value.
   ///
   /// - Parameter condition: what must be so for the write to happen.
-  /// - Throws: ``StoreError`` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`; nothing has changed then.
+  /// - Throws: ``StoreError`` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`, `.io`; nothing has changed
+  ///   then, and nothing of it comes back. `.outcomeUnknown` when the disk fails so that nobody can tell.
   @discardableResult
   public borrowing func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always

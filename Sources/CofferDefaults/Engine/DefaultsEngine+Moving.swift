@@ -163,6 +163,8 @@ extension DefaultsEngine {
       // As durable as it was.
       try new.synchronize()
     }
+    // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
+    for record in state.finished.flatMap(Self.records) { try append(record, &there, new) }
     calls.reached?(.carried)
     try old.retire(.carried)
   }

@@ -140,6 +140,28 @@ final class SessionHome: Sendable {
     return try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
   }
 
+  /// Has the tool killed on entering its `number`th sync of the vault's log, while another process has both stores open, settles what was
+  /// left and is killed too. So nobody closes the log in order, and the next opening recovers what is in it.
+  func killedAtSync(_ number: Int, _ arguments: String...) throws -> Int32 {
+    let (settler, input, output) = (Process(), Pipe(), Pipe())
+    settler.executableURL = URL(fileURLWithPath: Self.tool)
+    settler.arguments = ["settle", path]
+    settler.standardInput = input
+    settler.standardOutput = output
+    try settler.run()
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "open\n")
+    let strace = [
+      "-f", "-o", "/dev/null", "-P", places.vault.string + "-wal", "-e", "trace=fdatasync", "-e",
+      "inject=fdatasync:signal=SIGKILL:when=\(number)",
+    ]
+    let status = try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
+    try input.fileHandleForWriting.write(contentsOf: Data("settle\n".utf8))
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "settled\n")
+    kill(settler.processIdentifier, SIGKILL)
+    settler.waitUntilExit()
+    return status
+  }
+
   static func canTrace() throws -> Bool {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
     let process = Process()
