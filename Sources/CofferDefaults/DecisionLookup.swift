@@ -3,8 +3,8 @@ public import SystemPackage
 
 /// How to learn the outcome of a transaction whose process died before it could tell: from the store that decided.
 ///
-/// Without it, plain keys of such a transaction throw ``StoreError/Kind/pending(_:)`` until a process that has it opens the
-/// domain.
+/// Without it, plain keys of such a transaction throw ``/CofferStorage/StoreError/Kind/pending(_:)`` until a process that has it
+/// opens the domain.
 public struct DecisionLookup: Sendable {
   /// Whether the file's store recorded the transaction as decided. Throwing means that it cannot be told now.
   public let contains: @Sendable (TransactionID, FilePath) throws(StoreError) -> Bool

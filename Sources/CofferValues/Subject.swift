@@ -5,7 +5,7 @@ extension PersistedValues {
   /// A value that tells of its changes: the present value first, and then each new one.
   ///
   /// What a change is, is for the value's source to say: its store, which tells of every handle's and every process's writes; or what
-  /// ``ThrowingPersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this subject's own writes.
+  /// ``/CofferValues/PersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this subject's own writes.
   public final class Subject<Value: Sendable>: PersistedValue {
     /// As it is declared: see the protocol.
     public typealias Sensitivity = Undisclosed
@@ -45,9 +45,9 @@ extension PersistedValues {
     /// Told of what `wrappedValue` met.
     public func report(_ failure: StoreError) { base.report(failure) }
 
-    /// The values over time, for one loop: see ``CofferStorage/ValueChanges``. It ends when the source does.
+    /// The values over time, for one loop: see ``/CofferStorage/ValueChanges``. It ends when the source does.
     ///
-    /// - Throws: what ``CofferStorage/ChangeFeed/subscribe(_:)`` throws.
+    /// - Throws: what ``/CofferStorage/ChangeFeed/subscribe(_:)`` throws.
     public func changes() throws(StoreError) -> ValueChanges<Value> {
       try ValueChanges.following(origins, pulse) { [base] in Result { () throws(StoreError) in try base.load() } }
     }
@@ -55,7 +55,7 @@ extension PersistedValues {
     /// Calls `body` with the present value now, and with each new one, until it is cancelled or `owner` is gone. A value that cannot be
     /// read is reported, and `body` gets the fallback.
     ///
-    /// - Throws: what ``CofferStorage/ChangeFeed/subscribe(_:)`` throws.
+    /// - Throws: what ``/CofferStorage/ChangeFeed/subscribe(_:)`` throws.
     @discardableResult
     public func observe(
       _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Value) -> Void

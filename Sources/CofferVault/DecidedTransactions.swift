@@ -6,7 +6,7 @@ public import SystemPackage
 public enum DecidedTransactions {
   /// Whether the vault at `path` decided `transaction`.
   ///
-  /// - Throws: ``StoreError`` when the vault's file cannot be read.
+  /// - Throws: ``/CofferStorage/StoreError`` when the vault's file cannot be read.
   public static func contains(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> Bool {
     let database = try VaultDatabase.openToRead(path)
     return try database.read { () throws(StoreError) in try database.isDecided(transaction) }
@@ -14,7 +14,7 @@ public enum DecidedTransactions {
 
   /// Drops the record of `transaction`; nothing happens when there is none.
   ///
-  /// - Throws: ``StoreError`` when the vault's file cannot be written.
+  /// - Throws: ``/CofferStorage/StoreError`` when the vault's file cannot be written.
   public static func forget(_ transaction: TransactionID, in path: FilePath) throws(StoreError) {
     let database = try VaultDatabase.open(path)
     try database.write { () throws(StoreError) in try database.forget(transaction) }

@@ -41,7 +41,7 @@ extension LockedVault {
   ///   - credentials: what opens the vault.
   ///   - rebuilding: whether the state is rebuilt although it is readable, because the records do not fit it: what does not open
   ///     is dropped, and what does is believed.
-  /// - Throws: ``StoreError`` `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
+  /// - Throws: `StoreError` `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
   ///   what ``unlock(with:)`` throws; `.damaged` when too little is left.
   public func repair(with credentials: consuming Credentials, rebuilding: Bool = false) throws(StoreError) -> RepairReport {
     let database = try VaultDatabase.open(path)

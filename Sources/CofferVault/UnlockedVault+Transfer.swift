@@ -9,7 +9,7 @@ extension UnlockedVault {
   ///   - duplicates: what becomes of an item whose name is taken.
   ///   - isTrial: only look what would happen.
   ///   - progress: told how many items are sealed, before each next one.
-  /// - Throws: ``StoreError`` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
+  /// - Throws: `StoreError` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
   ///   `.invalidName`, and what writing throws; nothing has changed then.
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
@@ -50,12 +50,13 @@ extension UnlockedVault {
   /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write.
   ///
   /// - Parameters:
+  ///   - target: the new vault's file.
   ///   - services: whose items; nil for all.
   ///   - credentials: what will open the new vault.
   ///   - cost: the Argon2id cost of a passphrase.
   ///   - label: a name for its slot.
   /// - Returns: how many items it holds.
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is left
+  /// - Throws: `StoreError` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is left
   ///   behind then.
   public borrowing func export(
     to target: FilePath, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,

@@ -7,15 +7,15 @@ extension Session {
   /// What observers get: the state, or why it cannot be told.
   public typealias Observed = Result<SessionState<User>, StoreError>
 
-  /// Calls `body` with the present state and then with each other one, for as long as `owner` lives: see ``Handler``. An owner has
-  /// one closure.
+  /// Calls `body` with the present state and then with each other one, for as long as `owner` lives: see
+  /// ``/CofferStorage/Handler``. An owner has one closure.
   ///
   /// Only what is committed is told, by this process or another, and a login or a logout once, never half of it. That the
   /// credential has expired is told as well. `body` is called on a queue of the session's, one call after the other, and may use the
   /// session.
   ///
   /// - Returns: what ends it before `owner` does.
-  /// - Throws: ``StoreError/Kind/io(_:)`` where the system's limits on watches are reached.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/io(_:)`` where the system's limits on watches are reached.
   @discardableResult
   public func observe(
     _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Observed) -> Void

@@ -37,8 +37,8 @@ public final class Session<User: Sendable>: Sendable {
   ///   - credential: the key of what proves it.
   ///   - clock: what tells the time; a test's own, or the system's.
   ///   - lockFolder: where the lock file of ``refresh(_:replacing:within:_:)`` is made, the run folder of
-  ///     ``StorageRouter/session(user:credential:places:)``; nil where no other process uses the stores.
-  /// - Throws: ``StoreError`` `.undeclared` for a key that the router does not know; `.refused` for one without `endsWithSession()`,
+  ///     ``/CofferStorage/StorageRouter/session(user:credential:places:)``; nil where no other process uses the stores.
+  /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.refused` for one without `endsWithSession()`,
   ///   which a logout would leave behind.
   public init<UserRoute, Credential>(
     _ router: StorageRouter, user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>,
@@ -90,8 +90,11 @@ extension SessionState: Equatable where User: Equatable {}
 extension StorageRouter {
   /// The session of this router's user, whose refreshes exclude one another across processes.
   ///
-  /// - Parameter places: as given at open; their run folder, or the state's where the system provides none, holds the lock.
-  /// - Throws: what ``Session/init(_:user:credential:clock:lockFolder:)`` throws.
+  /// - Parameters:
+  ///   - user: the key of who is logged in.
+  ///   - credential: the key of what proves it.
+  ///   - places: as given at open; their run folder, or the state's where the system provides none, holds the lock.
+  /// - Throws: what ``/Coffer/Session/init(_:user:credential:clock:lockFolder:)`` throws.
   public func session<User, UserRoute, Credential>(
     user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>, places: Places? = nil
   ) throws(StoreError) -> Session<User> {

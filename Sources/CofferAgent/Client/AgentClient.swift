@@ -14,8 +14,9 @@ public import SystemPackage
 
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///
-/// What the agent cannot do is thrown as the vault in this process would throw it. ``StoreError/Kind/locked`` says that nothing was
-/// done because the agent holds no key or is not running; ``StoreError/Kind/busy`` that it does not answer.
+/// What the agent cannot do is thrown as the vault in this process would throw it. ``/CofferStorage/StoreError/Kind/locked`` says
+/// that nothing was done because the agent holds no key or is not running; ``/CofferStorage/StoreError/Kind/busy`` that it does
+/// not answer.
 public final class AgentClient: Sendable {
   let place: AgentPlace
   private let greeting: Greeting
@@ -55,7 +56,7 @@ public final class AgentClient: Sendable {
 
   /// Whether an agent listens.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` when its folder or its process is another user's.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when its folder or its process is another user's.
   public func isRunning() throws(StoreError) -> Bool {
     guard let socket = try place.connect() else { return false }
     try greet(on: socket)
@@ -73,7 +74,7 @@ public final class AgentClient: Sendable {
 
   /// Has the agent unlock the vault.
   ///
-  /// - Throws: what unlocking throws; ``StoreError/Kind/busy`` after many wrong secrets.
+  /// - Throws: what unlocking throws; ``/CofferStorage/StoreError/Kind/busy`` after many wrong secrets.
   public func unlock(with credentials: borrowing Credentials) throws(StoreError) -> AgentStatus {
     var request = try FrameWriter(request: .unlock)
     try request.put(credentials)
