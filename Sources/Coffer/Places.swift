@@ -46,7 +46,7 @@ public struct Places: Sendable, Equatable {
   /// The places of this process's user.
   ///
   /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
-  /// - Throws: ``StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder.
   public static func standard(_ variable: (String) -> String? = Places.environment) throws(StoreError) -> Places {
     if let home = variable("COFFER_HOME"), !home.isEmpty { return Places(home: try absolute(FilePath(home))) }
     let user = try userFolder(variable)

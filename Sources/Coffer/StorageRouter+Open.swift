@@ -15,7 +15,7 @@ extension StorageRouter {
   /// - Parameters:
   ///   - domain: the app's name, one path component. It names the property list, and is the service of the vault's items.
   ///   - spaces: every key space that will be used with this router.
-  ///   - places: where the files are; see ``Places/standard(_:)``.
+  ///   - places: where the files are; see ``/Coffer/Places/standard(_:)``.
   ///   - overrides: what reads in place of stored preferences; `-key value` on this process's command line unless given.
   /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening either store throws.
   public static func open(
@@ -86,7 +86,7 @@ extension StorageRouter {
   /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain keys
   /// throw ``StoreError/Kind/closed``. A vault stays as it is; whoever unlocked it locks it.
   ///
-  /// - Throws: what ``DefaultsStore/close()`` throws; the store is closed all the same.
+  /// - Throws: what ``/CofferDefaults/DefaultsStore/close()`` throws; the store is closed all the same.
   public func close() throws(StoreError) {
     endObservation()
     if let defaults = plain as? DefaultsStore { try defaults.close() }
@@ -106,13 +106,14 @@ extension Places {
 
   /// The vault here, locked.
   ///
-  /// - Throws: what ``LockedVault/open(_:options:)`` throws.
+  /// - Throws: what ``/CofferVault/LockedVault/open(_:options:)`` throws.
   public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: vaultOptions) }
 
   /// The items of one service in the vault here, kept by the user's agent. Asks nothing yet: without an agent, calls throw
-  /// ``StoreError/Kind/locked``.
+  /// ``/CofferStorage/StoreError/Kind/locked``.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` where there is no run folder (`XDG_RUNTIME_DIR` is not set), ``StoreError/Kind/invalidName``.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` where there is no run folder (`XDG_RUNTIME_DIR` is not set),
+  ///   ``/CofferStorage/StoreError/Kind/invalidName``.
   public func agentStore(service: String) throws(StoreError) -> AgentStore {
     guard let run else {
       throw StoreError(.denied, "there is no folder for the agent's socket", cure: "set XDG_RUNTIME_DIR or COFFER_HOME")
@@ -128,7 +129,7 @@ extension Places {
   ///   - domain: the domain's name, one path component.
   ///   - access: reading alone leaves no trace: no folder and no journal is made.
   ///   - overrides: what reads in place of stored values.
-  /// - Throws: ``StoreError`` `.invalidName`, `.damaged`, `.denied`, `.io`.
+  /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.io`.
   public func openDefaults(
     _ domain: String, access: DefaultsAccess = .readWrite, overrides: Overrides = .none
   ) throws(StoreError) -> DefaultsStore {

@@ -20,8 +20,9 @@ public struct DefaultsDomain: Sendable, Hashable {
 
   /// A domain in `folder`, or in the user's configuration folder.
   ///
-  /// - Throws: ``StoreError/Kind/invalidName`` when `name` is empty, `.` or `..`, holds a slash or a control character, or is
-  ///   longer than ``longestName``; ``StoreError/Kind/notFound`` when no folder is given and the user has no home folder.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` when `name` is empty, `.` or `..`, holds a slash or a control
+  ///   character, or is longer than ``longestName``; ``/CofferStorage/StoreError/Kind/notFound`` when no folder is given and the
+  ///   user has no home folder.
   public init(_ name: String, in folder: FilePath? = nil) throws(StoreError) {
     self.name = try Self.check(name)
     if let folder { self.folder = folder } else { self.folder = try Self.configurationFolder() }
@@ -30,7 +31,7 @@ public struct DefaultsDomain: Sendable, Hashable {
   /// The domains in `folder`, or in the user's configuration folder, by name: those that have a property list, and those whose
   /// first values are still in the journal alone. Leaves no trace.
   ///
-  /// - Throws: ``StoreError`` `.denied` or `.io` when the folder cannot be read. A folder that is not there holds none.
+  /// - Throws: `StoreError` `.denied` or `.io` when the folder cannot be read. A folder that is not there holds none.
   public static func list(in folder: FilePath? = nil) throws(StoreError) -> [DefaultsDomain] {
     let place: FilePath
     if let folder { place = folder } else { place = try configurationFolder() }

@@ -19,7 +19,7 @@ extension DefaultsStore {
 
   /// Moves the value of `old` to `new` in one step, in place of what `new` had. The same name twice changes nothing.
   ///
-  /// - Throws: ``StoreError`` `.notFound` when `old` has no value in the domain; `.busy` when others keep changing it; what
+  /// - Throws: `StoreError` `.notFound` when `old` has no value in the domain; `.busy` when others keep changing it; what
   ///   ``save(_:for:)`` throws.
   public func rename(_ old: String, to new: String) throws(StoreError) {
     _ = try checked(new)
@@ -53,7 +53,7 @@ extension DefaultsStore {
   /// - Parameters:
   ///   - data: a binary or XML property list with a dictionary at its root.
   ///   - source: where `data` comes from, for messages.
-  /// - Throws: ``StoreError`` `.damaged` when `data` is no such list, `.tooLarge`, and what ``save(_:for:)`` throws for any of
+  /// - Throws: `StoreError` `.damaged` when `data` is no such list, `.tooLarge`, and what ``save(_:for:)`` throws for any of
   ///   the values; nothing has changed then.
   public func importPropertyList(_ data: Data, from source: String) throws(StoreError) {
     let values = try Self.values(ofPropertyList: data, from: source)

@@ -6,7 +6,7 @@ extension DefaultsStore {
   /// Writes everything that was acknowledged, by any process, into the property list and to the disk. Foundation and editors
   /// see it from then on, and a power loss loses none of it.
   ///
-  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`. Acknowledged values are safe all the same.
+  /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`. Acknowledged values are safe all the same.
   public func synchronize() throws(StoreError) {
     try check()
     if engine.isWritable { try engine.synchronize() }
@@ -20,7 +20,7 @@ extension DefaultsStore {
   }
 
   /// Writes what is acknowledged into the property list and ends the store's use: later calls throw
-  /// ``StoreError/Kind/closed``. Closing twice does nothing. Other stores of the same domain go on.
+  /// ``/CofferStorage/StoreError/Kind/closed``. Closing twice does nothing. Other stores of the same domain go on.
   ///
   /// - Throws: what ``synchronize()`` throws; the store is closed all the same, and the values are safe in the journal.
   public func close() throws(StoreError) {

@@ -68,7 +68,7 @@ public final class DefaultsStore: Store {
   /// Opens a domain, with the layers above and beneath it.
   ///
   /// The property list and its folder are made when first needed; a folder that is there is left as it is. Where neither may
-  /// be written the store reads, and writes throw ``StoreError/Kind/readOnly``.
+  /// be written the store reads, and writes throw ``/CofferStorage/StoreError/Kind/readOnly``.
   ///
   /// - Parameters:
   ///   - name: the domain's name; see ``DefaultsDomain``.
@@ -81,7 +81,7 @@ public final class DefaultsStore: Store {
   ///   - access: what it is opened for; reading alone leaves no trace.
   ///   - damage: what happens to a list that is there and cannot be read.
   ///   - decisions: how to complete a transaction whose process died.
-  /// - Throws: ``StoreError`` `.invalidName`, `.damaged`, `.denied`, `.busy`, `.newerFormat`, `.noSpace`, `.io`.
+  /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.busy`, `.newerFormat`, `.noSpace`, `.io`.
   public static func open(
     domain name: String, in folder: FilePath? = nil, suites: [String] = [], registered: [String: PlainForm] = [:],
     arguments: [String] = [], environment: EnvironmentLayer? = nil, prefix: String = "", access: DefaultsAccess = .readWrite,

@@ -23,10 +23,13 @@ extension DefaultsStore {
   /// let controller = ThemeController(defaults: try .makeClearedInstance())
   /// ```
   ///
-  /// It lies in ``TestHome/current``, or in a folder for this user's tests. Two tests have one domain only if they have one function,
-  /// as the cases of a parameterised test do: give those a home each with ``IsolatedDefaults``.
+  /// It lies in ``/CofferTesting/TestHome/current``, or in a folder for this user's tests. Two tests have one domain only if they
+  /// have one function, as the cases of a parameterised test do: give those a home each with ``/CofferTesting/IsolatedDefaults``.
   ///
-  /// - Parameter arguments: launch arguments that override values.
+  /// - Parameters:
+  ///   - arguments: launch arguments that override values.
+  ///   - function: the calling test.
+  ///   - fileID: its module and file.
   /// - Throws: what opening a domain throws.
   public static func makeClearedInstance(
     arguments: [String] = [], function: String = #function, fileID: String = #fileID

@@ -71,7 +71,10 @@ public final class TestHome: Sendable {
 
   /// A router over both real stores of this home.
   ///
-  /// - Parameter arguments: launch arguments that override preferences.
+  /// - Parameters:
+  ///   - domain: the app's name.
+  ///   - spaces: every key space that will be used with this router.
+  ///   - arguments: launch arguments that override preferences.
   public func open(
     _ domain: String, keys spaces: any KeySpace..., arguments: [String] = []
   ) throws(StoreError) -> StorageRouter {

@@ -13,7 +13,10 @@ public struct AnyPersistedValue<Value: Sendable>: PersistedValue {
 
   /// A value read and written by closures.
   ///
-  /// - Parameter isSecret: whether it must not be printed.
+  /// - Parameters:
+  ///   - get: reads the value.
+  ///   - set: stores a new one.
+  ///   - isSecret: whether it must not be printed.
   public init(
     get: @escaping @Sendable () -> Value, set: @escaping @Sendable (Value) -> Void, isSecret: Bool = false
   ) {

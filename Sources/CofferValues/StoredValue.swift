@@ -99,6 +99,6 @@ extension Store {
     PersistedValues.Stored(key, in: .store(self))
   }
 
-  /// A handle to whatever is stored under `name`. An operator gives it a type: ``PersistedValues/Named/string()``, for example.
+  /// A handle to whatever is stored under `name`. An operator gives it a type: `.string()`, for example.
   public func persistedValue(forKey name: String) -> PersistedValues.Named<R> { PersistedValues.Named(name: name, store: self) }
 }

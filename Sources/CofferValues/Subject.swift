@@ -5,7 +5,7 @@ extension PersistedValues {
   /// A value that tells of its changes: the present value first, and then the newest whenever it is another.
   ///
   /// What a change is, is for the value's source to say: its store, which tells of every handle's and every process's writes; or what
-  /// ``ThrowingPersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this subject's own writes.
+  /// ``/CofferValues/PersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this subject's own writes.
   public final class Subject<Value: Sendable>: PersistedValue {
     /// As it is declared: see the protocol.
     public typealias Sensitivity = Undisclosed
@@ -45,9 +45,9 @@ extension PersistedValues {
     /// Told of what `wrappedValue` met.
     public func report(_ failure: StoreError) { base.report(failure) }
 
-    /// The values over time, for one loop: see ``CofferStorage/ValueChanges``. It ends when the source does.
+    /// The values over time, for one loop: see ``/CofferStorage/ValueChanges``. It ends when the source does.
     ///
-    /// - Throws: what ``CofferStorage/ChangeFeed/subscribe(_:)`` throws.
+    /// - Throws: what ``/CofferStorage/ChangeFeed/subscribe(_:)`` throws.
     public func changes() throws(StoreError) -> ValueChanges<Value> {
       try ValueChanges.following(origins, pulse, comparing: base.origins, isSecret: isSecret) { [base] () throws(StoreError) in
         try base.load()
@@ -64,7 +64,7 @@ extension PersistedValues {
     /// The observation keeps the subject and its store alive. What it held is released when it ends; after an owner's end, at the next
     /// change or within about a minute.
     ///
-    /// - Throws: what ``CofferStorage/ChangeFeed/subscribe(_:)`` throws.
+    /// - Throws: what ``/CofferStorage/ChangeFeed/subscribe(_:)`` throws.
     @discardableResult
     public func observe(
       _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Value) -> Void

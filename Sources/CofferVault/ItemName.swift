@@ -9,7 +9,7 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
 
   /// The name of an item.
   ///
-  /// - Throws: ``StoreError/Kind/invalidName``; see ``StoredName``.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName``; see ``/CofferStorage/StoredName``.
   public init(service: String, account: String = "") throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     self.account = account.isEmpty ? "" : try StoredName.check(account, as: "account")

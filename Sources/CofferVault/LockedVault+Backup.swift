@@ -16,8 +16,10 @@ extension LockedVault {
   /// The copy is one file for its owner alone. It appears under its name once it is complete, durable, and was opened and found
   /// to be this vault; its folder may be any that this user can write.
   ///
-  /// - Parameter progress: called now and then with the pages of the file that are copied and their total.
-  /// - Throws: ``StoreError`` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`; nothing is
+  /// - Parameters:
+  ///   - target: the new file.
+  ///   - progress: called now and then with the pages of the file that are copied and their total.
+  /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`; nothing is
   ///   left behind then.
   public func backup(
     to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }

@@ -14,7 +14,7 @@ public struct PinMemory: Sendable, Equatable {
 extension LockedVault {
   /// What the pins in the options' folder say. Changes nothing.
   ///
-  /// - Throws: ``StoreError`` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file, `.refused`
+  /// - Throws: `StoreError` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file, `.refused`
   ///   when the options name no folder.
   public func pinMemory() throws(StoreError) -> PinMemory {
     guard let pins = options.pins else {

@@ -104,7 +104,7 @@ public struct LockedVault: Sendable {
 
   /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) where a passphrase is tried.
   ///
-  /// - Throws: ``StoreError`` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`; against the pin or
+  /// - Throws: `StoreError` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`; against the pin or
   ///   the options `.rolledBack`, `.forked`, `.replaced`, `.refused` (a recipient sees the vault for the first time and nobody said
   ///   which to expect); and what ``open(_:options:)`` throws.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {

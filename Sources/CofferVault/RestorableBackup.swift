@@ -28,7 +28,7 @@ public struct RestorableBackup: ~Copyable {
 
   /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
   ///
-  /// - Throws: ``StoreError`` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
+  /// - Throws: `StoreError` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
   public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
     let place = try VaultPlace(path).made()
     let copy = ScratchFile(beside: place, "restore")
@@ -57,7 +57,7 @@ public struct RestorableBackup: ~Copyable {
   ///   - options: where this machine remembers the vault, and takes turns with passphrases.
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
   ///   - progress: called with the number of records verified and their total.
-  /// - Throws: ``StoreError`` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
+  /// - Throws: `StoreError` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
   ///   the vault is as it was then.
   public consuming func restore(
     with credentials: consuming Credentials, options: VaultOptions, replacing: Bool = false,

@@ -10,6 +10,7 @@ extension UnlockedVault {
   /// recovery code, or an identity. The vault's key stays as it is.
   ///
   /// - Parameters:
+  ///   - credentials: what will open the slot.
   ///   - label: a name for people, at most 64 bytes.
   ///   - cost: the Argon2id cost of a passphrase, at least the vault's floor; nil measures this machine.
   /// - Returns: the new slot.
@@ -44,7 +45,7 @@ extension UnlockedVault {
 
   /// Gives a slot another label, of at most 64 bytes.
   ///
-  /// - Throws: ``StoreError`` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
+  /// - Throws: `StoreError` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
   public borrowing func relabelSlot(_ id: SlotSummary.ID, to label: String) throws(StoreError) {
     try engine.run { (vault) throws(StoreError) in
       try vault.reading { () throws(StoreError) in }
@@ -59,10 +60,12 @@ extension UnlockedVault {
   /// Removes a slot by giving the vault a new key that is not sealed to it: what opened the slot opens nothing that is in the file
   /// from now on. A copy of the file made before still opens with it.
   ///
-  /// Removing the slot that this vault was unlocked with locks it: later calls throw ``StoreError/Kind/closed``.
+  /// Removing the slot that this vault was unlocked with locks it: later calls throw ``/CofferStorage/StoreError/Kind/closed``.
   ///
-  /// - Parameter progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: ``StoreError`` `.notFound`, `.refused` (the last slot), and what ``rotate(only:progress:)`` throws.
+  /// - Parameters:
+  ///   - id: the slot.
+  ///   - progress: called now and then with the number of records sealed anew and their total.
+  /// - Throws: `StoreError` `.notFound`, `.refused` (the last slot), and what ``rotate(only:progress:)`` throws.
   public borrowing func removeSlot(
     _ id: SlotSummary.ID, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) {
@@ -112,6 +115,7 @@ extension UnlockedVault {
   ///
   /// - Parameters:
   ///   - credentials: the new secret.
+  ///   - slot: the slot; nil for the one in use.
   ///   - cost: the Argon2id cost, at least the vault's floor; nil measures this machine.
   ///   - key: whether the vault gets a new key too.
   ///   - progress: called now and then with the number of records sealed anew and their total.

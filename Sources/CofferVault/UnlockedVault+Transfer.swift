@@ -53,12 +53,13 @@ extension UnlockedVault {
   /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write.
   ///
   /// - Parameters:
+  ///   - target: the new vault's file.
   ///   - services: whose items; nil for all.
   ///   - credentials: what will open the new vault.
   ///   - cost: the Argon2id cost of a passphrase.
   ///   - label: a name for its slot.
   /// - Returns: how many items it holds.
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is left
+  /// - Throws: `StoreError` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is left
   ///   behind then.
   public borrowing func export(
     to target: FilePath, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,

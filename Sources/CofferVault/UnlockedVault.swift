@@ -21,7 +21,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
   ///   - options: how the vault is opened, and where this machine remembers it.
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
+  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
   ///   behind then.
   public static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
@@ -37,7 +37,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// The value and metadata of `name`; nil when there is no such item.
   ///
-  /// - Throws: ``StoreError`` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.locked` (after a fork), `.io`.
+  /// - Throws: `StoreError` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.locked` (after a fork), `.io`.
   public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
       try engine.run { (vault) throws(StoreError) in
@@ -93,7 +93,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// both tags of every row, that there is no row more, and every page of the file.
   ///
   /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
-  /// - Throws: ``StoreError`` `.tampered`, `.damaged`.
+  /// - Throws: `StoreError` `.tampered`, `.damaged`.
   public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
     try engine.run { (vault) throws(StoreError) in
       try vault.reading { () throws(StoreError) in try vault.verify(progress) }
@@ -123,9 +123,9 @@ private func about<Result>(_ name: ItemName, _ body: () throws(StoreError) -> Re
 public enum WriteCondition: Sendable, Equatable {
   /// Whatever is there is replaced.
   case always
-  /// Nothing may be there: ``StoreError/Kind/alreadyExists`` otherwise.
+  /// Nothing may be there: ``/CofferStorage/StoreError/Kind/alreadyExists`` otherwise.
   case absent
-  /// The item's revision must be this one: ``StoreError/Kind/conflict`` otherwise.
+  /// The item's revision must be this one: ``/CofferStorage/StoreError/Kind/conflict`` otherwise.
   case revision(UInt64)
 }
 

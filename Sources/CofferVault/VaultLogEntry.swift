@@ -4,9 +4,32 @@ public import FoundationEssentials
 public struct VaultLogEntry: Sendable, Equatable {
   /// What happened.
   public enum Event: String, Sendable, CaseIterable {
-    case vaultCreated, itemSet, itemDeleted, slotAdded, slotRemoved, slotChanged, keyRotated, unlocked, restored, trimmed,
-      repaired
-    case policyChanged, migrated
+    /// The vault was made.
+    case vaultCreated
+    /// An item was stored, or stored again.
+    case itemSet
+    /// An item was deleted.
+    case itemDeleted
+    /// A slot was added.
+    case slotAdded
+    /// A slot was removed.
+    case slotRemoved
+    /// A slot has another label, secret or cost.
+    case slotChanged
+    /// The vault has a new key, under which every record was sealed.
+    case keyRotated
+    /// A process unlocked the vault.
+    case unlocked
+    /// A backup was put in the vault's place.
+    case restored
+    /// The oldest entries of the log were dropped.
+    case trimmed
+    /// What was damaged was set right or left out.
+    case repaired
+    /// The least Argon2id cost of the vault's passphrases is another.
+    case policyChanged
+    /// The vault was brought to a newer format. No version writes this yet.
+    case migrated
     /// Something that this version does not know.
     case unknown
   }

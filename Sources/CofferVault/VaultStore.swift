@@ -3,7 +3,7 @@ internal import Synchronization
 internal import SystemPackage
 
 /// The vault as a store: the items of one service, addressed by account. It holds the vault locked or unlocked; while it is
-/// locked every call throws ``StoreError/Kind/locked``.
+/// locked every call throws ``/CofferStorage/StoreError/Kind/locked``.
 public final class VaultStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
@@ -22,7 +22,7 @@ public final class VaultStore: Store {
 
   /// A store over a locked vault.
   ///
-  /// - Throws: ``StoreError/Kind/invalidName`` for a bad service name.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a bad service name.
   public init(service: String, vault: LockedVault) throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     place = vault.path.string
@@ -31,7 +31,7 @@ public final class VaultStore: Store {
 
   /// A store over an unlocked vault, which it takes over.
   ///
-  /// - Throws: ``StoreError/Kind/invalidName`` for a bad service name.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a bad service name.
   public init(service: String, vault: consuming UnlockedVault) throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     place = vault.path.string
@@ -60,7 +60,7 @@ public final class VaultStore: Store {
 
   /// Waits for running calls, then wipes the keys. Does nothing when the vault is locked already.
   ///
-  /// - Throws: ``StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
   public func lock() throws(StoreError) {
     try Reentrancy.check(place)
     if let engine = held.withLock({ held in Self.engine(held) }) { drop(engine) }

@@ -6,8 +6,8 @@ extension Session {
   ///
   /// `body` may run again where something that it read has changed meanwhile; it has no other effects.
   ///
-  /// - Throws: ``StoreError`` `.refused` when `body` set no credential; `.locked`, `.busy` and what
-  ///   ``StorageRouter/transaction(_:)`` throws; what `body` throws. Nothing has changed then.
+  /// - Throws: `StoreError` `.refused` when `body` set no credential; `.locked`, `.busy` and what
+  ///   ``/CofferStorage/StorageRouter/transaction(_:)`` throws; what `body` throws. Nothing has changed then.
   public func login(as user: User, _ body: (Transaction) throws -> Void) throws {
     try router.transaction { transaction in
       try transaction.endSession()
@@ -27,8 +27,8 @@ extension Session {
   /// Nothing happens where nobody is logged in. A refresh that is on its way in this or another process finds the credential gone
   /// and stores nothing.
   ///
-  /// - Throws: ``StoreError/Kind/locked`` while the vault is locked, with nothing changed; what
-  ///   ``StorageRouter/transaction(_:)`` throws.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/locked`` while the vault is locked, with nothing changed; what
+  ///   ``/CofferStorage/StorageRouter/transaction(_:)`` throws.
   public func logout() throws {
     try router.transaction { try $0.endSession() }
   }

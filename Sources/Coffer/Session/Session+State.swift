@@ -6,7 +6,7 @@ extension Session {
   ///
   /// A user without a credential, or a credential without a user, is nobody: something else than a session removed the rest.
   ///
-  /// - Throws: ``StoreError`` `.noVault`, `.undecodable`, `.pending` and the stores' own failures: none of them is a state.
+  /// - Throws: `StoreError` `.noVault`, `.undecodable`, `.pending` and the stores' own failures: none of them is a state.
   public func state() throws(StoreError) -> SessionState<User> {
     try state(of: Result { () throws(StoreError) in try keys.look() })
   }

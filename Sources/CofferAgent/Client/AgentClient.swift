@@ -64,7 +64,7 @@ public final class AgentClient: Sendable {
 
   /// Whether an agent listens.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` when its folder or its process is another user's.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when its folder or its process is another user's.
   public func isRunning() throws(StoreError) -> Bool {
     guard let socket = try place.connect() else { return false }
     try greet(on: socket)
@@ -82,7 +82,7 @@ public final class AgentClient: Sendable {
 
   /// Has the agent unlock the vault.
   ///
-  /// - Throws: what unlocking throws; ``StoreError/Kind/busy`` after many wrong secrets.
+  /// - Throws: what unlocking throws; ``/CofferStorage/StoreError/Kind/busy`` after many wrong secrets.
   public func unlock(with credentials: borrowing Credentials) throws(StoreError) -> AgentStatus {
     var request = try FrameWriter(request: .unlock)
     try request.put(credentials)

@@ -12,8 +12,8 @@ internal import CofferVault
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///
 /// It behaves as the vault's own store does, with two differences. Where the agent is locked or not running every call throws
-/// ``StoreError/Kind/locked``, and may be answered again once somebody ran `coffer unlock`. And it tells of no changes: its feed has
-/// ended.
+/// ``/CofferStorage/StoreError/Kind/locked``, and may be answered again once somebody ran `coffer unlock`. And it tells of no
+/// changes: its feed has ended.
 public final class AgentStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
@@ -26,8 +26,11 @@ public final class AgentStore: Store {
 
   /// A store over the agent of `client`.
   ///
-  /// - Parameter vault: the vault's file.
-  /// - Throws: ``StoreError/Kind/invalidName`` for a bad service name.
+  /// - Parameters:
+  ///   - service: the service whose items these are: an app's domain.
+  ///   - vault: the vault's file.
+  ///   - client: asks the agent.
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a bad service name.
   public init(service: String, vault: String, client: AgentClient) throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     place = vault

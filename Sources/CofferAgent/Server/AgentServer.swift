@@ -35,7 +35,7 @@ public final class AgentServer: Sendable {
 
   /// An agent that listens from now on; call ``run()`` to have it answer.
   ///
-  /// - Throws: ``StoreError`` `.alreadyExists` when an agent runs in this folder, `.denied` when the folder is not this user's alone,
+  /// - Throws: `StoreError` `.alreadyExists` when an agent runs in this folder, `.denied` when the folder is not this user's alone,
   ///   `.io`.
   public convenience init(_ settings: AgentSettings) throws(StoreError) { try self.init(settings, clock: .machine) }
 

@@ -15,7 +15,7 @@ extension DefaultsDomain {
   ///
   /// Programs that have the domain open find it empty, and may write it again. A link to the list stays a link.
   ///
-  /// - Throws: ``StoreError`` `.readOnly`, `.busy`, `.denied`, `.damaged`; `.pending` while the outcome of a transaction is
+  /// - Throws: `StoreError` `.readOnly`, `.busy`, `.denied`, `.damaged`; `.pending` while the outcome of a transaction is
   ///   unknown.
   public func remove() throws(StoreError) {
     guard try FileStatus(at: folder) != nil else { return }

@@ -22,7 +22,7 @@ public struct Explanation: Sendable, Equatable {
     public let layer: Layer
     /// The property list's path, the variable's name, or a word for the layer.
     public let place: String
-    /// The value. Overrides are ``PlainForm/argument(_:)``: their type is the reading key's.
+    /// The value. Overrides are ``/CofferStorage/PlainForm/argument(_:)``: their type is the reading key's.
     public let form: PlainForm
 
     var isOverride: Bool { if case .argument = form { true } else { false } }

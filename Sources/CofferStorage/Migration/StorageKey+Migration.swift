@@ -43,7 +43,9 @@ extension StorageKey where R == Plain {
   /// A read converts at once; what is stored is converted when a router is opened. Of several former types the one given first is
   /// tried first.
   ///
-  /// - Parameter convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  /// - Parameters:
+  ///   - type: the former type.
+  ///   - convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
   public func upgraded<Old: PlainValue>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Value
   ) -> Self {
@@ -56,7 +58,9 @@ extension StorageKey where R == Plain {
 extension StorageKey where R == Vault {
   /// The same key, which converts a stored secret of a former type: tried where the stored one is none of the key's payload.
   ///
-  /// - Parameter convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  /// - Parameters:
+  ///   - type: the former type.
+  ///   - convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
   public func upgraded<Old: Codable & Sendable, Payload: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Payload
   ) -> Self where Value == Sealed<Payload>? {
@@ -79,7 +83,9 @@ extension StorageKey where R == Vault {
 
   /// The same key, which converts a stored value of a former type: tried where the stored one is none of the key's own type.
   ///
-  /// - Parameter convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  /// - Parameters:
+  ///   - type: the former type.
+  ///   - convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
   public func upgraded<Old: Codable & Sendable, Wrapped: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Wrapped
   ) -> Self where Value == Wrapped? {

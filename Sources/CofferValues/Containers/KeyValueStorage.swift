@@ -24,23 +24,28 @@ extension CacheStore: KeyValueStorage {}
 extension KeyValueStorage where R == Plain {
   /// The value stored under `key`; nil when there is none.
   ///
-  /// - Throws: ``CofferStorage/StoreError`` `.undecodable` when it is of another type, and what the store throws.
+  /// - Throws: `StoreError` `.undecodable` when it is of another type, and what the store throws.
   public func value<Value: PlainValue>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value? {
     try store.value(for: StorageKey(key, of: type))
   }
 
   /// Stores `value` under `key`; nil removes.
   ///
-  /// - Throws: ``CofferStorage/StoreError`` `.unencodable`, and what the store throws; nothing has changed then.
+  /// - Throws: `StoreError` `.unencodable`, and what the store throws; nothing has changed then.
   public func setValue<Value: PlainValue>(_ value: Value?, forKey key: String) throws(StoreError) {
     try store.set(value, for: StorageKey(key, of: Value.self))
   }
 
   /// A container for the value under `key`.
   ///
-  /// - Parameter key: the name; the enclosing computed property's unless given. A property that is stored, or a function, has no
-  ///   name to give, and two properties of one name, private ones of two files for example, would share the value: such a container refuses to
-  ///   be read and written, and says where it was made. Of two the first that was used goes on.
+  /// - Parameters:
+  ///   - key: the name; the enclosing computed property's unless given. A property that is stored, or a function, has no name to
+  ///     give, and two properties of one name, private ones of two files for example, would share the value: such a container
+  ///     refuses to be read and written, and says where it was made. Of two the first that was used goes on.
+  ///   - defaultValue: what reads where nothing is stored.
+  ///   - property: the enclosing property, as the compiler names it.
+  ///   - fileID: where the container is made: the file.
+  ///   - line: where the container is made: the line.
   public func makeContainer<Value: PlainValue>(
     key: String? = nil, defaultValue: Value? = nil, property: String = #function, fileID: String = #fileID, line: Int = #line
   ) -> KeyValueContainer<Value> {
@@ -56,7 +61,7 @@ extension KeyValueStorage where R == Plain {
 extension KeyValueStorage where R == Vault {
   /// The value stored under `key`; nil when there is none.
   ///
-  /// - Throws: ``CofferStorage/StoreError`` `.undecodable` when it is of another type, `.locked`, and what the store throws.
+  /// - Throws: `StoreError` `.undecodable` when it is of another type, `.locked`, and what the store throws.
   public func value<Value: Codable & Sendable>(of type: Value.Type = Value.self, forKey key: String) throws(StoreError) -> Value?
   {
     try store.value(for: StorageKey(key, vaulted: type))
@@ -64,7 +69,7 @@ extension KeyValueStorage where R == Vault {
 
   /// Stores `value` under `key`; nil removes.
   ///
-  /// - Throws: ``CofferStorage/StoreError`` `.unencodable`, `.locked`, and what the store throws; nothing has changed then.
+  /// - Throws: `StoreError` `.unencodable`, `.locked`, and what the store throws; nothing has changed then.
   public func setValue<Value: Codable & Sendable>(_ value: Value?, forKey key: String) throws(StoreError) {
     try store.set(value, for: StorageKey(key, vaulted: Value.self))
   }

@@ -17,7 +17,10 @@ public final class PersistentStorage: KeyValueStorage {
 
   /// Opens `suiteName`, or the domain that `UserDefaults.standard` uses, which is named like the executable.
   ///
-  /// - Parameter folder: where the suite's property list is, instead of the user's configuration folder.
+  /// - Parameters:
+  ///   - suiteName: the suite's name, one path component.
+  ///   - keyPrefix: what this instance's names begin with in the suite.
+  ///   - folder: where the suite's property list is, instead of the user's configuration folder.
   /// - Throws: what `DefaultsStore.open` throws: why the suite cannot be opened.
   public init(suiteName: String? = nil, keyPrefix: String = "", in folder: FilePath? = nil) throws(StoreError) {
     defaults = try DefaultsStore.open(domain: suiteName ?? DefaultsDomain.standardName, in: folder, prefix: keyPrefix)

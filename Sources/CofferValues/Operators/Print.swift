@@ -67,7 +67,9 @@ extension ThrowingPersistedValue {
   /// The same value, telling each read as `prefix: get value: (…)` and each write as `prefix: set value: (…)` once it succeeded. A
   /// value of the vault shows as `•••`.
   ///
-  /// - Parameter stream: where the lines go; standard output unless given.
+  /// - Parameters:
+  ///   - prefix: the first word of each line.
+  ///   - stream: where the lines go; standard output unless given.
   public func print(
     _ prefix: String = "", to stream: (any TextOutputStream & Sendable)? = nil
   ) -> PersistedValues.Print<Self> {

@@ -11,7 +11,7 @@ public enum Identity {
 
   /// The content of a new identity file, line feed included: 79 bytes, to be written with mode 0600.
   ///
-  /// - Throws: ``StoreError`` `.io` when guarded memory runs out.
+  /// - Throws: `StoreError` `.io` when guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       let key = try SecretBytes.fresh(KeyAgreement.keyBytes)
@@ -23,7 +23,7 @@ public enum Identity {
 
   /// The public half of the identity in `content`.
   ///
-  /// - Throws: ``StoreError`` `.damaged` for a content that is no identity.
+  /// - Throws: `StoreError` `.damaged` for a content that is no identity.
   public static func recipient(of content: borrowing SecretBytes) throws(StoreError) -> Recipient {
     let key = try secretKey(content)
     return Recipient(key: key.withUnsafeBytes { KeyAgreement.publicKey(of: $0) })
@@ -52,7 +52,7 @@ public struct Recipient: Sendable, Hashable, CustomStringConvertible {
 
   /// Reads the public form: `PVPUB1-`, 64 lowercase hexadecimal digits of the public key, and eight more of its digest.
   ///
-  /// - Throws: ``StoreError`` `.damaged` for a text that is none.
+  /// - Throws: `StoreError` `.damaged` for a text that is none.
   public init(_ text: String) throws(StoreError) {
     do throws(FormatError) {
       let utf8 = text.utf8Span

@@ -31,7 +31,7 @@ public struct KeyFile: ~Copyable, Sendable {
 
   /// The content of a new key file, line feed included: 80 bytes, to be written with mode 0600.
   ///
-  /// - Throws: ``StoreError`` `.io` when guarded memory runs out.
+  /// - Throws: `StoreError` `.io` when guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       let key = try SecretBytes.fresh(32)

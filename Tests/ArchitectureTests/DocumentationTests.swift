@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+/// What the documentation must name, so that nothing is added in silence.
+@Suite struct DocumentationTests {
+  private static let catalogue = Package.sources.appending(path: "Coffer/Coffer.docc")
+
+  private static func article(_ name: String) throws -> String {
+    try String(contentsOf: catalogue.appending(path: name), encoding: .utf8)
+  }
+
+  @Test func `the page on the architecture names every target`() throws {
+    let manifest = try String(contentsOf: Package.root.appending(path: "Package.swift"), encoding: .utf8)
+    let declaration = /\.(?:target|executableTarget|testTarget|systemLibrary)\(\s*name: "(\w+)"/
+    let targets = Set(manifest.matches(of: declaration).map { String($0.1) })
+    #expect(targets.isSuperset(of: ["Coffer", "CofferCLI", "CCofferSodium", "ArchitectureTests"]))
+    let page = try Self.article("Architecture.md")
+    for target in targets.sorted() where !page.contains("`\(target)`") { Issue.record("Architecture.md does not name \(target)") }
+  }
+
+  @Test func `the landing page lists every article`() throws {
+    let landing = try Self.article("Coffer.md")
+    let topics = try #require(landing.components(separatedBy: "## Topics").last)
+    let articles = try Package.entries(of: Self.catalogue).filter { $0.hasSuffix(".md") && $0 != "Coffer.md" }
+    #expect(articles.count >= 11)
+    for article in articles where !topics.contains("- <doc:\(article.dropLast(3))>\n") {
+      Issue.record("\(article) is not in the Topics of Coffer.md")
+    }
+  }
+
+  @Test func `every library has a page that says in a sentence what it is`() throws {
+    let programs: Set = ["CofferBenchmarks", "CofferCLI", "CofferExample"]
+    for target in try Package.entries(of: Package.sources) where target.hasPrefix("Coffer") && !programs.contains(target) {
+      let path = target == "Coffer" ? "Coffer.md" : "Modules/\(target).md"
+      let page = try Self.article(path)
+      #expect(page.hasPrefix("# ``\(target)``\n\n"), "\(path)")
+    }
+  }
+
+  @Test(arguments: [
+    "README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", "Sources/Coffer/Coffer.docc/Architecture.md",
+  ])
+  func `every file that a page for contributors names is there`(page: String) throws {
+    let text = try String(contentsOf: Package.root.appending(path: page), encoding: .utf8)
+    for match in text.matches(of: /(?:Sources|Tests|Fixtures|\.ci|\.github)\/[\w\/.+-]*\w/) {
+      let path = Package.root.appending(path: String(match.0)).path()
+      #expect(FileManager.default.fileExists(atPath: path), "\(page) names \(match.0)")
+    }
+  }
+}
