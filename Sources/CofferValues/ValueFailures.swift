@@ -8,7 +8,7 @@ public import CofferStorage
   internal import Darwin
 #endif
 
-/// The failures that plain handles met in ``PersistedValue/wrappedValue`` and that no ``ThrowingPersistedValue/onFailure(_:)`` took.
+/// The failures that plain handles met in ``PersistedValue/wrappedValue`` and that no `onFailure(_:)` took.
 public enum ValueFailures {
   /// Called with each. While nobody is registered they are written to standard error, so that none passes unseen.
   public static let handler = Handler<StoreError>()

@@ -49,7 +49,7 @@ extension LockedVault {
   ///     is dropped, and what does is believed.
   ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the header's
   ///     own copy, knows: with that header, secrets that were removed since open the vault again.
-  /// - Throws: ``StoreError`` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
+  /// - Throws: `StoreError` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
   ///   what ``unlock(with:)`` throws; `.damaged` when too little is left.
   public func repair(
     with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false

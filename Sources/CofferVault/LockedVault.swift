@@ -82,7 +82,7 @@ public struct LockedVault: Sendable {
   /// place. Without pins an older copy of the file that is put back opens like the newest: whoever wants that says
   /// ``VaultOptions/withoutPins``.
   ///
-  /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
+  /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
   ///   file or its folder), `.io`, and `.replaced` for another vault than `options` expect.
   public static func open(
     _ path: FilePath, options: VaultOptions

@@ -14,7 +14,7 @@ extension UnlockedVault {
   ///   - label: a name for people, at most 64 bytes.
   ///   - cost: the Argon2id cost of a passphrase, at least the vault's floor; nil measures this machine.
   /// - Returns: the new slot.
-  /// - Throws: ``StoreError`` `.tooLarge` (16 slots, a label), `.refused` (a cost below the floor, a key file that was not generated
+  /// - Throws: `StoreError` `.tooLarge` (16 slots, a label), `.refused` (a cost below the floor, a key file that was not generated
   ///   and comes alone), `.kdfMemory`, `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`.
   @discardableResult
   public borrowing func addSlot(
@@ -88,8 +88,10 @@ extension UnlockedVault {
   /// One transaction: interrupted at any point, it leaves the vault as it was or as it will be. Afterwards the file is rewritten, so
   /// that nothing is left in it that the old key opens; where another program keeps reading it, a later write does that.
   ///
-  /// - Parameter progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: ``StoreError`` `.notFound`, `.refused` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
+  /// - Parameters:
+  ///   - only: the slots that go on opening the vault; nil for all of them.
+  ///   - progress: called now and then with the number of records sealed anew and their total.
+  /// - Throws: `StoreError` `.notFound`, `.refused` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
   ///   `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`. `.damaged` also when the key was changed, and damaged
   ///   pages keep what the old one opens in the file: the message says so.
   public borrowing func rotate(
@@ -119,7 +121,7 @@ extension UnlockedVault {
   ///   - cost: the Argon2id cost, at least the vault's floor; nil measures this machine.
   ///   - key: whether the vault gets a new key too.
   ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: ``StoreError`` `.notFound`, `.refused` (the slot, or the new secret, has no passphrase; a cost below the floor),
+  /// - Throws: `StoreError` `.notFound`, `.refused` (the slot, or the new secret, has no passphrase; a cost below the floor),
   ///   `.kdfMemory`, and what ``rotate(only:progress:)`` throws; nothing has changed then, unless it is
   ///   `.outcomeUnknown`.
   public borrowing func changePassphrase(

@@ -9,7 +9,7 @@ extension UnlockedVault {
   ///   - duplicates: what becomes of an item whose name is taken.
   ///   - isTrial: only look what would happen.
   ///   - progress: told how many items are sealed, before each next one.
-  /// - Throws: ``StoreError`` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
+  /// - Throws: `StoreError` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
   ///   `.invalidName`, and what writing throws; nothing has changed then, unless it is `.outcomeUnknown`.
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
@@ -32,7 +32,7 @@ extension UnlockedVault {
 
   /// Lends each item with its value to `body`, expired ones too, by name: for an export.
   ///
-  /// - Throws: ``StoreError`` `.damaged` for an item without a value, which names it; `.conflict` for one that was deleted meanwhile; what
+  /// - Throws: `StoreError` `.damaged` for an item without a value, which names it; `.conflict` for one that was deleted meanwhile; what
   ///   `body` throws.
   public borrowing func forEachItem(_ body: (VaultItem, SecretForm) throws -> Void) throws {
     for item in try list() {

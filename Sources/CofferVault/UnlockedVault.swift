@@ -65,8 +65,11 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Stores `form` under `name` and returns what a listing now says. A label or attributes left empty keep what was there; an
   /// expiry does not outlive its value.
   ///
-  /// - Parameter condition: what must be so for the write to happen.
-  /// - Throws: ``StoreError`` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`, `.io`; nothing has changed
+  /// - Parameters:
+  ///   - form: the value and what describes it.
+  ///   - name: the item.
+  ///   - condition: what must be so for the write to happen.
+  /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`, `.io`; nothing has changed
   ///   then, and nothing of it comes back. `.outcomeUnknown` when the disk fails so that nobody can tell.
   @discardableResult
   public borrowing func set(

@@ -21,7 +21,7 @@ extension Session {
   ///   - renew: gets the present credential, nil when it has expired (the vault hands out none that has; keep what renews it
   ///     under a key of its own), and returns a new one. It is cancelled at the limit, and what it returns later is dropped.
   /// - Returns: the credential that now stands.
-  /// - Throws: ``StoreError`` `.notFound` when nobody is logged in, or no longer; `.conflict` when another login came between;
+  /// - Throws: `StoreError` `.notFound` when nobody is logged in, or no longer; `.conflict` when another login came between;
   ///   `.busy` at the limit; `.locked`; `.readOnly` and `.denied` where the vault's folder cannot be written; what `renew` throws. The
   ///   credential stays as it is then.
   public func refresh<Credential>(

@@ -32,7 +32,7 @@ public final class Session<User: Sendable>: Sendable {
   ///   - user: the key of who is logged in, in either store.
   ///   - credential: the key of what proves it.
   ///   - clock: what tells the time; a test's own, or the system's.
-  /// - Throws: ``StoreError`` `.undeclared` for a key that the router does not know; `.refused` for one without `endsWithSession()`,
+  /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.refused` for one without `endsWithSession()`,
   ///   which a logout would leave behind.
   public init<UserRoute, Credential>(
     _ router: StorageRouter, user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>,
@@ -79,7 +79,7 @@ extension SessionState: Equatable where User: Equatable {}
 extension StorageRouter {
   /// The session of this router's user.
   ///
-  /// - Throws: what ``Session/init(_:user:credential:clock:)`` throws.
+  /// - Throws: what ``/Coffer/Session/init(_:user:credential:clock:)`` throws.
   public func session<User, UserRoute, Credential>(
     user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>
   ) throws(StoreError) -> Session<User> {

@@ -14,9 +14,9 @@ public import SystemPackage
 
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///
-/// What the agent cannot do is thrown as the vault in this process would throw it. ``StoreError/Kind/locked`` says that nothing was
-/// done because the agent holds no key or is not running; ``StoreError/Kind/busy`` that it does not answer, and was asked for no change;
-/// ``StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
+/// What the agent cannot do is thrown as the vault in this process would throw it. ``/CofferStorage/StoreError/Kind/locked`` says that nothing was
+/// done because the agent holds no key or is not running; ``/CofferStorage/StoreError/Kind/busy`` that it does not answer, and was asked for no change;
+/// ``/CofferStorage/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
 public final class AgentClient: Sendable {
   let place: AgentPlace
   private let greeting: Greeting

@@ -76,7 +76,13 @@ extension KeyValueStorage where R == Vault {
 
   /// A container for the value under `key`, whose failures, a locked vault's too, go to `onFailure`.
   ///
-  /// - Parameter substitute: what a read that failed gives.
+  /// - Parameters:
+  ///   - key: the name; the enclosing computed property's unless given.
+  ///   - substitute: the value that a failed read gives.
+  ///   - property: the enclosing property, as the compiler names it.
+  ///   - fileID: where the container is made: the file.
+  ///   - line: where the container is made: the line.
+  ///   - onFailure: is called with the error of each read and write that fails.
   public func makeContainer<Value: Codable & Sendable>(
     key: String? = nil, use substitute: Value?, property: String = #function, fileID: String = #fileID, line: Int = #line,
     onFailure: @escaping @Sendable (StoreError) -> Void
