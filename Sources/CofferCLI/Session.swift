@@ -22,6 +22,6 @@ final class Session {
 
   /// Says something that is not an error, unless --quiet.
   func note(_ text: String) {
-    if !quiet { Output.message("coffer: note: \(text)") }
+    if !quiet { Output.message("coffer: note: \(Printable.text(text))") }
   }
 }

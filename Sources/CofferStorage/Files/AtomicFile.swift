@@ -36,11 +36,14 @@ package struct AtomicFile {
   ///   - followedByAnother: true where another replacement in the same folder follows at once, which makes this rename
   ///     durable too.
   ///   - beforeRename: called when the new content is durable under its temporary name; throwing leaves the old file.
-  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then.
+  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, but for what
+  ///   ``OpenFolder/synchronize()`` throws.
   package func replace(
     with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
     beforeRename: () throws(StoreError) -> Void = {}
   ) throws(StoreError) {
+    // Opened before anything is made: a folder that cannot be, such as one without leave to read, refuses while all is as it was.
+    let folder = try followedByAnother ? nil : OpenFolder(of: path, calls)
     do {
       try write(bytes, mode, like)
       try beforeRename()
@@ -50,18 +53,12 @@ package struct AtomicFile {
       throw error
     }
     calls.reached?(.listReplaced)
-    if !followedByAnother { try Self.synchronizeFolder(of: path, calls) }
+    try folder?.synchronize()
   }
 
   /// Makes a rename, a creation or a deletion beside `path` durable.
   package static func synchronizeFolder(of path: FilePath, _ calls: SystemCalls) throws(StoreError) {
-    let folder = path.removingLastComponent()
-    let fd = calls.open(folder.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-    guard fd >= 0 else { throw StoreError(errno: -fd, "open the folder", place: folder) }
-    defer { close(fd) }
-    let result = calls.synchronize(fd)
-    // Some file systems cannot synchronise a folder and say so; they order renames by themselves.
-    guard result == 0 || result == -EINVAL else { throw StoreError(errno: -result, "make a rename durable", place: folder) }
+    try OpenFolder(of: path, calls).synchronize()
   }
 
   private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) {

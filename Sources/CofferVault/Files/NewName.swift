@@ -25,7 +25,13 @@ enum NewName {
     draft.withPlatformString { from in
       target.withPlatformString { to in
         guard linkFile(from, to) == 0 else { return errno }
-        return unlink(from) == 0 ? 0 : errno
+        guard unlink(from) == 0 else {
+          let code = errno
+          unlink(to)
+          return code
+        }
+        // A file system in user space goes on saying for a second that the file has two names, and such a one is nobody's alone.
+        return coffer_refresh_attributes(to) == 0 ? 0 : errno
       }
     }
   }

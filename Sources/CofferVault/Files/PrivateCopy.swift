@@ -23,6 +23,8 @@ enum PrivateCopy {
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = NewName.draft(beside: target, "new")
     defer { _ = draft.withPlatformString { unlink($0) } }
+    // Opened first: a folder that cannot be refuses before there is a copy.
+    let folder = try OpenFolder(of: target, SystemCalls())
     try copy(source, to: draft)
     let code = NewName.give(draft, target)
     guard code != EEXIST else {
@@ -30,7 +32,10 @@ enum PrivateCopy {
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
     guard code == 0 else { throw StoreError(errno: code, "name the copy", place: target) }
-    try AtomicFile.synchronizeFolder(of: target, SystemCalls())
+    do throws(StoreError) { try folder.synchronize() } catch {
+      _ = target.withPlatformString { unlink($0) }
+      throw error
+    }
   }
 
   /// Copies `source`, wherever it is, to `target`, a new name in a private folder.
