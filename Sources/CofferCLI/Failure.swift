@@ -73,9 +73,9 @@ struct Failure: Error {
   /// Two lines for people: what, and what to try.
   var text: String {
     var line = "coffer: "
-    if let key { line += "'\(Printable.text(key))': " }
+    if let key { line += "'\(Printable.line(key))': " }
     line += Printable.text(what)
-    if let place { line += " (\(Printable.text(place)))" }
+    if let place { line += " (\(Printable.line(place)))" }
     if let detail { line += ": \(Printable.text(detail))" }
     if let cure { line += "\n  try: \(Printable.text(cure))" }
     return line

@@ -31,7 +31,11 @@ extension UnlockedVault {
   }
 
   /// Lends each item with its value to `body`, expired ones too, by name: for an export.
-  public borrowing func forEachItem(_ body: (VaultItem, SecretForm) throws -> Void) throws {
+  ///
+  /// - Parameter withoutValue: called for an item that has none, which another program may have made; Coffer's own always have one.
+  public borrowing func forEachItem(
+    withoutValue: (VaultItem) throws -> Void = { _ in }, _ body: (VaultItem, SecretForm) throws -> Void
+  ) throws {
     for item in try list() {
       let form = try engine.run { (vault) throws(StoreError) in
         try vault.reading { () throws(StoreError) in try vault.form(item.name) }
@@ -40,7 +44,7 @@ extension UnlockedVault {
         throw StoreError(
           .conflict, "the item was deleted during the export", key: item.name.description, place: path.string, cure: "try again")
       }
-      try body(item, form)
+      if let form { try body(item, form) } else { try withoutValue(item) }
     }
   }
 
@@ -65,7 +69,7 @@ extension UnlockedVault {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
-    let draft = ScratchFile(beside: path, "export")
+    let draft = try Draft(beside: path)
     let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
     let count = try engine.run { (vault) throws(StoreError) in
       try vault.reading { () throws(StoreError) in try vault.copyItems(of: services, to: made) }

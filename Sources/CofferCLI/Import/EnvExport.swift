@@ -11,10 +11,11 @@ enum EnvExport {
   }
 
   /// Prints `NAME='value'` for each item, once all of them are known to be printable.
-  static func values(_ vault: borrowing UnlockedVault, services: [String]) throws {
+  static func values(_ vault: borrowing UnlockedVault, services: [String], _ session: Session) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
-    try vault.forEachItem { item, form in
-      if services.isEmpty || services.contains(item.name.service) { found.append((item.name, form)) }
+    let isWanted = { (item: VaultItem) in services.isEmpty || services.contains(item.name.service) }
+    try vault.forEachItem { if isWanted($0) { session.leavesOut($0) } } _: { item, form in
+      if isWanted(item) { found.append((item.name, form)) }
     }
     try check(found.map(\.name))
     for (name, form) in found where !form.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) && !$0.contains(0) }) {

@@ -42,10 +42,11 @@ package struct AtomicFile {
     with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
     beforeRename: () throws(StoreError) -> Void = {}
   ) throws(StoreError) {
-    // Opened before anything is made: a folder that cannot be, such as one without leave to read, refuses while all is as it was.
-    let folder = try followedByAnother ? nil : OpenFolder(of: path, calls)
+    var folder: OpenFolder? = nil
     do {
       try write(bytes, mode, like)
+      // Before the rename: a folder that cannot be opened, such as one without leave to read, refuses while all is as it was.
+      folder = try followedByAnother ? nil : OpenFolder(of: path, calls)
       try beforeRename()
       try check(calls.rename(temporary.string, path.string), "replace the file", path)
     } catch {

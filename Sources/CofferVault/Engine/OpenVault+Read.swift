@@ -27,7 +27,8 @@ extension OpenVault {
       try checkExpiry(record.meta)
       guard let form = try secretForm(record) else {
         throw StoreError(
-          .damaged, "the item has no value", place: path.string, cure: "store it again, or delete it")
+          .notFound, "the item has no value: another program made it so", place: path.string,
+          cure: "coffer vault set gives it one, coffer vault delete removes it")
       }
       return form
     }

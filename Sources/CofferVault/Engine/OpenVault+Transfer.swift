@@ -40,25 +40,21 @@ extension OpenVault {
       revision: 0, service: item.name.service, account: item.name.account, created: item.created.map(Milliseconds.count) ?? now,
       modified: item.modified.map(Milliseconds.count) ?? now, valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
-    try adopt(meta, item.form.bytes, &change)
+    try item.form.bytes.withUnsafeBytes { (value) throws(StoreError) in try adopt(meta, value, &change) }
   }
 
-  /// Stores a record of these names, whatever is there.
-  private func adopt(
-    _ imported: RecordMeta, _ value: borrowing SecretBytes, _ change: inout Change
-  ) throws(StoreError) {
+  /// Stores a record of these names, whatever is there; without a value where another writer gave it none.
+  func adopt(_ imported: RecordMeta, _ value: UnsafeRawBufferPointer?, _ change: inout Change) throws(StoreError) {
     var meta = imported
-    try RecordLimits.checkValue(value.count)
+    try RecordLimits.checkValue(value?.count ?? 0)
     try RecordLimits.check(meta)
     let index = meta.index(.item, keys: keys)
     var list = try touch(index.bucket, change)
-    let name = try ItemName(service: meta.service, account: meta.account)
+    let name = ItemName(sealed: meta.service, meta.account)
     let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name).revision }
     meta.revision = (old ?? 0) + 1
     let sealed = meta
-    let record = try value.withUnsafeBytes { (value) throws(StoreError) in
-      try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: keys) }
-    }
+    let record = try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: keys) }
     try put(record, replacing: old != nil)
     list.put(record.id, at: index)
     change.lists[index.bucket] = list
@@ -81,19 +77,23 @@ extension OpenVault {
     }
     var meta = record.meta
     (meta.service, meta.account) = (new.service, new.account)
-    switch record.value {
-    case .some(let value): try adopt(meta, value, &change)
-    case .none: throw StoreError(.damaged, "the item has no value", place: path.string, cure: "store it again, or delete it")
-    }
+    try adopt(meta, record.value, &change)
     _ = try remove(name, &change)
     meta.revision = (taken?.revision ?? 0) + 1
     return try item(meta)
   }
 
-  /// The value and metadata of `name`, expired or not; nil when there is no such item.
-  func form(_ name: ItemName) throws(StoreError) -> SecretForm? {
+  private func adopt(_ meta: RecordMeta, _ value: borrowing SecretBytes?, _ change: inout Change) throws(StoreError) {
+    switch value {
+    case .some(let value): try value.withUnsafeBytes { (raw) throws(StoreError) in try adopt(meta, raw, &change) }
+    case .none: try adopt(meta, UnsafeRawBufferPointer?.none, &change)
+    }
+  }
+
+  /// The value and metadata of `name`, expired or not; nil within where the item has no value, and nil when there is no such item.
+  func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
     guard let record = try record(name) else { return nil }
-    return try secretForm(record)
+    return .some(try secretForm(record))
   }
 
   private func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
@@ -117,10 +117,7 @@ extension OpenVault {
     try target.writing { (change) throws(StoreError) in
       for name in Set(names).sorted() {
         guard let record = try record(name) else { continue }
-        switch record.value {
-        case .some(let value): try target.adopt(record.meta, value, &change)
-        case .none: continue
-        }
+        try target.adopt(record.meta, record.value, &change)
       }
     }
     return Set(names).count

@@ -35,12 +35,6 @@ enum NewName {
       }
     }
   }
-
-  /// A hidden name beside `target` that nothing else uses.
-  static func draft(beside target: FilePath, _ suffix: String) -> FilePath {
-    let tag = String(UInt64.random(in: .min ... .max), radix: 36)
-    return target.removingLastComponent().appending(".\(target.lastComponent?.string ?? "").\(tag).\(suffix)")
-  }
 }
 
 // Inside the type the method would be meant.

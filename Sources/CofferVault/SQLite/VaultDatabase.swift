@@ -9,6 +9,7 @@ final class VaultDatabase {
   let connection: Connection
   private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
   private var schemaVersion: Int64
+  private var hasSwept = false
 
   /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
   var path: FilePath { connection.path }
@@ -64,7 +65,17 @@ final class VaultDatabase {
 
   /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made. See ``Connection/write(_:)``.
   func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try connection.write(body)
+    try connection.write { () throws(StoreError) in
+      sweepOnce()
+      return try body()
+    }
+  }
+
+  /// Removes what killed commands left beside the vault: sealed copies, perhaps under a key that was changed since.
+  private func sweepOnce() {
+    guard !hasSwept else { return }
+    hasSwept = true
+    Draft.sweep(path.folder)
   }
 
   /// Changes whenever another connection, of any process, has committed since.
