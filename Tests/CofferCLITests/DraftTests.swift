@@ -43,6 +43,8 @@ import Testing
     }
     #expect(left > 0)
     print("\(command): \(left) files left in \(rounds) kills, none after the next write")
+    // A command that was killed after its work was done may have left what it was to make.
+    for name in ["copy", "other", "nk"] { unlink(home.path + "/" + name) }
     // What it left where it was to write is removed by the next that writes there.
     let again = try home.coffer(command + " -q")
     #expect(try again.status == 0 && drafts(home.path).isEmpty, "\(again.err)")
@@ -108,7 +110,8 @@ import Testing
     try home.transcript("--home \(mounted)/h vault get s a", with: key, out: "hunter2")
     try home.transcript("--home \(mounted)/h vault backup -q \(mounted)/copy", with: key)
     try home.transcript("--home \(mounted)/h vault export -q \(mounted)/other --new-key-file \(mounted)/two", with: key)
-    try home.transcript("--home \(mounted)/h vault restore -q --yes \(mounted)/copy", with: key)
+    #expect(try home.coffer("--home \(mounted)/new vault restore -q --yes \(mounted)/copy", with: key).status == 0)
+    try home.transcript("--home \(mounted)/new vault get s a", with: key, out: "hunter2")
     try home.transcript("--home \(mounted)/h init --new-key-file \(mounted)/x", err: "there is a vault already", exit: 73)
     #expect(try drafts(mounted).isEmpty && drafts(mounted + "/h/data").isEmpty)
   }

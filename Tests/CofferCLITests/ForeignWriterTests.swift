@@ -4,6 +4,7 @@ import CofferStorage
 import Foundation
 import Testing
 
+@testable import CofferCLI
 @testable import CofferVault
 
 /// Items that Coffer does not make and another writer of the format may.
@@ -23,7 +24,7 @@ import Testing
       options: VaultOptions(pins: FilePath(home.path + "/state/pins"), lockFolder: FilePath(home.path + "/state")))
     try vault.writing { (change) throws(StoreError) in
       let named = RecordMeta(revision: 0, service: Self.bell, account: "x\u{1b}[31m", created: 1, modified: 1, valueCount: 2)
-      try [0x68, 0x69].span.bytes.withUnsafeBytes { (value) throws(StoreError) in try vault.adopt(named, value, &change) }
+      try [UInt8]("hi".utf8).span.bytes.withUnsafeBytes { (value) throws(StoreError) in try vault.adopt(named, value, &change) }
       let empty = RecordMeta(revision: 0, service: "empty", account: "e", created: 1, modified: 1, valueCount: nil)
       try vault.adopt(empty, nil as UnsafeRawBufferPointer?, &change)
     }
@@ -32,8 +33,9 @@ import Testing
   }
 
   private func check(_ home: Home) throws {
-    let names = "\(Self.spelled)  x\\u{1b}[31m\nempty            e\nplain            a\n"
-    try home.transcript("vault list", out: names)
+    let (width, accounts) = (Self.spelled.count + 2, [(Self.spelled, "x\\u{1b}[31m"), ("empty", "e"), ("plain", "a")])
+    try home.transcript(
+      "vault list", out: accounts.map { $0.padding(toLength: width, withPad: " ", startingAt: 0) + $1 + "\n" }.joined())
     try home.transcript("vault get \(Self.spelled)", out: "hi")
     try home.transcript("vault get \(Self.spelled) x\\u{1b}[31m", out: "hi")
     #expect(try home.coffer("vault show \(Self.spelled)").out.hasPrefix("service   \(Self.spelled)\naccount   x\\u{1b}[31m\n"))
@@ -48,12 +50,30 @@ import Testing
     #expect(try home.coffer("vault show empty").out.contains("bytes     0"))
   }
 
+  @Test("what is not seen, or turns text around, is spelled out; joiners of words and emoji stay")
+  func printable() {
+    let hidden = "\u{7}\u{85}\u{200B}\u{200E}\u{200F}\u{061C}\u{202A}\u{202E}\u{2066}\u{2069}\u{2028}\u{2029}\u{FEFF}\u{E0041}\u{AD}"
+    let spelled = hidden.unicodeScalars.map { "\\u{\(String($0.value, radix: 16))}" }.joined()
+    #expect(Printable.line(hidden) == spelled && Printable.text(hidden) == spelled)
+    for text in ["👩‍💻 é e\u{301} ❤️ می‌خواهم", "", "שלום"] { #expect(Printable.line(text) == text) }
+    #expect(Printable.line("a\r\nb\n\u{301}") == "a\\u{d}\\nb\\n\u{301}")
+  }
+
   @Test("an item of another writer's name is read and deleted under the name that list prints")
   func names() throws {
     let home = try home()
     #expect(try home.coffer("vault log").out.contains(Self.spelled))
     try check(home)
     try home.transcript("vault verify --quiet", out: try home.coffer("vault verify --quiet").out)
+  }
+
+  @Test("a name that is none says so in English")
+  func refusedNames() throws {
+    let home = try Home.withVault()
+    for (words, text) in [("x \u{7}", "an account name with the control character U+7"), ("\u{7} x", "a service name with")] {
+      for verb in ["get", "set", "delete", "show"] { try home.transcript("vault \(verb) \(words)", in: "v", err: text, exit: 64) }
+    }
+    try home.transcript("vault set ''", in: "v", err: "an empty service name", exit: 64)
   }
 
   @Test("through an agent too")
