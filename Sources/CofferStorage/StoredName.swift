@@ -19,7 +19,8 @@ public enum StoredName {
     }
     if let bad = name.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
       throw StoreError(
-        .invalidName, "\(article(role)) \(role) name with the control character U+\(String(bad.value, radix: 16, uppercase: true))",
+        .invalidName,
+        "\(article(role)) \(role) name with the control character U+\(String(bad.value, radix: 16, uppercase: true))",
         cure: "use printable characters only")
     }
     return name

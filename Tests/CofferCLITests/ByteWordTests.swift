@@ -22,7 +22,8 @@ import Testing
     let every = (1...255).map { "\\x" + String($0, radix: 16) }.joined()
     let answer = try sh(home, "coffer run \(mask)-- printf '%s|' $'\\xff' $'a\\xfe\\xc3' $'\(every)' '' 'é' --help")
     #expect(answer.status == 0, "\(answer.err)")
-    let expected = Data([0xFF]) + Data("|a".utf8) + Data([0xFE, 0xC3]) + Data("|".utf8) + Data(1...255) + Data("||é|--help|".utf8)
+    let expected =
+      Data([0xFF]) + Data("|a".utf8) + Data([0xFE, 0xC3]) + Data("|".utf8) + Data(1...255) + Data("||é|--help|".utf8)
     #expect(answer.bytes == expected)
     let program = try sh(
       home,

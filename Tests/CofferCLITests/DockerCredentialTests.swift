@@ -44,7 +44,10 @@ import Testing
     }
     try home.transcript(
       "credential docker", out: "Usage: docker-credential-coffer <store|get|erase|list|version>\n", exit: 1)
-    for input in ["", "hunter2", #"{"ServerURL":"x","Extra":}"#, #"{"ServerURL":"x","Extra":[}"#, #"{"ServerURL":"x","Username":"hunter2","Secret":"b""#] {
+    for input in [
+      "", "hunter2", #"{"ServerURL":"x","Extra":}"#, #"{"ServerURL":"x","Extra":[}"#,
+      #"{"ServerURL":"x","Username":"hunter2","Secret":"b""#,
+    ] {
       let answer = try home.coffer("credential docker store", in: Data(input.utf8))
       #expect(answer.status == 1 && answer.out.contains("line 1: ") && !answer.out.contains("hunter2") && answer.err.isEmpty)
     }

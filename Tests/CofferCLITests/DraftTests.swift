@@ -10,7 +10,10 @@ import Testing
   /// Runs `coffer` under strace, which kills it at the `number`th call of `call`; nil where there is no strace that can.
   private func killed(_ home: Home, _ line: String, at call: String, _ number: Int) throws -> Int32? {
     try home.program(
-      ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(number)", Home.coffer]
+      [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(number)",
+        Home.coffer,
+      ]
         + Home.words(line))?.status
   }
 
@@ -101,7 +104,9 @@ import Testing
       chmod("\(home.path)/\(folder)", 0o700)
     }
     let mounted = home.path + "/mounted"
-    guard let mount = try home.program(["bindfs", home.path + "/real", mounted]) else { return print("skipped: there is no bindfs") }
+    guard let mount = try home.program(["bindfs", home.path + "/real", mounted]) else {
+      return print("skipped: there is no bindfs")
+    }
     guard mount.status == 0 else { return print("skipped: bindfs cannot mount here: \(mount.err)") }
     defer { _ = try? home.program(["fusermount", "-u", mounted]) ?? home.program(["umount", mounted]) }
     try home.transcript("--home \(mounted)/h init -q --new-key-file \(mounted)/key")

@@ -7,7 +7,8 @@ import Testing
 @Suite struct EnvExportTests {
   /// What shells expand, run or take for an end, and what editors and terminals put into files.
   private static let pieces: [String] = [
-    "'", "\"", "\\", "$", "`", "$(touch pwned)", "`touch pwned`", "${HOME}", "$HOME", "\n", "\r", "\t", " ", "!", "!!", "#", ";", "&",
+    "'", "\"", "\\", "$", "`", "$(touch pwned)", "`touch pwned`", "${HOME}", "$HOME", "\n", "\r", "\t", " ", "!", "!!", "#", ";",
+    "&",
     "|", "<", ">", "(", ")", "*", "?", "[", "]", "{a,b}", "~", "=", "%", "^", "\u{1b}", "\u{7f}", "\u{85}", "é", "e\u{301}", "🔑",
     "a", "touch pwned", "\\n", "\\\n", "''", "$'", "$\"", "export", "\u{feff}", "-",
   ]

@@ -52,7 +52,8 @@ import Testing
 
   @Test("what is not seen, or turns text around, is spelled out; joiners of words and emoji stay")
   func printable() {
-    let hidden = "\u{7}\u{85}\u{200B}\u{200E}\u{200F}\u{061C}\u{202A}\u{202E}\u{2066}\u{2069}\u{2028}\u{2029}\u{FEFF}\u{E0041}\u{AD}"
+    let hidden =
+      "\u{7}\u{85}\u{200B}\u{200E}\u{200F}\u{061C}\u{202A}\u{202E}\u{2066}\u{2069}\u{2028}\u{2029}\u{FEFF}\u{E0041}\u{AD}"
     let spelled = hidden.unicodeScalars.map { "\\u{\(String($0.value, radix: 16))}" }.joined()
     #expect(Printable.line(hidden) == spelled && Printable.text(hidden) == spelled)
     for text in ["👩‍💻 é e\u{301} ❤️ می‌خواهم", "", "שלום"] { #expect(Printable.line(text) == text) }

@@ -149,7 +149,8 @@ import Testing
     home.environment["PATH"] = bin + ":/usr/bin:/bin"
     home.environment["HOME"] = home.path
     for name in [
-      "web/ada.gpg", "dots/.hidden.gpg", ".private/x.gpg", "keys.gpg/backup.gpg", "linked/deep/y.gpg", ".git/objects/z.gpg", ".gpg-id",
+      "web/ada.gpg", "dots/.hidden.gpg", ".private/x.gpg", "keys.gpg/backup.gpg", "linked/deep/y.gpg", ".git/objects/z.gpg",
+      ".gpg-id",
       "web/.gpg-id", "notes.txt",
     ] { _ = try home.file("real/\(name)", name) }
     let links = [
@@ -165,12 +166,14 @@ import Testing
       #expect(answer.err.contains("the folder web/self leads back to one above it, and is not followed"))
       #expect(answer.err.contains("notes.txt is no entry of pass, and is left out") && !answer.err.contains(".gpg-id"))
     }
-    try home.transcript("vault import --from pass -q --json", out: try home.coffer("vault import --from pass -q --json --dry-run").out)
+    try home.transcript(
+      "vault import --from pass -q --json", out: try home.coffer("vault import --from pass -q --json --dry-run").out)
     try home.transcript("vault get keys.gpg backup", out: "keys.gpg/backup.gpg")
     try home.transcript("vault get dots .hidden", out: "dots/.hidden.gpg")
     #expect(symlink("nowhere", home.path + "/real/gone.gpg") == 0)
     try home.transcript(
-      "vault import --from pass --dry-run", err: "could not look at the entry, or at what it links to (\(home.path)/.password-store/gone.gpg)",
+      "vault import --from pass --dry-run",
+      err: "could not look at the entry, or at what it links to (\(home.path)/.password-store/gone.gpg)",
       exit: 74)
   }
 

@@ -157,7 +157,8 @@ import Testing
     #expect(try eventually { try home.exists("left") && home.content("out") == "<masked>\n" })
     let sleeper = try #require(try pid_t(home.content("left").trimmingCharacters(in: .newlines)))
     // What the shell leaves is a zombie of coffer's until that has heard of it.
-    #expect(eventually { (FileManager.default.contents(atPath: "/proc/\(child.id)/task/\(child.id)/children") ?? Data()).isEmpty })
+    #expect(
+      eventually { (FileManager.default.contents(atPath: "/proc/\(child.id)/task/\(child.id)/children") ?? Data()).isEmpty })
     #expect(kill(child.id, 0) == 0 && kill(child.id, SIGTERM) == 0)
     #expect(try child.wait() == 128 + SIGTERM)
     #expect(try home.content("out") == "<masked>\nhun")

@@ -92,15 +92,16 @@ struct Checkup {
         check, .warning, "a command that was interrupted left a draft", place: path.string,
         cure: "the next command that writes to the vault removes it; or rm \(path) \(path)-*")
     }
-    return drafts + Self.entries(of: folder).compactMap { entry in
-      let path = folder.appending(entry).string
-      if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
-        return Finding(
-          check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: path,
-          cure: "rm \(path), once it is not needed")
+    return drafts
+      + Self.entries(of: folder).compactMap { entry in
+        let path = folder.appending(entry).string
+        if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
+          return Finding(
+            check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: path,
+            cure: "rm \(path), once it is not needed")
+        }
+        return nil
       }
-      return nil
-    }
   }
 
   private static func entries(of folder: FilePath) -> [String] {

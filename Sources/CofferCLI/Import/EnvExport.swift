@@ -14,7 +14,9 @@ enum EnvExport {
   static func values(_ vault: borrowing UnlockedVault, services: [String], _ session: Session) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
     let isWanted = { (item: VaultItem) in services.isEmpty || services.contains(item.name.service) }
-    try vault.forEachItem { if isWanted($0) { session.leavesOut($0) } } _: { item, form in
+    try vault.forEachItem {
+      if isWanted($0) { session.leavesOut($0) }
+    } _: { item, form in
       if isWanted(item) { found.append((item.name, form)) }
     }
     try check(found.map(\.name))
@@ -46,7 +48,8 @@ enum EnvExport {
 
   /// Variables that bash calculates when they are set, and a calculation may hold a command: `RANDOM='a[$(ls)]'` runs ls.
   private static let numbers: Swift.Set = [
-    "BASHPID", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "HISTCMD", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM", "UID",
+    "BASHPID", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "HISTCMD", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM",
+    "UID",
   ]
 
   private static func checkNumbers(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {

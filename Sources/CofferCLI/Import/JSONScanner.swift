@@ -88,7 +88,8 @@ struct JSONScanner {
   /// A number, `true`, `false` or `null`.
   private mutating func word() throws(StoreError) {
     let start = offset
-    while offset < bytes.count, case let byte = bytes[offset], byte >= 0x2B, byte != 0x2C, byte < 0x7B, byte != 0x5B, byte != 0x5D {
+    while offset < bytes.count, case let byte = bytes[offset], byte >= 0x2B, byte != 0x2C, byte < 0x7B, byte != 0x5B, byte != 0x5D
+    {
       offset += 1
     }
     guard offset > start else { throw damaged("a value is missing") }

@@ -54,7 +54,8 @@ struct PassStore {
       throw StoreError(
         .damaged,
         answer.status == 0
-          ? "gpg found no whole message in the entry: it was cut off" : "gpg could not decrypt the entry (status \(answer.status))",
+          ? "gpg found no whole message in the entry: it was cut off"
+          : "gpg could not decrypt the entry (status \(answer.status))",
         key: name, place: file.string,
         cure: answer.status == 0
           ? "restore the entry from a copy of the store; nothing was imported" : "see gpg's message above; nothing was imported")

@@ -63,7 +63,9 @@ package struct Draft: ~Copyable {
     let entries: [String]
     do { entries = try FileManager.default.contentsOfDirectory(atPath: folder.string) } catch { return [] }
     let names = entries.compactMap { entry -> String? in
-      guard entry.utf8.first == UInt8(ascii: "."), let end = suffixes.first(where: { entry.hasSuffix(suffix + $0) }) else { return nil }
+      guard entry.utf8.first == UInt8(ascii: "."), let end = suffixes.first(where: { entry.hasSuffix(suffix + $0) }) else {
+        return nil
+      }
       return String(entry.dropLast(end.count))
     }
     return Set(names).sorted().map { folder.appending($0) }

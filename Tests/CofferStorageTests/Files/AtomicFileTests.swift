@@ -5,7 +5,8 @@ import Testing
 @testable import CofferStorage
 
 @Suite struct AtomicFileTests {
-  @Test("a folder that cannot be opened refuses before the file is replaced, and one that cannot be made durable says that it was")
+  @Test(
+    "a folder that cannot be opened refuses before the file is replaced, and one that cannot be made durable says that it was")
   func folder() throws {
     let folder = FilePath(NSTemporaryDirectory()).appending("atomic-\(UUID().uuidString)")
     try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: false)
@@ -17,7 +18,9 @@ import Testing
     var calls = SystemCalls()
     let open = calls.open
     calls.open = { path, flags, mode in path == folder.string ? -EACCES : open(path, flags, mode) }
-    let refused = #expect(throws: StoreError.self) { try AtomicFile(path, calls: calls).replace(with: "new".utf8Span.span.bytes, mode: 0o600) }
+    let refused = #expect(throws: StoreError.self) {
+      try AtomicFile(path, calls: calls).replace(with: "new".utf8Span.span.bytes, mode: 0o600)
+    }
     #expect(try refused?.kind == .denied && content() == "old")
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.string) == ["file"])
 
@@ -27,7 +30,9 @@ import Testing
       var facts = stat()
       return fstat(fd, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR ? -EIO : synchronize(fd)
     }
-    let failed = #expect(throws: StoreError.self) { try AtomicFile(path, calls: calls).replace(with: "new".utf8Span.span.bytes, mode: 0o600) }
+    let failed = #expect(throws: StoreError.self) {
+      try AtomicFile(path, calls: calls).replace(with: "new".utf8Span.span.bytes, mode: 0o600)
+    }
     #expect(try failed?.kind == .io(EIO) && failed?.cure.contains("the change is made") == true && content() == "new")
   }
 

@@ -31,7 +31,8 @@ struct DefaultsFind: Command {
     guard !hit.keys.isEmpty else { return }
     let text = ClassicList.text(.dictionary(hit.keys.mapValues(\.form)))
     try Output.line(
-      "Found \(hit.keys.count) keys in domain '\(Printable.line(hit.domain))': " + (Output.isTerminal ? Printable.text(text) : text))
+      "Found \(hit.keys.count) keys in domain '\(Printable.line(hit.domain))': "
+        + (Output.isTerminal ? Printable.text(text) : text))
   }
 
   private struct Hit: Encodable {

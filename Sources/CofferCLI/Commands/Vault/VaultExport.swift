@@ -64,7 +64,9 @@ struct VaultExport: Command {
     var isFirst = true
     try Output.write("{\"coffer\":1,\"items\":[")
     let isWanted = { (item: VaultItem) in service.isEmpty || service.contains(item.name.service) }
-    try vault.forEachItem { if isWanted($0) { session.leavesOut($0) } } _: { item, form in
+    try vault.forEachItem {
+      if isWanted($0) { session.leavesOut($0) }
+    } _: { item, form in
       guard isWanted(item) else { return }
       try Output.write(isFirst ? "\n" : ",\n")
       isFirst = false
