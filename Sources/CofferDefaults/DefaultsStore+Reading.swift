@@ -15,16 +15,16 @@ extension DefaultsStore {
     return try beneath(name, full)
   }
 
-  /// Several values from one moment of the domain. The stamps are the domain's own values, without overrides.
+  /// Several values from one moment of the domain. The stamps are the domain's own values, without overrides, suites and
+  /// registered values.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] {
     try check()
     let stored = try engine.load(names.map(full))
     var readings: [Reading<Plain>] = []
     for (name, form) in zip(names, stored) {
       let full = full(name)
-      var value = override(of: full) ?? form
-      if value == nil { value = try beneath(name, full) }
-      readings.append(Reading(form: value, stamp: form))
+      let base = if let form { form } else { try beneath(name, full) }
+      readings.append(Reading(form: override(of: full) ?? base, base: base, stamp: form))
     }
     return readings
   }
@@ -78,7 +78,7 @@ extension DefaultsStore {
     (arguments[full] ?? environment?.value(for: full)).map(PlainForm.argument)
   }
 
-  private func beneath(_ name: String, _ full: String) throws(StoreError) -> PlainForm? {
+  func beneath(_ name: String, _ full: String) throws(StoreError) -> PlainForm? {
     for engine in suiteEngines { if let form = try engine.load(full) { return form } }
     return registered[name]
   }

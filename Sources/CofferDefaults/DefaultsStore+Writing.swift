@@ -12,15 +12,17 @@ extension DefaultsStore {
     try engine.save(form, for: full)
   }
 
-  /// Replaces the domain's value of `name` by what `body` makes of it, atomically across processes. Overrides, suites and
-  /// registered values are not looked at.
+  /// Replaces the domain's value of `name` by what `body` makes of it, atomically across processes. `body` gets what a read gives but
+  /// for overrides: where the domain has no value, that of the first suite that has one, or the registered one. A value that `body`
+  /// leaves as it is stays where it is.
   ///
   /// - Throws: what ``save(_:for:)`` throws, or `body`; nothing has changed then.
   public func update(
     _ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
     try check()
-    try engine.update(checked(name), body)
+    let full = try checked(name)
+    try engine.update(full, beneath: { () throws(StoreError) in try beneath(name, full) }, body)
   }
 
   /// Applies all of `batch` to the domain, or nothing. Expectations are compared with the domain's own values.

@@ -9,7 +9,7 @@ public import SystemPackage
 /// ``synchronize()`` or ``close()``, and within a second by itself while the process lives.
 ///
 /// Reads answer from the strongest layer that has a value: launch arguments, environment, the domain, suites in their order,
-/// registered values. Writes and ``update(_:_:)`` work on the domain alone and never see an override.
+/// registered values. Writes go to the domain alone. ``update(_:_:)`` begins with what a read gives, but for overrides.
 public final class DefaultsStore: Store {
   /// Serves the plain route.
   public typealias R = Plain
@@ -45,10 +45,12 @@ public final class DefaultsStore: Store {
   init(_ domain: DefaultsDomain, suites: [DefaultsDomain], layers: DefaultsLayers, options: EngineOptions) throws(StoreError) {
     self.domain = domain
     prefix = layers.prefix
-    lease = try EngineLease(domain.file, options)
+    // One wait for all of them, not one for each.
+    let deadline = ContinuousClock.now + FileLock.patience
+    lease = try EngineLease(domain.file, options, until: deadline)
     engine = lease.engine
     var opened: [(DefaultsDomain, EngineLease)] = []
-    for suite in suites { opened.append((suite, try EngineLease(suite.file, options))) }
+    for suite in suites { opened.append((suite, try EngineLease(suite.file, options, until: deadline))) }
     self.suites = opened
     suiteEngines = opened.map { $0.1.engine }
     arguments = LaunchArguments(layers.arguments)

@@ -31,7 +31,8 @@ extension StorageRouter {
     return (repeat try snapshot.value(for: each keys))
   }
 
-  /// Changes the stored value in place, atomically across processes. An override is neither read nor written.
+  /// Changes the value in place, atomically across processes. It begins with what ``value(for:)`` gives, but for an override, which is
+  /// neither read nor written: what a suite or a registered value has is changed in the domain's own copy.
   ///
   /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws ``StoreError/Kind/reentrant``.
   ///

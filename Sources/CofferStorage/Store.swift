@@ -15,7 +15,8 @@ public protocol Store<R>: Sendable {
 
   /// Several values from one moment, each with the stamp that ``commit(_:decision:)`` compares. In the order of `names`.
   ///
-  /// A reading's form is what ``load(_:)-(String)`` gives, overrides included; its stamp tells of the stored value alone.
+  /// A reading's form is what ``load(_:)-(String)`` gives, overrides included; its stamp tells of the stored value alone, and its
+  /// base is what ``update(_:_:)`` begins with.
   func load(_ names: [String]) throws(StoreError) -> [Reading<R>]
 
   /// Whether `name` has a value, without opening it.
@@ -27,7 +28,8 @@ public protocol Store<R>: Sendable {
   /// Replaces the value of `name`; nil removes it. An unchanged plain value is not written.
   func save(_ form: R.Form?, for name: String) throws(StoreError)
 
-  /// Replaces the value of `name` by what `body` makes of it, atomically across processes. `body` runs under the store's
+  /// Replaces the value of `name` by what `body` makes of it, atomically across processes. It gets what a read gives, but for an
+  /// override. `body` runs under the store's
   /// lock; a call into any store from inside it throws ``StoreError/Kind/reentrant``. An error from `body` changes nothing.
   func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError)
 
@@ -87,12 +89,20 @@ extension Store {
 public struct Reading<R: Route>: Sendable {
   /// The value; nil when absent.
   public let form: R.Form?
+  /// What `update` begins with: the strongest layer's value but for an override.
+  public let base: R.Form?
   /// Changes whenever the stored value does.
   public let stamp: R.Stamp
 
-  /// A reading of `form` at `stamp`.
+  /// A reading of `form` at `stamp`, in a store without layers.
   public init(form: R.Form?, stamp: R.Stamp) {
+    self.init(form: form, base: form, stamp: stamp)
+  }
+
+  /// A reading of `form` at `stamp`, where an update begins with `base`.
+  public init(form: R.Form?, base: R.Form?, stamp: R.Stamp) {
     self.form = form
+    self.base = base
     self.stamp = stamp
   }
 }

@@ -39,14 +39,21 @@ public final class Transaction {
     R.side(of: self).writes[key.name] = .remove
   }
 
-  /// Changes the value of `key`, once the transaction commits. An override is neither read nor written.
+  /// Changes the value of `key`, once the transaction commits. It begins with what ``value(for:)`` gives, but for an override, which
+  /// is neither read nor written.
   ///
   /// - Throws: ``StoreError``, or what `body` throws; this transaction's value of the key is unchanged then.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     try admit(key)
+    let form: R.Form?
     var value: V
-    do throws(StoreError) { value = try key.read(R.side(of: self).stored(key.name)) } catch { throw error.about(key: key.name) }
+    do throws(StoreError) {
+      form = try R.side(of: self).base(key.name)
+      value = try key.read(form)
+    } catch { throw error.about(key: key.name) }
     try body(&value)
+    // What is left as it is stays where it is, in a suite perhaps.
+    if let form = form as? PlainForm, try key.form(of: value) as? PlainForm == form { return }
     try set(value, for: key)
   }
 
@@ -112,6 +119,11 @@ public final class TransactionSide<R: Route> {
   func stored(_ name: String) throws(StoreError) -> R.Form? {
     if let write = writes[name] { return write.form }
     return R.stored(try reading(name))
+  }
+
+  func base(_ name: String) throws(StoreError) -> R.Form? {
+    if let write = writes[name] { return write.form }
+    return try reading(name).base
   }
 
   func loadWanted() throws(StoreError) {

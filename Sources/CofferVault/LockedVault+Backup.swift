@@ -50,7 +50,8 @@ extension OpenVault {
   /// The generation that the state's row states in the clear; nil where there is no state to speak of.
   static func statedGeneration(_ database: VaultDatabase) throws(StoreError) -> UInt64? {
     let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in
-      bytes.count < 8 ? nil : UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self))
+      guard bytes.count >= 8 else { return nil }
+      return min(FileCounter.most, UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
     }
     return stated ?? nil
   }

@@ -17,6 +17,8 @@ public struct RepairReport: Sendable, Equatable {
   public internal(set) var items = 0
   /// The file that holds the vault as it was; nil when nothing could be lost.
   public internal(set) var kept: FilePath?
+  /// Where the vault went back to an older key: the slots of that time, all of which open it again, whoever removed them since; else none.
+  public internal(set) var returnedSlots: [VaultStatus.Slot] = []
 
   /// Whether there was nothing to repair.
   public var foundNothing: Bool { !mendedHeader && !rebuiltState }
@@ -24,7 +26,11 @@ public struct RepairReport: Sendable, Equatable {
   /// What nobody can know any more after the state was rebuilt, in sentences.
   public var unproven: [String] {
     guard rebuiltState else { return [] }
-    return [
+    let olderKey =
+      returnedSlots.isEmpty
+      ? []
+      : ["The key is an older one: whoever had it, or a secret that was removed since, reads what is stored until it is changed."]
+    return olderKey + [
       "Items that are missing may never have been there, or may have been removed by someone who can write the file.",
       "An item may be older than the last one stored: an older record of it opens too.",
       "Entries may be missing at the end of the log.",
@@ -41,13 +47,17 @@ extension LockedVault {
   ///   - credentials: what opens the vault.
   ///   - rebuilding: whether the state is rebuilt although it is readable, because the records do not fit it: what does not open
   ///     is dropped, and what does is believed.
-  /// - Throws: ``StoreError`` `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
+  ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the header's
+  ///     own copy, knows: with that header, secrets that were removed since open the vault again.
+  /// - Throws: ``StoreError`` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
   ///   what ``unlock(with:)`` throws; `.damaged` when too little is left.
-  public func repair(with credentials: consuming Credentials, rebuilding: Bool = false) throws(StoreError) -> RepairReport {
+  public func repair(
+    with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false
+  ) throws(StoreError) -> RepairReport {
     let database = try VaultDatabase.open(path)
     let tried = try database.read { () throws(StoreError) in try OpenVault.readHeader(database) }
     let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
     let repair = try VaultRepair(database, slot: slot, options: options)
-    return try repair.run(rebuilding: rebuilding)
+    return try repair.run(rebuilding: rebuilding, acceptingOlderKey: acceptingOlderKey)
   }
 }

@@ -1,11 +1,18 @@
+internal import CofferMemory
 package import CofferStorage
+internal import SystemPackage
 
 /// What a store of one service does, for whoever holds the vault for several services at once.
 extension UnlockedVault {
   /// Several values of `service` from one moment.
-  package borrowing func load(_ names: [String], service: String) throws(StoreError) -> [Reading<Vault>] {
+  ///
+  /// - Parameter mostBytes: bytes of all values together, at most.
+  /// - Throws: ``StoreError/Kind/tooLarge(limit:)`` for more; nothing is handed out then.
+  package borrowing func load(
+    _ names: [String], service: String, mostBytes: Int = .max
+  ) throws(StoreError) -> [Reading<Vault>] {
     try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.load(names, service: service) }
+      try vault.reading { () throws(StoreError) in try vault.load(names, service: service, mostBytes: mostBytes) }
     }
   }
 
@@ -31,11 +38,18 @@ extension UnlockedVault {
 }
 
 extension OpenVault {
-  fileprivate func load(_ names: [String], service: String) throws(StoreError) -> [Reading<Vault>] {
+  fileprivate func load(_ names: [String], service: String, mostBytes: Int) throws(StoreError) -> [Reading<Vault>] {
     var readings: [Reading<Vault>] = []
+    var bytes = 0
     for name in names {
       do throws(StoreError) {
         let found = try get(ItemName(service: service, account: name))
+        bytes += found?.form.bytes.count ?? 0
+        guard bytes <= mostBytes else {
+          throw StoreError(
+            .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
+            place: path.string, cure: "ask for fewer at once, or unlock the vault in this process")
+        }
         readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
       } catch { throw error.about(key: name) }
     }

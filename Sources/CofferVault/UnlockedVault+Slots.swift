@@ -87,7 +87,8 @@ extension UnlockedVault {
   ///
   /// - Parameter progress: called now and then with the number of records sealed anew and their total.
   /// - Throws: ``StoreError`` `.notFound`, `.refused` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
-  ///   `.busy`, `.noSpace`; nothing has changed then.
+  ///   `.busy`, `.noSpace`; nothing has changed then. `.damaged` also when the key was changed, and damaged pages keep what the old one
+  ///   opens in the file: the message says so.
   public borrowing func rotate(
     only: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) {
@@ -143,10 +144,11 @@ extension UnlockedVault {
 
   /// Runs `body` over the vault as it is now; locks the vault when `body` says that its slot is gone.
   private borrowing func changingKey(_ body: (OpenVault) throws(StoreError) -> Bool) throws(StoreError) {
-    let goesOn = try engine.run { (vault) throws(StoreError) in
+    let (goesOn, remainder) = try engine.run { (vault) throws(StoreError) -> (Bool, StoreError?) in
       try vault.reading { () throws(StoreError) in }
-      return try body(vault)
+      return (try body(vault), vault.unscrubbed())
     }
     if !goesOn { engine.close() }
+    if let remainder { throw remainder }
   }
 }

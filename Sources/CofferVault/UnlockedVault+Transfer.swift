@@ -33,8 +33,10 @@ extension UnlockedVault {
   /// Lends each item with its value to `body`, expired ones too, by name: for an export.
   ///
   /// - Parameter withoutValue: called for an item that has none, which another program may have made; Coffer's own always have one.
+  /// - Throws: ``StoreError`` `.damaged` for an item without a value, which names it, where nobody asked to be told of it;
+  ///   `.conflict` for one that was deleted meanwhile; what the closures throw.
   public borrowing func forEachItem(
-    withoutValue: (VaultItem) throws -> Void = { _ in }, _ body: (VaultItem, SecretForm) throws -> Void
+    withoutValue: ((VaultItem) throws -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
     for item in try list() {
       let form = try engine.run { (vault) throws(StoreError) in
@@ -44,7 +46,13 @@ extension UnlockedVault {
         throw StoreError(
           .conflict, "the item was deleted during the export", key: item.name.description, place: path.string, cure: "try again")
       }
-      if let form { try body(item, form) } else { try withoutValue(item) }
+      if let form {
+        try body(item, form)
+      } else if let withoutValue {
+        try withoutValue(item)
+      } else {
+        throw OpenVault.withoutValue(item.name, path)
+      }
     }
   }
 

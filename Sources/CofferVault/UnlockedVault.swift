@@ -88,8 +88,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
     }
   }
 
-  /// Checks everything a vault holds without decrypting a record: both headers, state, lists, digests, root, the log's chain,
-  /// and both tags of every row.
+  /// Checks everything a vault holds without decrypting a value: both headers, state, lists, digests, root, the log's chain,
+  /// both tags of every row, that there is no row more, and every page of the file.
   ///
   /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
   /// - Throws: ``StoreError`` `.tampered`, `.damaged`.

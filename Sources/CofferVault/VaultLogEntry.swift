@@ -7,6 +7,8 @@ public struct VaultLogEntry: Sendable, Equatable {
     case vaultCreated, itemSet, itemDeleted, slotAdded, slotRemoved, slotChanged, keyRotated, unlocked, restored, trimmed,
       repaired
     case policyChanged, migrated
+    /// Something that this version does not know.
+    case unknown
   }
 
   /// Its number, from 1.
@@ -31,13 +33,13 @@ public struct VaultLogEntry: Sendable, Equatable {
   init(_ sequence: UInt64, _ entry: LogEntry, name: ItemName?) {
     self.sequence = sequence
     date = Milliseconds.date(entry.time)
-    event = Event(entry.event)
+    event = entry.event.map(Event.init) ?? .unknown
     user = entry.user
     process = entry.process
     program = entry.program
     item = name
     index = entry.index == .zero ? nil : entry.index.description
-    slot = Self.hasSlot(entry.event) && entry.detail.count == 16 ? Hex.text(entry.detail) : nil
+    slot = entry.event.map(Self.hasSlot) ?? false && entry.detail.count == 16 ? Hex.text(entry.detail) : nil
   }
 
   private static func hasSlot(_ event: LogEntry.Event) -> Bool {

@@ -1,3 +1,4 @@
+import CofferMemory
 import CofferStorage
 import CofferVault
 import Foundation
@@ -6,6 +7,29 @@ import Testing
 @testable import CofferAgent
 
 @Suite struct StoreTests {
+  @Test func `a request has so many names and no more, and so many bytes of values`() throws {
+    let agent = try TestAgent()
+    defer {
+      agent.stop()
+      TestAgent.remove(agent.folder)
+    }
+    let store = try agent.store()
+    let most = AgentProtocol.mostNames
+    let names = (0...most).map { "n\($0)" }
+    #expect(kind { _ = try store.load(names) } == .tooLarge(limit: most))
+    #expect(try store.load(Array(names.dropLast())).count == most)
+    var batch = Batch<Vault>()
+    for name in names { batch.writes[name] = .remove }
+    #expect(kind { try store.commit(batch, decision: nil) } == .tooLarge(limit: most))
+    let removals = try names.map { ItemChange.remove(try ItemName(service: "app", account: $0)) }
+    #expect(kind { try agent.client().apply(removals) } == .tooLarge(limit: most))
+    // Of one value too, asked for again and again.
+    try store.save(SecretForm(SecretBytes.random(VaultItem.largestValue)), for: "large")
+    let most16 = AgentProtocol.mostLoaded
+    #expect(kind { _ = try store.load([String](repeating: "large", count: 17)) } == .tooLarge(limit: most16))
+    #expect(try store.load(["large", "large"]).count == 2)
+  }
+
   @Test func `a store over the agent reads and writes as the vault's own does`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }

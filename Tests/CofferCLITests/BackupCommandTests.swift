@@ -113,6 +113,31 @@ import Testing
     try home.transcript("vault list")
   }
 
+  @Test("repair goes back to an older key only when told so, and names the slots that are back")
+  func olderKey() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    let added = try home.coffer("vault slot add --recovery-code --label paper")
+    #expect(added.status == 0, "\(added.err)")
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let older = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    #expect(try home.coffer("vault slot remove paper --yes").status == 0)
+    for side in ["-wal", "-shm"] { unlink(home.vault + side) }
+    try older.write(to: URL(fileURLWithPath: home.vault))
+    chmod(home.vault, 0o600)
+    try home.attack("UPDATE state SET bytes = randomblob(300)")
+    try home.transcript("vault repair", err: "coffer vault repair --older-key", exit: 66)
+    try home.transcript("vault repair --rebuild --json", err: "\"kind\":\"rolledBack\"", exit: 66)
+    let repaired = try home.coffer("vault repair --older-key")
+    #expect(repaired.status == 0, "\(repaired.err)")
+    let lines = repaired.out.split(separator: "\n")
+    #expect(lines.count == 11 && lines.filter { $0.hasPrefix("not proven: ") }.count == 5)
+    #expect(lines.filter { $0.hasPrefix("opens it again: ") }.count == 2)
+    #expect(lines.contains { $0.hasPrefix("opens it again: recovery code ") && $0.hasSuffix(" paper") })
+    #expect(lines.last == "change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay")
+    try home.transcript("vault get a", out: "1")
+  }
+
   @Test("export and import bring items, attributes and bytes from one vault to another")
   func transfer() throws {
     let home = try Home.withVault()

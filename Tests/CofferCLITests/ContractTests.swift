@@ -44,7 +44,7 @@ import Testing
     "vault get": "--field --json", "vault show": "--reveal --json", "vault list": "--json", "vault find": "--json",
     "vault delete": "", "vault rename": "--to-service --to-account --replace",
     "vault copy": "--to-service --to-account --replace",
-    "vault edit": "--exact", "vault status": "--json", "vault verify": "--json", "vault repair": "--rebuild --json",
+    "vault edit": "--exact", "vault status": "--json", "vault verify": "--json", "vault repair": "--rebuild --older-key --json",
     "vault rotate": "--only --json", "vault passphrase": "--keep-key --slot --json", "vault slot list": "--json",
     "vault slot add": "--new-key-file --recovery-code --recipient --label --json", "vault slot remove": "--json",
     "vault slot label": "", "vault pin show": "--json", "vault pin accept": "--json", "vault backup": "--json",

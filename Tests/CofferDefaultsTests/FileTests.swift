@@ -233,6 +233,115 @@ struct FileTests {
     #expect(try folder.open(isShared: false).load("k") == .integer(2))
   }
 
+  @Test(arguments: [true, false])
+  func `a fold that fails says that every value is stored, which it is`(_ isDiskFull: Bool) throws {
+    let folder = try TemporaryFolder()
+    let disk = Disk()
+    var calls = SystemCalls()
+    let real = calls
+    calls.write = { disk.isFull ? -28 : real.write($0, $1, $2) }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "k")
+    if isDiskFull {
+      disk.isFull = true
+    } else {
+      let copy = folder.file(".d.plist.last-good").string
+      try FileManager.default.createDirectory(atPath: copy + "/in the way", withIntermediateDirectories: true)
+    }
+    for attempt in [store.synchronize, store.scrub, store.close] {
+      do {
+        try attempt()
+        Issue.record("succeeded")
+      } catch {
+        let error = error as StoreError
+        #expect(error.kind == (isDiskFull ? .noSpace : .io(EISDIR)))
+        #expect(error.what.contains("every value is stored"))
+        #expect(!"\(error)".contains("nothing was changed"), "\(error)")
+      }
+    }
+    #expect(try folder.open(isShared: false).load("k") == .integer(1))
+  }
+
+  @Test(arguments: [true, false])
+  func `what another program saves while a fold makes its own list durable is read, and kept by the next fold`(
+    _ isReplaced: Bool
+  ) throws {
+    let folder = try TemporaryFolder()
+    let url = URL(filePath: folder.file("d.plist").string)
+    let saved = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.reached = { step in
+      // Renamed, and not yet durable, which takes milliseconds.
+      guard step == .listReplaced,
+        saved.withLock({
+          $0 += 1; return $0
+        }) == 1
+      else { return }
+      let text = """
+        <plist version="1.0"><dict><key>theirs</key><integer>7</integer></dict></plist>
+        """
+      do { try Data(text.utf8).write(to: url, options: isReplaced ? .atomic : []) } catch { Issue.record(error) }
+    }
+    calls.synchronize = real.synchronize
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.integer(1), for: "mine")
+    try store.synchronize()
+    #expect(saved.withLock { $0 } == 1)
+    Thread.sleep(forTimeInterval: 0.12)
+    #expect(try store.load("theirs") == .integer(7))
+    try store.save(.integer(2), for: "next")
+    try store.synchronize()
+    let fresh = try folder.open(isShared: false)
+    #expect(try fresh.load("theirs") == .integer(7) && fresh.load("next") == .integer(2))
+  }
+
+  @Test func `a list dated in the future is folded in time and not read again with each write`() throws {
+    let folder = try TemporaryFolder()
+    let seed = try folder.open(isShared: false)
+    try seed.save(.string(String(repeating: "x", count: 1_000)), for: "large")
+    try seed.synchronize()
+    let tomorrow = Date(timeIntervalSinceNow: 86_400)
+    try FileManager.default.setAttributes([.modificationDate: tomorrow], ofItemAtPath: folder.file("d.plist").string)
+    let reads = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.open = { path, flags, mode in
+      if path.hasSuffix("/d.plist") { reads.withLock { $0 += 1 } }
+      return real.open(path, flags, mode)
+    }
+    let store = try folder.open(isShared: false, foldsWhenIdle: true, calls: calls)
+    let before = reads.withLock { $0 }
+    for _ in 0..<50 {
+      try store.update("n") { (old) throws(StoreError) in
+        guard case .integer(let number)? = old else { return .integer(1) }
+        return .integer(number + 1)
+      }
+    }
+    #expect(reads.withLock { $0 } == before)
+    // A fold that took a second is made again only after ten, and that is reckoned from the list's date.
+    try store.engine.state.withLock { (state) throws(StoreError) in
+      try state.sidecar?.memory.store(1_000_000, .foldTime)
+    }
+    #expect(try eventually { try PropertyList.decode(folder.bytes(of: "d.plist")).values["n"] == .integer(50) })
+  }
+
+  @Test func `a damaged list dated in the future is not taken for one that is being written`() throws {
+    let folder = try TemporaryFolder()
+    let reads = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls
+    calls.open = { path, flags, mode in
+      if path.hasSuffix("/d.plist") { reads.withLock { $0 += 1 } }
+      return real.open(path, flags, mode)
+    }
+    try folder.write("torn", to: "d.plist")
+    let tomorrow = Date(timeIntervalSinceNow: 86_400)
+    try FileManager.default.setAttributes([.modificationDate: tomorrow], ofItemAtPath: folder.file("d.plist").string)
+    #expect(kind { _ = try folder.open(isShared: false, calls: calls) } == .damaged)
+    #expect(reads.withLock { $0 } == 1)
+  }
+
   @Test func `where a full disk has no room for a journal, opening says so, and works once there is room`() throws {
     let folder = try TemporaryFolder()
     let disk = Disk()

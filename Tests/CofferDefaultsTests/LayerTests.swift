@@ -40,7 +40,7 @@ struct LayerTests {
     #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["only.journal"])
     try folder.write("rubbish", to: ".spoilt.plist.coffer")
     try folder.open(domain: "only.journal").close()
-    #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["only.journal"], "too short for a journal")
+    #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["only.journal", "spoilt"], "what is cut short held more")
     try folder.write(String(repeating: "rubbish!", count: 10_000), to: ".spoilt.plist.coffer")
     #expect(try DefaultsDomain.list(in: folder.path).map(\.name) == ["only.journal", "spoilt"], "it may hold values")
   }
@@ -157,5 +157,33 @@ struct LayerTests {
     try all.save(.integer(1), for: "list.a")
     try all.removeAll(beginningWith: "list.")
     #expect(try all.names() == ["launches"])
+  }
+
+  private func increment(_ form: PlainForm?) -> PlainForm? {
+    guard case .integer(let number)? = form else { return .integer(1) }
+    return .integer(number + 1)
+  }
+
+  @Test func `an update begins with the strongest layer that is no override`() throws {
+    let folder = try TemporaryFolder()
+    try folder.open(domain: "first").save(.integer(41), for: "suite")
+    try folder.open(domain: "second").save(.integer(7), for: "suite")
+    try folder.open(domain: "second").save(.integer(7), for: "both")
+    let layers = DefaultsLayers(["-own", "500", "-suite", "600"], nil, ["both": .integer(9), "registered": .integer(100)])
+    let store = try folder.open(suites: ["first", "second"], layers: layers)
+    try store.save(.integer(1), for: "own")
+    for name in ["own", "suite", "both", "registered", "none"] {
+      try store.update(name) { (form) throws(StoreError) in increment(form) }
+    }
+    let stored = try folder.open(isShared: false).contents()
+    #expect(stored["own"] == .integer(2) && stored["suite"] == .integer(42) && stored["both"] == .integer(8))
+    #expect(stored["registered"] == .integer(101) && stored["none"] == .integer(1))
+    #expect(try folder.open(domain: "first", isShared: false).load("suite") == .integer(41), "the suite is not written")
+    // What changes nothing does not hide what lies beneath.
+    try store.save(nil, for: "suite")
+    try store.update("suite") { (form) throws(StoreError) in form }
+    #expect(try folder.open(isShared: false).load("suite") == nil)
+    let reading = try store.load(["suite", "registered"])
+    #expect(reading[0].form == .argument("600") && reading[0].base == .integer(41) && reading[0].stamp == nil)
   }
 }

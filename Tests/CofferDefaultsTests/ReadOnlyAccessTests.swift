@@ -59,18 +59,9 @@ import Testing
     let reader = try reader(folder)
     #expect(try reader.load("a") == .string("old"))
     try writer.domain.remove()
-    usleep(250_000)
     #expect(try reader.load("a") == nil)
     try folder.open().save(.string("new"), for: "a")
     #expect(try reader.load("a") == .string("new"))
-  }
-
-  @Test("a journal that its maker has not begun holds nothing")
-  func unbegunJournal() throws {
-    let folder = try TemporaryFolder()
-    try Data(count: 69_632).write(to: URL(filePath: folder.file(".d.plist.coffer").string))
-    chmod(folder.file(".d.plist.coffer").string, 0o600)
-    #expect(try reader(folder).load("a") == nil)
   }
 
   @Test("damage is an error, whatever the policy, for healing would write")
@@ -85,6 +76,26 @@ import Testing
 
 /// A domain as a whole.
 @Suite struct WholeDomainTests {
+  @Test("what is written after a removal is what every process reads next", arguments: [true, false])
+  func removalAndAfter(mayWrite: Bool) throws {
+    let folder = try TemporaryFolder()
+    let writer = try folder.open()
+    try writer.save(.integer(0), for: "k")
+    let access: DefaultsAccess = mayWrite ? .readWrite : .readOnly
+    var options = EngineOptions(access: access)
+    options.isShared = false
+    options.foldsWhenIdle = false
+    for number in 1...Campaign.count(10, long: 300) {
+      let reader = try DefaultsStore.open(domain: "d", in: folder.path, options: options)
+      #expect(try reader.load("k") != nil)
+      try writer.domain.remove()
+      #expect(try reader.load("k") == nil)
+      try folder.open(isShared: false).save(.integer(Int64(number)), for: "k")
+      #expect(try reader.load("k") == .integer(Int64(number)))
+      #expect(try writer.load("k") == .integer(Int64(number)))
+    }
+  }
+
   @Test("rename is one step: nobody sees both names or none")
   func renameIsAtomic() async throws {
     let folder = try TemporaryFolder()

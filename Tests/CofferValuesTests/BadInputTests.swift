@@ -177,4 +177,60 @@ internal import Testing
     try settings.$theme.subject().observe(owner) { seen.add($0) }
     #expect(seen.all == [.dark])
   }
+
+  @Test func `names that Unicode holds for one are two in the vault, in memory as on disk`() throws {
+    let bench = try Bench()
+    let stores: [any Store<Vault>] = [bench.vault, MemoryStore<Vault>()]
+    for store in stores {
+      let names = ["\u{E9}", "e\u{301}"]
+      for (number, name) in names.enumerated() { try store.save(SecretForm(Bench.secret("\(number)")), for: name) }
+      #expect(try store.names().map { Array($0.utf8) }.sorted { $0.count < $1.count } == names.map { Array($0.utf8) })
+      for (number, name) in names.enumerated() {
+        let found = try store.load(name)?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        #expect(found == "\(number)", "\(store.place)")
+      }
+    }
+  }
+
+  @Test func `numbers that JSON has no word for are stored by keys of either kind`() throws {
+    struct Keys: KeySpace {
+      let plain = StorageKey("plain", default: [0.0])
+      let secret = StorageKey("secret", vaulted: [Double].self)
+    }
+    let bench = try Bench(), keys = Keys()
+    let app = try bench.app(keys)
+    let numbers = [Double.nan, .infinity, -.infinity, 1.5]
+    try app.set(numbers, for: keys.plain)
+    try app.set(numbers, for: keys.secret)
+    for found in [try app.value(for: keys.plain), try app.value(for: keys.secret) ?? []] {
+      #expect(found.count == 4 && found.first?.isNaN == true && Array(found.dropFirst()) == Array(numbers.dropFirst()))
+    }
+  }
+
+  @Test func `a date stored as seconds reads back as it was set, and one that was stored as a date is read`() throws {
+    struct Keys: KeySpace {
+      let seen = StorageKey("seen", default: Date.distantPast).storedAsSeconds()
+      let due = StorageKey("due", of: Date.self).storedAsSeconds().renamed(from: "deadline")
+      let old = StorageKey("old", default: Date.distantPast).storedAsSeconds()
+    }
+    let bench = try Bench(), keys = Keys()
+    try bench.defaults().save(.date(Date(timeIntervalSinceReferenceDate: 7)), for: "old")
+    try bench.defaults().save(.date(Date(timeIntervalSinceReferenceDate: 8)), for: "deadline")
+    let app = try bench.app(keys)
+    #expect(try app.value(for: keys.old) == Date(timeIntervalSinceReferenceDate: 7))
+    #expect(try app.value(for: keys.due) == Date(timeIntervalSinceReferenceDate: 8))
+    for date in [Date(), Date(timeIntervalSinceReferenceDate: 800_000_000.987654), .distantPast] {
+      try app.set(date, for: keys.seen)
+      try app.set(date, for: keys.due)
+      let store = try bench.defaults()
+      try store.synchronize()
+      #expect(try store.load("seen") == .real(date.timeIntervalSinceReferenceDate))
+      let again = try bench.app(keys)
+      #expect(try again.value(for: keys.seen) == date && again.value(for: keys.due) == date)
+    }
+    try app.set(nil, for: keys.due)
+    #expect(try app.value(for: keys.due) == nil)
+    try bench.defaults().save(.string("soon"), for: "seen")
+    try expect(.undecodable(stored: "string")) { _ = try app.value(for: keys.seen) }
+  }
 }

@@ -1,6 +1,7 @@
 internal import CofferDefaults
 internal import CofferStorage
 internal import Foundation
+internal import Synchronization
 internal import SystemPackage
 
 /// Processes that kill themselves between two effects on the disk.
@@ -30,6 +31,30 @@ enum Dying {
     print("acknowledged")
     fflush(nil)
     try store.synchronize()
+  }
+
+  /// Opens a domain that is not there yet, and is killed at the call of this number.
+  static func open(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    let calls = FaultPoint(at: Int(rest[0]) ?? 0, .death).wrapping(SystemCalls())
+    _ = try DefaultsStore.open(domain: domain, in: folder, options: options(calls))
+  }
+
+  /// Moves the journal away, looks for it, and dies before or after its values are written into a new one.
+  static func carryOver(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
+    var calls = SystemCalls()
+    let isMoved = Atomic<Bool>(false)
+    calls.reached = { step in
+      guard isMoved.load(ordering: .relaxed), step == (rest[0] == "1" ? .carrying : .carried) else { return }
+      kill(getpid(), SIGKILL)
+    }
+    let store = try DefaultsStore.open(domain: domain, in: folder, options: options(calls))
+    let journal = folder.appending(".\(domain).plist.coffer").string
+    try FileManager.default.moveItem(atPath: journal, toPath: folder.appending("moved").string)
+    print("moved")
+    fflush(nil)
+    isMoved.store(true, ordering: .relaxed)
+    Thread.sleep(forTimeInterval: 0.12)
+    try store.save(.bool(true), for: "never")
   }
 
   /// Commits a batch that depends on a decision, dying at a step. The decision is a file named by the transaction.

@@ -29,6 +29,7 @@ enum Writers {
     for number in 0..<(Int(rest[1]) ?? 0) {
       try patiently { () throws(StoreError) in try store.save(.integer(Int64(number)), for: "\(rest[0]).\(number)") }
     }
+    try patiently { () throws(StoreError) in try store.synchronize() }
   }
 
   /// Increments one counter.
@@ -97,6 +98,22 @@ enum Writers {
       fflush(nil)
       while true { sleep(1) }
     }
+  }
+
+  /// Takes the lock, waits for a line, writes, and looks at its value once more.
+  static func holdThenWrite(_ folder: FilePath, _ domain: String) throws {
+    let store = try DefaultsStore.open(domain: domain, in: folder)
+    try store.update("held") { (_) throws(StoreError) in
+      print(getpid())
+      fflush(nil)
+      _ = readLine()
+      return .integer(1)
+    }
+    print("written")
+    Thread.sleep(forTimeInterval: 0.12)
+    try store.save(.integer(2), for: "later")
+    if try store.load("held") == .integer(1) { print("read") }
+    try store.close()
   }
 
   /// Reads and tries to write as a user who may not write the folder.

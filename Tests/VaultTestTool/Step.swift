@@ -37,7 +37,7 @@ enum Step {
       _ = try backup.restore(with: VaultTestTool.credentials(keyFile), options: VaultTestTool.options)
     case "rebuild":
       let vault = try LockedVault.open(path, options: VaultTestTool.options)
-      _ = try vault.repair(with: VaultTestTool.credentials(keyFile), rebuilding: true)
+      _ = try vault.repair(with: VaultTestTool.credentials(keyFile), rebuilding: true, acceptingOlderKey: true)
     case "get":
       guard VaultTestTool.text(try VaultTestTool.unlock(path, keyFile).get(target)) == "old plaintext" else { exit(3) }
     case "passphrase-get":

@@ -41,7 +41,9 @@ extension Conversation {
     switch request {
     case .load:
       let (service, names) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.texts()) }
-      let readings = try use { (vault) throws(StoreError) in try vault.load(names, service: service) }
+      let readings = try use { (vault) throws(StoreError) in
+        try vault.load(names, service: service, mostBytes: AgentProtocol.mostLoaded)
+      }
       try pages(of: readings, on: socket) { (reading, writer) throws(StoreError) in try writer.put(reading) }
     case .contains:
       let (service, name) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
@@ -86,13 +88,13 @@ extension Conversation {
 extension FrameReader {
   mutating func texts() throws(StoreError) -> [String] {
     var texts: [String] = []
-    for _ in 0..<(try count(ofAtLeast: 4)) { texts.append(try text()) }
+    for _ in 0..<(try countOfNames(ofAtLeast: 4)) { texts.append(try text()) }
     return texts
   }
 
   mutating func changes() throws(StoreError) -> [ItemChange] {
     var changes: [ItemChange] = []
-    for _ in 0..<(try count(ofAtLeast: 10)) { changes.append(try change()) }
+    for _ in 0..<(try countOfNames(ofAtLeast: 10)) { changes.append(try change()) }
     return changes
   }
 }

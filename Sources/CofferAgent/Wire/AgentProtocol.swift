@@ -16,6 +16,14 @@ enum AgentProtocol {
   /// Bytes at which a page of a listing is sent and the next begun: what a block of guarded memory holds that comes from a slab.
   static let pageBytes = 15 * 1024
 
+  /// Names or changes in one request, at most: each costs a look-up, and while one request is answered the vault serves no other. So many
+  /// take some 40 ms to read and 100 ms to change, measured.
+  static let mostNames = 4096
+
+  /// Bytes of values that one request is answered with, at most: sixteen of the largest. They are all in guarded memory before the first
+  /// is sent, as they are of one moment.
+  static let mostLoaded = 16 * VaultItem.largestValue
+
   /// What a request asks for.
   enum Request: UInt8, CaseIterable {
     case greet = 1

@@ -43,11 +43,11 @@ extension FrameReader {
 
   mutating func batch() throws(StoreError) -> Batch<Vault> {
     var batch = Batch<Vault>()
-    for _ in 0..<(try count(ofAtLeast: 8)) {
+    for _ in 0..<(try countOfNames(ofAtLeast: 8)) {
       let name = try text()
       batch.expectations[name] = try version()
     }
-    for _ in 0..<(try count(ofAtLeast: 5)) {
+    for _ in 0..<(try countOfNames(ofAtLeast: 5)) {
       let name = try text()
       guard batch.writes.updateValue(Write(try optionalForm()), forKey: name) == nil else {
         throw Self.malformed("a name is written twice")

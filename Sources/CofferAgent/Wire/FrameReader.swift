@@ -77,6 +77,19 @@ struct FrameReader {
     return count
   }
 
+  /// How many names or changes follow, of at least `least` bytes each.
+  ///
+  /// - Throws: ``StoreError/Kind/tooLarge(limit:)`` for more than one request may have, before any is read.
+  mutating func countOfNames(ofAtLeast least: Int) throws(StoreError) -> Int {
+    let count = try count(ofAtLeast: least)
+    guard count <= AgentProtocol.mostNames else {
+      throw StoreError(
+        .tooLarge(limit: AgentProtocol.mostNames), "\(count) items in one request to the agent",
+        cure: "ask for fewer at once, or unlock the vault in this process")
+    }
+    return count
+  }
+
   /// Trailing bytes would be a second encoding of the same message.
   func end() throws(StoreError) {
     guard remaining == 0 else { throw Self.malformed("\(remaining) bytes follow its end") }

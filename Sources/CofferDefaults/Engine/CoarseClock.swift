@@ -25,8 +25,16 @@ enum CoarseClock {
     return UInt64(time.tv_sec) &* 1_000_000_000 &+ UInt64(time.tv_nsec)
   }
 
+  /// How long ago a file was changed, in nanoseconds, going by its time; nil where that lies ahead, which tells nothing. (A clock
+  /// that is ahead by less than ``timestampGrain`` is this machine's, read twice.)
+  static func age(of modified: Int64) -> Int64? {
+    let age = wallTime().subtractingReportingOverflow(modified)
+    guard !age.overflow, age.partialValue > -timestampGrain else { return nil }
+    return max(age.partialValue, 0)
+  }
+
   /// Nanoseconds since 1970, by the clock that stamps files.
-  static func wallTime() -> Int64 {
+  private static func wallTime() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)

@@ -8,8 +8,21 @@ extension DefaultsEngine {
   /// Folds, so that the list holds everything that was acknowledged, durably.
   ///
   /// - Parameter scrubbing: also overwrites what the journal and the last good copy held before.
+  /// - Throws: ``StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
+  ///   `.readOnly`, `.closed`.
   func synchronize(scrubbing: Bool = false) throws(StoreError) {
-    try holdingLock { (sidecar) throws(StoreError) in try fold(sidecar, scrubbing: scrubbing) }
+    do { try holdingLock(checkingName: true) { (sidecar) throws(StoreError) in try fold(sidecar, scrubbing: scrubbing) } } catch {
+      throw unfolded(error)
+    }
+  }
+
+  /// What stands in the way of a fold stands in the way of no value: an error of the system's, or of the lock, must not say that
+  /// nothing was changed.
+  private func unfolded(_ error: StoreError) -> StoreError {
+    guard error.underlying is Errno || error.kind == .busy else { return error }
+    return StoreError(
+      error.kind, "every value is stored, but not in the property list yet: " + error.what, place: error.place,
+      cure: "put that right and synchronize again; every Coffer process reads what was stored", underlying: error.underlying)
   }
 
   /// Folds because the journal is long. A failure costs nobody an acknowledged value: the journal goes on growing, and
@@ -33,8 +46,8 @@ extension DefaultsEngine {
     let begin = CoarseClock.now()
     for _ in 0..<Self.attempts {
       guard let plan = try plan(sidecar, evenIfEmpty: scrubbing) else { return }
-      guard try write(plan, sidecar) else { continue }  // Another program rewrote the list meanwhile.
-      try empty(sidecar, plan)
+      guard let list = try write(plan, sidecar) else { continue }  // Another program rewrote the list meanwhile.
+      try empty(sidecar, plan, list)
       try sidecar.memory.store(CoarseClock.now() - begin, .foldTime)
       if scrubbing { try sidecar.scrub(outside: sidecar.word()) }
       return
@@ -49,10 +62,10 @@ extension DefaultsEngine {
   /// How long ago any process folded, and how long that took, in nanoseconds.
   var lastFold: (age: UInt64, duration: UInt64) {
     state.withLock { state in
-      let age = CoarseClock.wallTime() - Int64(bitPattern: state.list.modified)
+      let age = CoarseClock.age(of: Int64(bitPattern: state.list.modified)) ?? .max  // Of no date, or of one to come.
       let duration: UInt64
       do { duration = try state.sidecar?.memory.load(.foldTime) ?? 0 } catch { duration = 0 }  // Only paces the next one.
-      return (UInt64(clamping: age), duration)
+      return (UInt64(age), duration)
     }
   }
 
@@ -71,8 +84,8 @@ extension DefaultsEngine {
       values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
   }
 
-  /// Replaces the list; false when it is no longer the one that the plan was made for.
-  private func write(_ plan: Plan, _ sidecar: Sidecar) throws(StoreError) -> Bool {
+  /// Replaces the list, and returns the new one's fingerprint; nil when the old one is no longer what the plan was made for.
+  private func write(_ plan: Plan, _ sidecar: Sidecar) throws(StoreError) -> ListFingerprint? {
     let data = PropertyList.encode(plan.values, as: plan.encoding)
     // After a power loss the journal must not hold less than what the new list was made of: a part of it, replayed over the
     // list, would bring old values back.
@@ -83,15 +96,19 @@ extension DefaultsEngine {
     try AtomicFile(files.lastGood, temporary: files.next, calls: quiet).replace(
       with: data.bytes, mode: mode, like: old, followedByAnother: true)
     var isCurrent = true
+    var list: ListFingerprint?
     do {
       try AtomicFile(files.list, temporary: files.next, calls: calls).replace(with: data.bytes, mode: mode, like: old) {
-        () throws(StoreError) in
+        (new) throws(StoreError) in
         calls.reached?(.listWritten)
-        isCurrent = try ListFingerprint(FileStatus(at: files.list)) == plan.list
+        // A link that was put in the list's place would be replaced by a file.
+        isCurrent = try ListFingerprint(FileStatus(ofLinkAt: files.list)) == plan.list
         if !isCurrent { throw readOnly }
+        // The new file's own: what stands at the path a moment later may be another program's.
+        list = ListFingerprint(new)
       }
     } catch { if isCurrent { throw error } }
-    return isCurrent
+    return isCurrent ? list : nil
   }
 
   /// The copy is replaced in the same way as the list, but its steps are not the list's.
@@ -101,8 +118,7 @@ extension DefaultsEngine {
     return calls
   }
 
-  private func empty(_ sidecar: Sidecar, _ plan: Plan) throws(StoreError) {
-    let list = try ListFingerprint(FileStatus(at: files.list))
+  private func empty(_ sidecar: Sidecar, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
       let survivors = state.prepared.map(Record.prepare)
       state.seen = try sidecar.beginEpoch(

@@ -6,10 +6,9 @@ internal import SystemPackage
 // The first look at a domain, and what becomes of a list that cannot be read.
 extension DefaultsEngine {
   /// Reads list and journal, puts a damaged list in order where the policy says so, and learns outcomes left open.
-  func readForTheFirstTime() throws(StoreError) {
-    let isWritable = writing.withLock { $0.sidecar?.isWritable ?? false }
+  func readForTheFirstTime(until deadline: ContinuousClock.Instant) throws(StoreError) {
     guard isWritable else { return try read() }
-    try holdingLock { (sidecar) throws(StoreError) in
+    try holdingLock(until: deadline) { (sidecar) throws(StoreError) in
       do throws(StoreError) { try read() } catch {
         guard try healLocked(after: error, sidecar) else { throw error }
         try read()

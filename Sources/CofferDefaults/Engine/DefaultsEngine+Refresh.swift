@@ -23,6 +23,12 @@ extension DefaultsEngine {
 
   /// Applies what was appended to the journal since `state.seen`.
   func catchUp(_ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
+    try followWord(&state, sidecar)
+    // It was given up with the last word: what comes next stands in another.
+    if try sidecar.isRetired() { state.nextLook = 0 }
+  }
+
+  private func followWord(_ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
     for _ in 0..<Self.attempts {
       let word = try sidecar.word()
       if word.epoch != state.seen.epoch || word.end < state.seen.end {
@@ -117,8 +123,10 @@ extension DefaultsEngine {
   /// Looks whether another program rewrote the list, or took the journal away.
   private func look(_ state: inout EngineState, _ now: UInt64) throws(StoreError) {
     state.nextLook = now + CoarseClock.lookInterval
-    let mustReopen = if let sidecar = state.sidecar { try sidecar.isGone() } else { isReadOnly }
+    let mustReopen = if let sidecar = state.sidecar { try hasMoved(sidecar) } else { isReadOnly }
     if mustReopen { try reopenFromReader(&state) }
+    // Given up, and the next one is not there yet, or held by whoever makes it.
+    if try state.sidecar?.isRetired() ?? false { state.nextLook = 0 }
     // Without a journal to ask, every read looks whether there is one by now.
     if isReadOnly, state.sidecar == nil { state.nextLook = 0 }
     do { try rereadIfChanged(&state) } catch {

@@ -19,13 +19,20 @@ extension DefaultsEngine {
 
   /// Replaces the value of `name` by what `body` makes of it. `body` runs under the file's lock, with the state unlocked, so
   /// that readers go on.
-  func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {
+  ///
+  /// Where the domain has no value, `beneath` says what a layer beneath it has. That is what `body` gets then; it is written only
+  /// where `body` makes something else of it.
+  func update(
+    _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
+  ) throws(StoreError) {
     try holdingLock { (sidecar) throws(StoreError) in
-      let old = try writable(sidecar, [name]) { (state) throws(StoreError) in
+      let stored = try writable(sidecar, [name]) { (state) throws(StoreError) in
         try rereadIfChanged(&state, patiently: true)
         return state.values[name]
       }
+      let old = if let stored { stored } else { try beneath() }
       let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
+      if stored == nil, new == old { return }
       if let new { try StorableForm.check(new, for: name) }
       let needsFold = try writable(sidecar, [name]) { (state) throws(StoreError) in
         try write(new, name, &state, sidecar)

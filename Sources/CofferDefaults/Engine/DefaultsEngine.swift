@@ -16,10 +16,13 @@ internal import SystemPackage
 /// Three locks, always in this order: `writing` (the threads of this process that write), the sidecar's file lock (the
 /// processes), `state` (what is in memory; held for microseconds). Readers take only the last.
 final class DefaultsEngine: Sendable {
-  let files: ListFiles
+  /// Where the list was opened, links and all: they may lead elsewhere one day.
+  let origin: FilePath
+  /// Where it led when last looked. Changes under ``writing`` alone.
+  let location: Mutex<ListFiles>
   let calls: SystemCalls
   let state = BiasedLock(EngineState())
-  let writing = Mutex(WriterState())
+  let writing = TimedLock(WriterState())
   /// What openers brought along: see ``EngineOptions``.
   let options: Mutex<EngineOptions>
   let writer: Record.Writer
@@ -40,20 +43,26 @@ final class DefaultsEngine: Sendable {
     var nextLinkCheck: UInt64 = 0
   }
 
-  /// Opens the list and the journal.
-  init(_ files: ListFiles, _ options: EngineOptions) throws(StoreError) {
-    self.files = files
+  /// Opens the list that `origin` leads to, and the journal, waiting for their lock until `deadline`.
+  init(
+    _ files: ListFiles, from origin: FilePath, _ options: EngineOptions, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    self.origin = origin
+    location = Mutex(files)
     calls = options.calls
     self.options = Mutex(options)
     writer = Record.Writer(
       process: UInt32(bitPattern: getpid()), instance: Self.instances.add(1, ordering: .relaxed).newValue)
     isReadOnly = options.access == .readOnly
     let isForWriting = try isReadOnly ? false : files.isWritable()
-    let sidecar = try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls)
-    writing.withLock { $0.sidecar = sidecar }
+    let sidecar = try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls, until: deadline)
+    try writing.withLock { (writer) throws(StoreError) in writer.sidecar = sidecar }
     state.withLock { $0.sidecar = sidecar }
-    try readForTheFirstTime()
+    try readForTheFirstTime(until: deadline)
   }
+
+  /// The files, wherever they are by now.
+  var files: ListFiles { location.withLock { $0 } }
 
   /// A forked child shares its parent's open files, and with them the parent's lock: it would exclude nobody.
   @inline(__always)

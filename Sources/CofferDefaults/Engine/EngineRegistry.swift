@@ -1,4 +1,5 @@
 internal import CofferStorage
+internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
 
@@ -17,17 +18,23 @@ final class EngineLease: Sendable {
   private let key: EngineRegistry.Key?
 
   /// The engine of the list that `path` leads to. One that is not shared behaves as another process's would.
-  init(_ path: FilePath, _ options: EngineOptions) throws(StoreError) {
+  /// The lock is waited for until `deadline`, or as long as any.
+  init(_ path: FilePath, _ options: EngineOptions, until deadline: ContinuousClock.Instant? = nil) throws(StoreError) {
+    let deadline = deadline ?? .now + FileLock.patience
+    // Links are followed anew while the engine lives, wherever the process is by then.
+    let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
     // One that only reads takes no lock that it could wait for.
     guard options.isShared, options.access == .readWrite else {
       key = nil
-      engine = try DefaultsEngine(files, options)
+      engine = try DefaultsEngine(files, from: path, options, until: deadline)
       return
     }
     let key = try EngineRegistry.Key(files)
     self.key = key
-    engine = try EngineRegistry.open(key, files, options)
+    engine = try EngineRegistry.open(key, options, until: deadline) { () throws(StoreError) in
+      try DefaultsEngine(files, from: path, options, until: deadline)
+    }
   }
 
   deinit {
@@ -44,6 +51,9 @@ enum EngineRegistry {
     private let device: UInt64, inode: UInt64
     private let name: String
 
+    /// Another thread opens the list, and waits for whoever holds its lock.
+    var busy: StoreError { FileLock.busy(FilePath(name), nil) }
+
     init(_ files: ListFiles) throws(StoreError) {
       let folder = try FileStatus(at: files.folder)
       process = getpid()
@@ -55,25 +65,27 @@ enum EngineRegistry {
 
   /// A place for an engine, so that opening one domain never waits for another.
   private final class Slot: Sendable {
-    let engine = Mutex<DefaultsEngine?>(nil)
+    let engine = TimedLock<DefaultsEngine?>(nil)
   }
 
   private static let slots = Mutex<[Key: (slot: Slot, users: Int)]>([:])
 
   /// The engine under `key`, made where there is none; ``release(_:)`` once for each.
-  static func open(_ key: Key, _ files: ListFiles, _ options: EngineOptions) throws(StoreError) -> DefaultsEngine {
+  static func open(
+    _ key: Key, _ options: EngineOptions, until deadline: ContinuousClock.Instant, _ make: () throws(StoreError) -> DefaultsEngine
+  ) throws(StoreError) -> DefaultsEngine {
     let slot = slots.withLock { slots in
       let slot = slots[key]?.slot ?? Slot()
       slots[key, default: (slot, 0)].users += 1
       return slot
     }
     do {
-      return try slot.engine.withLock { (engine) throws(StoreError) in
+      return try slot.engine.withLock(until: deadline, busy: { key.busy }) { (engine, _) throws(StoreError) in
         if let engine {
           engine.adopt(options)
           return engine
         }
-        let new = try DefaultsEngine(files, options)
+        let new = try make()
         engine = new
         return new
       }

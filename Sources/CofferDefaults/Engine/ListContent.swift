@@ -39,7 +39,8 @@ struct ListContent {
     }
     return ListContent(
       values: values, encoding: encoding, fingerprint: ListFingerprint(status),
-      isSettled: CoarseClock.wallTime() - status.modified > CoarseClock.timestampGrain)
+      // Whoever changes it next stamps it with the time that is, not with one to come.
+      isSettled: CoarseClock.age(of: status.modified).map { $0 > CoarseClock.timestampGrain } ?? true)
   }
 
   /// Reads the list, giving a writer that rewrites it in place (as Foundation does) the time to finish. A file that has not
@@ -57,7 +58,7 @@ struct ListContent {
 
   private static func isBeingWritten(_ path: FilePath) throws(StoreError) -> Bool {
     guard let status = try FileStatus(at: path) else { return true }
-    return CoarseClock.wallTime() - status.modified < writingNanoseconds
+    return CoarseClock.age(of: status.modified).map { $0 < writingNanoseconds } ?? false
   }
 
   /// A program that stalls for this long in the midst of a rewrite may as well have died.

@@ -10,31 +10,31 @@ internal import SystemPackage
   internal import Darwin
 #endif
 
-// Opening a sidecar, making one, and bringing it into order after a power loss.
+// Opening a sidecar, and bringing it into order after a power loss.
 extension Sidecar {
-  /// Opens the sidecar at `path`, making it where there is none.
+  /// Opens the sidecar at `path`, making it where there is none. A lock is waited for until `deadline`.
   ///
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
   /// - Throws: ``StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
-  static func open(at path: FilePath, forWriting: Bool, calls: SystemCalls) throws(StoreError) -> Sidecar? {
+  static func open(
+    at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: ContinuousClock.Instant? = nil
+  ) throws(StoreError) -> Sidecar? {
     while true {
-      guard let (fd, isWritable) = try openFile(path, forWriting, calls) else { return nil }
+      guard let (fd, isWritable) = try openFile(path, forWriting, calls) else {
+        guard forWriting, try make(at: path, calls, until: deadline) else { return nil }
+        continue
+      }
       let status: FileStatus
       do {
         status = try FileStatus(of: fd, place: path)
         try check(status, path)
+        try checkSize(status, path)
       } catch {
         close(fd)
         throw error
       }
-      if !isWritable, status.size < SidecarLayout.headerBytes {
-        close(fd)
-        return nil
-      }
-      let sidecar = try Sidecar(fd, path: path, isWritable: isWritable, calls: calls)
-      // Its maker has not come to writing the header, or did not live to: nothing is in it.
-      if !isWritable, try sidecar.memory.load(.magic) == 0 { return nil }
-      if try sidecar.prepare() { return sidecar }
+      let sidecar = try Sidecar(fd, status, path: path, isWritable: isWritable, calls: calls)
+      if try sidecar.prepare(until: deadline) { return sidecar }
       // Its name was taken away while this waited for its lock.
     }
   }
@@ -42,17 +42,19 @@ extension Sidecar {
   private static func openFile(
     _ path: FilePath, _ forWriting: Bool, _ calls: SystemCalls
   ) throws(StoreError) -> (fd: Int32, isWritable: Bool)? {
-    let always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
-    var fd = forWriting ? calls.open(path.string, O_RDWR | O_CREAT | always, 0o600) : -EROFS
+    var fd = forWriting ? calls.open(path.string, O_RDWR | openFlags, 0) : -EROFS
     if fd >= 0 { return (fd, true) }
-    guard [-EACCES, -EPERM, -EROFS].contains(fd) else { throw StoreError(errno: -fd, "open the journal", place: path) }
-    fd = calls.open(path.string, O_RDONLY | always, 0)
+    if refusals.contains(fd) { fd = calls.open(path.string, O_RDONLY | openFlags, 0) }
     if fd == -ENOENT { return nil }
     guard fd >= 0 else { throw StoreError(errno: -fd, "open the journal", place: path) }
     return (fd, false)
   }
 
-  private static func check(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
+  static let openFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+  /// What open(2) says where this process may not write.
+  static let refusals = [-EACCES, -EPERM, -EROFS]
+
+  static func check(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
     let refusal: (what: String, cure: String)? =
       if !status.isRegular {
         ("the journal is not a regular file", "remove what stands in its place")
@@ -66,57 +68,42 @@ extension Sidecar {
     if let refusal { throw StoreError(.denied, refusal.what, place: path.string, cure: refusal.cure) }
   }
 
+  /// A journal has its name only once it has its first room for records, durably, and never becomes shorter: not even a power loss
+  /// explains a shorter one. (To look for a header behind a file's end would end the process.)
+  private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
+    guard status.size < SidecarLayout.smallestBytes else { return }
+    throw StoreError(
+      .damaged, "the journal has \(status.size) bytes, fewer than any journal has", place: path.string, cure: damageCure)
+  }
+
   /// Brings the header into order under the lock; false when the file is no longer the one at its path.
-  private func prepare() throws(StoreError) -> Bool {
+  private func prepare(until deadline: ContinuousClock.Instant?) throws(StoreError) -> Bool {
     guard isWritable else {
       try checkFormat()
       try repair()
       return true
     }
-    // The file may be so new that it has no header to name a holder in.
-    var hasHeader = try FileStatus(of: fd, place: path).size >= SidecarLayout.headerBytes
-    try FileLock.acquire(fd, calls, place: path) { hasHeader ? holder : nil }
-    // Nobody watches a file without a header, and to look for one behind the file's end would end the process.
-    defer { if hasHeader { unlock() } else { FileLock.release(fd, calls) } }
-    if try FileStatus(of: fd, place: path).size < SidecarLayout.headerBytes + SidecarLayout.step { try create() }
-    hasHeader = true
-    if try isGone() {
-      try removeIfAbandoned()
+    try checkFormat()
+    try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
+    defer { unlock() }
+    guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return false }
+    switch try retirement {
+    case .removed:
+      // Its owner died before it could take the name away: nobody else would ever do so.
+      try remove()
       return false
+    case .beingCarried, .carried: try revive()  // Somebody has put it back.
+    case nil: break
     }
-    if try memory.load(.magic) == 0 { try begin() }
     try checkFormat()
     try nameHolder()
     try repair()
     return true
   }
 
-  /// Takes the name of a file that was given up, where its owner died before it could: nobody else would ever do so.
-  private func removeIfAbandoned() throws(StoreError) {
-    guard try memory.load(.retired) <= 1 else { throw damagedHeader }
-    guard try FileStatus(at: path)?.inode == FileStatus(of: fd, place: path).inode else { return }
+  private func remove() throws(StoreError) {
     let result = calls.unlink(path.string)
     guard result == 0 || result == -ENOENT else { throw StoreError(errno: -result, "remove the journal", place: path) }
-  }
-
-  private func create() throws(StoreError) {
-    let result = calls.allocate(fd, 0, SidecarLayout.headerBytes + SidecarLayout.step)
-    guard result == 0 else { throw StoreError(errno: -result, "take room for the journal", place: path) }
-  }
-
-  private func begin() throws(StoreError) {
-    // Written out: an allocated page that was never written may still need a block elsewhere on some file systems.
-    try memory.fill(SidecarLayout.headerBytes, at: 0) { _ = $0.initializeMemory(as: UInt8.self, repeating: 0) }
-    try memory.store(SidecarLayout.version, .version)
-    try memory.store(UInt64(SidecarLayout.headerBytes + SidecarLayout.step), .allocated)
-    try memory.publish(JournalWord(epoch: 1, end: 0))
-    try memory.store(BootID.current.high, .bootHigh)
-    try memory.store(BootID.current.low, .bootLow)
-    // Last: a header without it is begun anew by whoever opens the file next.
-    try memory.store(SidecarLayout.magic, .magic)
-    try synchronize()
-    // A journal that is durable under no name would take a prepared batch with it.
-    try AtomicFile.synchronizeFolder(of: path, calls)
   }
 
   /// Throws unless the header is one: of no other format, and not overwritten.
@@ -134,29 +121,42 @@ extension Sidecar {
 
   /// The error of a header that no version of Coffer wrote.
   var damagedHeader: StoreError {
-    StoreError(
-      .damaged, "the journal's header is not one", place: path.string,
-      cure: "restore the file, or delete it to lose what was not yet in the property list")
+    StoreError(.damaged, "the journal's header is not one", place: path.string, cure: Self.damageCure)
   }
+
+  static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
   /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach.
   private func repair() throws(StoreError) {
-    let boot = try boot
-    let size = try FileStatus(of: fd, place: path).size
     let word = try memory.word()
+    // Asked for after the word: others may write meanwhile, and take room before they say so.
+    let size = try FileStatus(of: fd, place: path).size
+    if try boot == .current, BootID.current.isKnown { return try check(word, size) }
     let begin = try start(of: word)
-    // A file that was cut short has fewer blocks than it says: a store behind its end would end the process.
-    let allocated = Int(clamping: try memory.load(.allocated))
-    if boot == .current, boot.isKnown, word.end + SidecarLayout.headerBytes <= size, allocated <= size { return }
     let room = min(size, SidecarLayout.mappedBytes) - SidecarLayout.headerBytes
     let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
     let found = JournalWord(epoch: word.epoch, end: end)
     guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
-    try memory.store(UInt64(max(size, SidecarLayout.headerBytes)), .allocated)
+    try memory.store(UInt64(size), .allocated)
     try memory.publish(found)
+    try synchronize()
+    // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to that.
+    try AtomicFile.synchronizeFolder(of: path, calls)
+    // Last: until then whoever opens the file does the same.
     try memory.store(BootID.current.high, .bootHigh)
     try memory.store(BootID.current.low, .bootLow)
-    try synchronize()
+  }
+
+  /// Without a power loss, what was committed is there.
+  private func check(_ word: JournalWord, _ size: Int) throws(StoreError) {
+    guard word.end + SidecarLayout.headerBytes <= size else {
+      throw StoreError(
+        .damaged, "the journal ends at byte \(size) and holds \(word.end + SidecarLayout.headerBytes)", place: path.string,
+        cure: Self.damageCure)
+    }
+    // A file that was cut short has fewer blocks than it says: a store behind its end would end the process.
+    guard isWritable, Int(clamping: try memory.load(.allocated)) > size else { return }
+    try memory.store(UInt64(size), .allocated)
   }
 
   private func scan(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Int {

@@ -18,6 +18,8 @@ final class Sidecar: Sendable {
   let isWritable: Bool
   let memory: SidecarMemory
   let fd: Int32
+  /// The file as it was when it was opened: which one it is never changes.
+  let file: FileStatus
   let calls: SystemCalls
   /// What the header names as holder.
   private let process = UInt64(UInt32(bitPattern: getpid()))
@@ -26,8 +28,9 @@ final class Sidecar: Sendable {
   /// The word of a journal that cannot be repaired for want of permission to write it; zero where the file's own counts.
   let scanned = Atomic<UInt64>(0)
 
-  init(_ fd: Int32, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
+  init(_ fd: Int32, _ file: FileStatus, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
     self.fd = fd
+    self.file = file
     self.path = path
     self.isWritable = isWritable
     self.calls = calls
@@ -43,8 +46,8 @@ final class Sidecar: Sendable {
 
   /// Takes the lock; see ``FileLock``.
   @inline(__always)
-  func lock(patience: Duration = FileLock.patience) throws(StoreError) {
-    try FileLock.acquire(fd, calls, place: path, patience: patience) { holder }
+  func lock(until deadline: ContinuousClock.Instant? = nil) throws(StoreError) {
+    try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
     try nameHolder()
   }
 
@@ -84,10 +87,11 @@ final class Sidecar: Sendable {
     do { return UInt32(truncatingIfNeeded: try memory.load(.holder)) } catch { return nil }  // Only a name for a message.
   }
 
-  /// Whether the file must be opened anew: it was given up, its name was taken away, or a writer has repaired it since this
-  /// reader could only scan it.
+  /// Whether the journal must be opened anew: it was given up, another file has its name, or none, or a writer has repaired it
+  /// since this reader could only scan it.
   func isGone() throws(StoreError) -> Bool {
-    if try FileStatus(of: fd, place: path).links == 0 { return true }
+    // It may well have other names: a backup's, or the one it was moved to.
+    guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
     if try isRetired() { return true }
     guard scanned.load(ordering: .relaxed) != 0 else { return false }
     guard BootID.current.isKnown else { return false }
@@ -176,7 +180,7 @@ final class Sidecar: Sendable {
   var torn: StoreError {
     StoreError(
       .damaged, "the journal holds a record that is torn", place: path.string,
-      cure: "restore the file, or delete it to lose what was not yet in the property list")
+      cure: Self.damageCure)
   }
 
   // MARK: Writing, under the lock
@@ -246,8 +250,31 @@ final class Sidecar: Sendable {
     return new
   }
 
+  /// Why a file was given up, in the header's field. Zero while it is in use.
+  enum Retirement: UInt64 {
+    /// Its domain was removed.
+    case removed = 1
+    /// It lost its name, and somebody is writing what it holds into the journal that has the name now.
+    case beingCarried
+    /// Everything that it holds is in another journal.
+    case carried
+  }
+
   /// Gives the file up: whoever has it open, opens a new one.
-  func retire() throws(StoreError) { try memory.store(1, .retired) }
+  func retire(_ why: Retirement) throws(StoreError) { try memory.store(why.rawValue, .retired) }
+
+  /// Why the file was given up; nil where it was not.
+  var retirement: Retirement? {
+    get throws(StoreError) {
+      let field = try memory.load(.retired)
+      guard field != 0 else { return nil }
+      guard let retirement = Retirement(rawValue: field) else { throw damagedHeader }
+      return retirement
+    }
+  }
+
+  /// Takes a file into use again whose name was given back to it. The caller holds its lock.
+  func revive() throws(StoreError) { try memory.store(0, .retired) }
 
   /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {

@@ -14,6 +14,8 @@ enum SidecarLayout {
   static let capacity = mappedBytes - headerBytes
   /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
   static let step = 64 << 10
+  /// A journal has this many bytes when it gets its name.
+  static let smallestBytes = headerBytes + step
   /// A journal longer than this and twice the list is folded: replaying it takes a new process less time than the list does.
   static let foldAt = 1 << 20
 
@@ -37,7 +39,7 @@ enum SidecarLayout {
     /// The word whose state the last fold wrote down without any foreign change in between; a reader who gets to that word
     /// needs not read the list again. Zero where there is none.
     case foldedFrom = 80
-    /// Not zero once the file was given up: a writer that waited for its lock must open the new one.
+    /// Not zero once the file was given up, see ``Sidecar/Retirement``: a writer that waited for its lock must open the new one.
     case retired = 88
     /// How long the last fold took, in nanoseconds: idle folds by others wait the longer for it.
     case foldTime = 104

@@ -32,7 +32,10 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
     self.calls = calls
     let fileSystem = calls.fileSystem(fd)
     storesToMemory = isWritable && Self.writesInPlace.contains(fileSystem)
-    guard !Self.remote.contains(fileSystem) else {
+    // There a file that is open for reading alone goes on mapping the lower layer's pages once a writer has copied it up; read(2)
+    // finds the copy.
+    let isStale = !isWritable && fileSystem == Self.overlay
+    guard !Self.remote.contains(fileSystem), !isStale else {
       base = nil
       return
     }
@@ -48,6 +51,8 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
 
   /// ext2 to ext4, XFS, tmpfs: `f_type` values from statfs(2).
   private static let writesInPlace: Set<Int64> = [0xEF53, 0x5846_5342, 0x0102_1994]
+  /// overlayfs: the `f_type` value from statfs(2).
+  private static let overlay: Int64 = 0x794C_7630
   /// NFS, SMB (three drivers), FUSE, 9P, Ceph, AFS, OCFS2, GFS2, VirtualBox folders: `f_type` values from statfs(2).
   private static let remote: Set<Int64> = [
     0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x6573_5546, 0x0102_1997, 0x00C3_6400, 0x5346_414F, 0x7461_636F, 0x0116_1970,

@@ -82,7 +82,7 @@ extension DefaultsEngine {
   }
 
   /// There is no folder, or it was moved or removed. Only when there is one can anything change.
-  private func watchAgain() {
+  func watchAgain() {
     observation.queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak self] in
       guard let self, state.withLock({ $0.unreported != nil }) else { return }
       do throws(StoreError) { try watchFolder() } catch { return watchAgain() }

@@ -14,7 +14,8 @@ enum StorableForm {
       return number.isNaN ? .real(.nan) : number == 0 ? .real(0) : form
     case .date(let date):
       guard encoding == .xml else { return form }
-      return .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded()))
+      // Down, as Foundation does: a moment that was set is never one to come.
+      return .date(Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down)))
     case .array(let items): return .array(items.map { settled($0, in: encoding) })
     case .dictionary(let items): return .dictionary(items.mapValues { settled($0, in: encoding) })
     }

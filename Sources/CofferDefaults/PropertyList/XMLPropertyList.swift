@@ -2,7 +2,7 @@ internal import CCofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
-/// Writes XML property lists, byte for byte as Foundation does.
+/// Writes XML property lists, byte for byte as Foundation does, but for carriage returns.
 ///
 /// Foundation's own writer needs 30 µs for a key and 0.2 s for a megabyte of text (measured), and a fold writes while every
 /// other process waits for the lock; this one needs less than a fiftieth.
@@ -69,13 +69,17 @@ struct XMLPropertyList {
   }
 
   private mutating func escape(_ text: String) {
-    let isMarkup = { (byte: UInt8) in byte == UInt8(ascii: "&") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") }
-    guard text.utf8.contains(where: isMarkup) else { return append(text) }
+    let isSpecial = { (byte: UInt8) in
+      byte == UInt8(ascii: "&") || byte == UInt8(ascii: "<") || byte == UInt8(ascii: ">") || byte == UInt8(ascii: "\r")
+    }
+    guard text.utf8.contains(where: isSpecial) else { return append(text) }
     for byte in text.utf8 {
       switch byte {
       case UInt8(ascii: "&"): append("&amp;")
       case UInt8(ascii: "<"): append("&lt;")
       case UInt8(ascii: ">"): append("&gt;")
+      // A reader that keeps to the rules makes a line feed of a carriage return (XML 1.0, section 2.11).
+      case UInt8(ascii: "\r"): append("&#13;")
       default: bytes.append(byte)
       }
     }

@@ -6,6 +6,9 @@ internal import FoundationEssentials
 /// Text and bytes are stored as they are, so that another program, or `coffer get`, finds exactly the token; anything else is
 /// JSON with sorted keys, so that equal values have equal bytes.
 enum SecretCoding {
+  /// JSON has no word for these numbers; a property list has these.
+  private static let positiveInfinity = "+infinity", negativeInfinity = "-infinity", notANumber = "nan"
+
   static func encode<Value: Encodable>(_ value: Value) throws(StoreError) -> SecretForm {
     switch value {
     case let text as String:
@@ -17,6 +20,8 @@ enum SecretCoding {
     default:
       let encoder = JSONEncoder()
       encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+      encoder.nonConformingFloatEncodingStrategy = .convertToString(
+        positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: notANumber)
       var json: Data
       do { json = try encoder.encode(value) } catch {
         // The encoder's own error may quote the value: name the type only.
@@ -43,7 +48,10 @@ enum SecretCoding {
       if Value.self == Data.self, let data = Data(raw) as? Value { return data }
       var json = Data(raw)
       defer { json.resetBytes(in: 0..<json.count) }
-      do { return try JSONDecoder().decode(Value.self, from: json) } catch { throw undecodable(Value.self, form) }
+      let decoder = JSONDecoder()
+      decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+        positiveInfinity: positiveInfinity, negativeInfinity: negativeInfinity, nan: notANumber)
+      do { return try decoder.decode(Value.self, from: json) } catch { throw undecodable(Value.self, form) }
     }
   }
 

@@ -35,19 +35,20 @@ package struct AtomicFile {
   /// - Parameters:
   ///   - followedByAnother: true where another replacement in the same folder follows at once, which makes this rename
   ///     durable too.
-  ///   - beforeRename: called when the new content is durable under its temporary name; throwing leaves the old file.
+  ///   - beforeRename: called with the new file's status when the new content is durable under its temporary name, from where
+  ///     no other program takes it; throwing leaves the old file.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, but for what
   ///   ``OpenFolder/synchronize()`` throws.
   package func replace(
     with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
-    beforeRename: () throws(StoreError) -> Void = {}
+    beforeRename: (FileStatus) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
     var folder: OpenFolder? = nil
     do {
-      try write(bytes, mode, like)
+      let status = try write(bytes, mode, like)
       // Before the rename: a folder that cannot be opened, such as one without leave to read, refuses while all is as it was.
       folder = try followedByAnother ? nil : OpenFolder(of: path, calls)
-      try beforeRename()
+      try beforeRename(status)
       try check(calls.rename(temporary.string, path.string), "replace the file", path)
     } catch {
       _ = calls.unlink(temporary.string)  // Whatever remains under this name is overwritten by the next attempt.
@@ -62,7 +63,7 @@ package struct AtomicFile {
     try OpenFolder(of: path, calls).synchronize()
   }
 
-  private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) {
+  private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) -> FileStatus {
     _ = calls.unlink(temporary.string)
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let fd = calls.open(temporary.string, flags, mode & 0o777)
@@ -77,6 +78,7 @@ package struct AtomicFile {
     guard fchmod(fd, mode_t(mode & 0o777)) == 0 else { throw StoreError(errno: errno, "keep the file's mode", place: path) }
     try bytes.withUnsafeBytes { (raw) throws(StoreError) in try writeAll(raw, to: fd) }
     try check(calls.synchronize(fd), "make the file durable", temporary)
+    return try FileStatus(of: fd, place: temporary)
   }
 
   private func writeAll(_ bytes: UnsafeRawBufferPointer, to fd: Int32) throws(StoreError) {

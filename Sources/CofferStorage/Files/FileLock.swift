@@ -14,21 +14,18 @@ package import SystemPackage
 package enum FileLock {
   /// How long to wait: a stopped holder must not hang others for ever, and no holder of ours needs a second.
   package static let patience = Duration.seconds(5)
-  /// The first pause is about the time a holder needs; the longest keeps a waiter's share among busy writers.
-  private static let shortestPause = 20_000
-  private static let longestPause = 2_000_000
 
-  /// Takes the lock, waiting up to `patience` with growing, jittered pauses.
+  /// Takes the lock, waiting with growing, jittered pauses until `deadline`: by default `patience` from now on.
   ///
   /// - Throws: ``StoreError/Kind/busy`` naming the `holder`'s process id when the wait was in vain.
   @inline(__always)
   package static func acquire(
     _ fd: Int32, _ calls: SystemCalls, place: @autoclosure () -> FilePath, patience: Duration = patience,
-    holder: () -> UInt32?
+    until deadline: ContinuousClock.Instant? = nil, holder: () -> UInt32?
   ) throws(StoreError) {
     let result = calls.lock(fd, LOCK_EX | LOCK_NB)
     if result == 0 { return }
-    try wait(fd, calls, result, place(), patience, holder)
+    try wait(fd, calls, result, place(), patience, deadline ?? .now + patience, holder)
   }
 
   /// Takes the lock if nobody holds it.
@@ -39,25 +36,41 @@ package enum FileLock {
   package static func release(_ fd: Int32, _ calls: SystemCalls) { _ = calls.lock(fd, LOCK_UN) }
 
   private static func wait(
-    _ fd: Int32, _ calls: SystemCalls, _ first: Int32, _ place: FilePath, _ patience: Duration, _ holder: () -> UInt32?
+    _ fd: Int32, _ calls: SystemCalls, _ first: Int32, _ place: FilePath, _ patience: Duration,
+    _ deadline: ContinuousClock.Instant, _ holder: () -> UInt32?
   ) throws(StoreError) {
-    let deadline = ContinuousClock.now + patience
     var result = first
-    var pause = shortestPause
+    var pauses = LockPauses()
     while result == -EWOULDBLOCK {
-      guard ContinuousClock.now < deadline else { throw busy(place, patience, holder()) }
-      var time = timespec(tv_sec: 0, tv_nsec: Int.random(in: pause / 2...pause))
-      nanosleep(&time, nil)
-      pause = min(pause * 2, longestPause)
+      guard ContinuousClock.now < deadline else { throw busy(place, holder(), patience) }
+      pauses.sleep()
       result = calls.lock(fd, LOCK_EX | LOCK_NB)
     }
     guard result == 0 else { throw StoreError(errno: -result, "lock the file", place: place) }
   }
 
-  private static func busy(_ place: FilePath, _ patience: Duration, _ holder: UInt32?) -> StoreError {
+  /// The error of a wait in vain for what process `holder` has.
+  package static func busy(_ place: FilePath, _ holder: UInt32?, _ patience: Duration = patience) -> StoreError {
     let who = holder.map { "process \($0)" } ?? "another process"
     return StoreError(
       .busy, "\(who) has held the lock for \(patience.components.seconds) s", place: place.string,
       cure: "let that process go on or end it, then try again; nothing was changed")
+  }
+}
+
+/// The pauses of one who waits for a lock.
+package struct LockPauses {
+  /// The first is about the time a holder needs; the longest keeps a waiter's share among busy writers.
+  private static let shortest = 20_000
+  private static let longest = 2_000_000
+  private var next = shortest
+
+  package init() {}
+
+  /// Sleeps for longer each time, and never as long as another waiter.
+  package mutating func sleep() {
+    var time = timespec(tv_sec: 0, tv_nsec: Int.random(in: next / 2...next))
+    nanosleep(&time, nil)
+    next = min(next * 2, Self.longest)
   }
 }

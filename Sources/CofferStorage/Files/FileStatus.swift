@@ -20,6 +20,7 @@ package struct FileStatus: Sendable {
   package let modified: Int64
 
   package var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
+  package var isLink: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFLNK) }
   package var isFolder: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
   package var permissions: UInt32 { mode & 0o7777 }
 
@@ -31,9 +32,17 @@ package struct FileStatus: Sendable {
   }
 
   /// The status of what `path` leads to, following symbolic links; nil when nothing is there.
-  package init?(at path: FilePath) throws(StoreError) {
+  package init?(at path: FilePath) throws(StoreError) { try self.init(at: path, stat) }
+
+  /// The status of what stands at `path` itself, a symbolic link perhaps; nil when nothing is there.
+  package init?(ofLinkAt path: FilePath) throws(StoreError) { try self.init(at: path, lstat) }
+
+  /// Whether both are of one file, whatever its names.
+  package func isSameFile(as other: FileStatus) -> Bool { inode == other.inode && device == other.device }
+
+  private init?(at path: FilePath, _ ask: (UnsafePointer<CChar>, UnsafeMutablePointer<stat>) -> Int32) throws(StoreError) {
     var raw = stat()
-    guard path.withPlatformString({ stat($0, &raw) }) == 0 else {
+    guard path.withPlatformString({ ask($0, &raw) }) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
       throw StoreError(errno: errno, "examine the file", place: path)
     }

@@ -63,6 +63,10 @@ package struct SystemCalls: Sendable {
     case listReplaced
     /// The journal is empty again, perhaps not durably.
     case journalEmptied
+    /// A journal that lost its name says that its values are being written into another.
+    case carrying
+    /// They are written; the old journal does not say so yet.
+    case carried
   }
 }
 

@@ -77,11 +77,12 @@ extension OpenVault {
   /// A log that is not whole is left as it is: dropping rows would hide that, and a log must not be why a write fails.
   func trimLog(_ state: inout VaultState) throws(StoreError) {
     guard state.logSequence - min(logStart, state.logSequence) > longestLog else { return }
-    logStart = max(logStart, (try database.firstLogRow() ?? 1) - 1)
-    guard state.logSequence - min(logStart, state.logSequence) > longestLog else { return }
     let first = state.logSequence - longestLog / 2
     var trim: LogEntry.Trim?
     do throws(StoreError) {
+      // Before a log that lost rows stands its beginning, which is none of them; a first row of number 0 is none that can be.
+      logStart = max(logStart, max(1, try database.firstLogRow() ?? 1) - 1)
+      guard state.logSequence - min(logStart, state.logSequence) > longestLog else { return }
       let end = try walk { (sequence, before, _) throws(StoreError) in
         if sequence == first { trim = LogEntry.Trim(first: first, head: before.head) }
       }

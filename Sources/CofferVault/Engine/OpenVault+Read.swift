@@ -25,25 +25,19 @@ extension OpenVault {
       let record = try checked { () throws(FormatError) in try row.open(at: nil, keys: keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
-      guard let form = try secretForm(record) else {
-        throw StoreError(
-          .notFound, "the item has no value: another program made it so", place: path.string,
-          cure: "coffer vault set gives it one, coffer vault delete removes it")
+      guard let form = record.form() else {
+        throw Self.withoutValue(name, path)
       }
       return form
     }
     return (RecordVersion(id.bytes), form)
   }
 
-  func secretForm(_ record: consuming OpenRecord) throws(StoreError) -> SecretForm? {
-    do { return try record.form() } catch { throw error.storeError(place: path.string) }
-  }
-
   /// What a listing says of `name`; nil when there is no such item.
   func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     let index = index(of: name)
     guard let id = try list(of: index.bucket).record(at: index) else { return nil }
-    return try item(meta(index, id, of: name))
+    return item(try meta(index, id, of: name))
   }
 
   /// What a listing says of all items, or those of one service, by name.
@@ -55,7 +49,7 @@ extension OpenVault {
           try checked { () throws(FormatError) in try row.openMeta(keys: keys) }
         }
         if let service, !meta.service.hasSameBytes(as: service) { continue }
-        items.append(try item(meta))
+        items.append(item(meta))
       }
     }
     return Self.sorted(items)
@@ -77,10 +71,9 @@ extension OpenVault {
     return meta
   }
 
-  func item(_ meta: RecordMeta) throws(StoreError) -> VaultItem {
-    let metadata = try checked { () throws(FormatError) in try meta.itemMetadata() }
-    return VaultItem(
-      name: ItemName(sealed: meta.service, meta.account), metadata: metadata,
+  func item(_ meta: RecordMeta) -> VaultItem {
+    VaultItem(
+      name: ItemName(sealed: meta.service, meta.account), metadata: meta.itemMetadata,
       created: Milliseconds.date(meta.created), modified: Milliseconds.date(meta.modified), revision: meta.revision,
       valueBytes: meta.valueCount ?? 0)
   }

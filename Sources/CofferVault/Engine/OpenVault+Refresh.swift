@@ -110,7 +110,11 @@ extension OpenVault {
   ) throws(StoreError) -> DigestTree {
     var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
     try database.forEachDigest { (bucket, bytes) throws(StoreError) in
-      if let digest = Digest32(bytes) { digests[bucket] = digest }
+      // A bucket without records has no row: one of zeros would change nothing that the root tells of.
+      guard let digest = Digest32(bytes), digest != .zero else {
+        throw tampered("a bucket without records has a digest", database.path)
+      }
+      digests[bucket] = digest
     }
     let tree = DigestTree(digests, keys: keys)
     guard tree.root == root else { throw tampered("the bucket digests do not fit the vault's state", database.path) }

@@ -6,7 +6,7 @@ extension OpenVault {
   func commitRestored(above known: UInt64, as replica: ReplicaID, after former: ReplicaID?) throws(StoreError) {
     try writing { (change) throws(StoreError) in
       change.events.append(LogEntry(.restored, by: .current, time: now))
-      change.leastGeneration = known + 1
+      change.leastGeneration = try checked { () throws(FormatError) in try FileCounter.next(known, VaultState.part) }
       change.replica = replica
       change.formerReplica = former
     }

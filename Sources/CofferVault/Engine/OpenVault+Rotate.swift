@@ -18,8 +18,8 @@ extension OpenVault {
     _ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void
   ) throws(StoreError) {
     try verifyHeaders()
-    let (epoch, overflow) = header.epoch.addingReportingOverflow(1)
-    guard !overflow else { throw Self.tampered("the epoch is beyond what can be", path) }
+    try database.checkNothingIsAdded()
+    let epoch = try checked { () throws(FormatError) in try FileCounter.next(header.epoch, "header") }
     let key = try checked { () throws(FormatError) in try VaultKey.random() }
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: header.vault) }
     let next = try nextHeader(plan, epoch: epoch, key: key, nextKeys, rotated: now)
@@ -119,7 +119,7 @@ extension OpenVault {
         // What the chain begins with where rows were dropped: in the clear before, and as good a beginning under the new key.
         case .none: nextHead = end.head
         case .some(let entry):
-          let moved = places[entry.index].map { entry.moved(to: $0) } ?? entry
+          let moved = places[entry.index].map { LogEntry(entry, at: $0) } ?? entry
           nextHead = try replaceLog(moved, sequence, after: nextHead, nextKeys)
         }
         from = sequence + 1
@@ -146,12 +146,5 @@ extension OpenVault {
       try database.putLog(box, seq: sequence)
       return LogBox.head(after: head, sequence: sequence, row: box, keys: nextKeys)
     }
-  }
-}
-
-extension LogEntry {
-  /// The entry, told of the record at `index`.
-  fileprivate func moved(to index: RecordIndex) -> LogEntry {
-    LogEntry(event, time: time, user: user, process: process, program: program, index: index, detail: detail)
   }
 }

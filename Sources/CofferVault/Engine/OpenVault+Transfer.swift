@@ -40,21 +40,25 @@ extension OpenVault {
       revision: 0, service: item.name.service, account: item.name.account, created: item.created.map(Milliseconds.count) ?? now,
       modified: item.modified.map(Milliseconds.count) ?? now, valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
-    try item.form.bytes.withUnsafeBytes { (value) throws(StoreError) in try adopt(meta, value, &change) }
+    try adopt(meta, item.form.bytes, &change)
   }
 
-  /// Stores a record of these names, whatever is there; without a value where another writer gave it none.
-  func adopt(_ imported: RecordMeta, _ value: UnsafeRawBufferPointer?, _ change: inout Change) throws(StoreError) {
+  /// Stores a record of these names, whatever is there.
+  private func adopt(
+    _ imported: RecordMeta, _ value: borrowing SecretBytes, _ change: inout Change
+  ) throws(StoreError) {
     var meta = imported
-    try RecordLimits.checkValue(value?.count ?? 0)
+    try RecordLimits.checkValue(value.count)
     try RecordLimits.check(meta)
     let index = meta.index(.item, keys: keys)
     var list = try touch(index.bucket, change)
     let name = ItemName(sealed: meta.service, meta.account)
-    let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name).revision }
-    meta.revision = (old ?? 0) + 1
+    let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name) }
+    meta.revision = try revision(after: old)
     let sealed = meta
-    let record = try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: keys) }
+    let record = try value.withUnsafeBytes { (value) throws(StoreError) in
+      try checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: keys) }
+    }
     try put(record, replacing: old != nil)
     list.put(record.id, at: index)
     change.lists[index.bucket] = list
@@ -77,23 +81,25 @@ extension OpenVault {
     }
     var meta = record.meta
     (meta.service, meta.account) = (new.service, new.account)
-    try adopt(meta, record.value, &change)
-    _ = try remove(name, &change)
-    meta.revision = (taken?.revision ?? 0) + 1
-    return try item(meta)
-  }
-
-  private func adopt(_ meta: RecordMeta, _ value: borrowing SecretBytes?, _ change: inout Change) throws(StoreError) {
-    switch value {
-    case .some(let value): try value.withUnsafeBytes { (raw) throws(StoreError) in try adopt(meta, raw, &change) }
-    case .none: try adopt(meta, UnsafeRawBufferPointer?.none, &change)
+    switch record.value {
+    case .some(let value): try adopt(meta, value, &change)
+    case .none: throw Self.withoutValue(name, path)
     }
+    _ = try remove(name, &change)
+    meta.revision = try revision(after: taken)
+    return item(meta)
   }
 
   /// The value and metadata of `name`, expired or not; nil within where the item has no value, and nil when there is no such item.
   func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
     guard let record = try record(name) else { return nil }
-    return .some(try secretForm(record))
+    return .some(record.form())
+  }
+
+  /// The error of an item that another program stored without a value: it can be told of, and there is nothing to hand out.
+  static func withoutValue(_ name: ItemName, _ path: FilePath) -> StoreError {
+    StoreError(
+      .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
   }
 
   private func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
@@ -117,7 +123,10 @@ extension OpenVault {
     try target.writing { (change) throws(StoreError) in
       for name in Set(names).sorted() {
         guard let record = try record(name) else { continue }
-        try target.adopt(record.meta, record.value, &change)
+        switch record.value {
+        case .some(let value): try target.adopt(record.meta, value, &change)
+        case .none: throw Self.withoutValue(name, path)
+        }
       }
     }
     return Set(names).count

@@ -16,6 +16,8 @@ extension OpenVault {
     }
     try verifyRows(total: listed, progress)
     try verifyLog()
+    try database.checkNothingIsAdded()
+    try database.checkPages()
     return VerifyReport(records: listed, buckets: buckets.count)
   }
 

@@ -17,7 +17,7 @@ extension OpenVault {
     let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name) }
     try require(condition, revision: old?.revision)
 
-    let meta = description(of: form, name, replacing: old)
+    let meta = try description(of: form, name, replacing: old)
     try RecordLimits.check(meta)
     let record = try form.bytes.withUnsafeBytes { (value) throws(StoreError) in
       try checked { () throws(FormatError) in try SealedRecord(meta, value: value, index: index, keys: keys) }
@@ -27,14 +27,16 @@ extension OpenVault {
     change.lists[index.bucket] = list
     if old == nil { change.added += 1 }
     change.events.append(entry(.itemSet, index))
-    return try item(meta)
+    return item(meta)
   }
 
   /// What will be said of the item: a label or attributes left empty are those of before. An expiry is not kept: it belonged
   /// to the old value.
-  private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
+  private func description(
+    of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?
+  ) throws(StoreError) -> RecordMeta {
     var meta = RecordMeta(
-      revision: (old?.revision ?? 0) + 1, service: name.service, account: name.account, created: old?.created ?? now,
+      revision: try revision(after: old), service: name.service, account: name.account, created: old?.created ?? now,
       modified: now, valueCount: form.bytes.count)
     meta.take(form.metadata)
     if let old {
@@ -42,6 +44,11 @@ extension OpenVault {
       if meta.attributes.isEmpty { meta.setAttributes(old.attributes) }
     }
     return meta
+  }
+
+  /// The revision of what takes the place of `old`, or of nothing.
+  func revision(after old: RecordMeta?) throws(StoreError) -> UInt64 {
+    try checked { () throws(FormatError) in try FileCounter.next(old?.revision ?? 0, RecordMeta.part) }
   }
 
   /// Stores a record's row, in place of the one that the verified list names there, or of none.
@@ -103,10 +110,12 @@ extension OpenVault {
     var next = state
     for event in change.events { try Self.append(event, to: &next, database, keys) }
     try trimLog(&next)
-    next.generation = max(state.generation + 1, change.leastGeneration)
+    next.generation = try checked { () throws(FormatError) in
+      max(try FileCounter.next(state.generation, VaultState.part), change.leastGeneration)
+    }
     next.commit = .random()
     next.root = tree.root
-    next.records = UInt64(clamping: Int64(clamping: state.records) + Int64(change.added))
+    next.records = min(FileCounter.most, UInt64(clamping: Int64(clamping: state.records) + Int64(change.added)))
     next.time = now
     if let replica = change.formerReplica { next.note(replica) }
     if let replica = change.replica ?? pins?.replica { next.note(replica) }
@@ -118,7 +127,8 @@ extension OpenVault {
   static func append(
     _ entry: LogEntry, to state: inout VaultState, _ database: VaultDatabase, _ keys: borrowing Subkeys
   ) throws(StoreError) {
-    let sequence = state.logSequence + 1
+    let last = state.logSequence
+    let sequence = try checked(database.path) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part) }
     let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)
     state.logHead = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in
       try database.appendLog(row, seq: sequence)

@@ -41,6 +41,8 @@ final class OpenVault {
   var weakInputs: SlotInputs?
   /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.
   var scrubbed: Digest32?
+  /// Why the old bytes cannot be removed, where no later write will do it.
+  var unscrubbable: StoreError?
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
   init(

@@ -11,6 +11,8 @@ final class VaultRepair {
   private let options: VaultOptions
   private let state: VaultState?
   private var slot: OpenSlot?
+  /// The newest epoch of a header that the slot opens.
+  private let newestEpoch: UInt64
   var report = RepairReport()
 
   /// Chooses the header that the state belongs to, or, where no state opens, the first that the slot opens.
@@ -18,12 +20,18 @@ final class VaultRepair {
     var slot = slot
     let copies = try database.read { () throws(StoreError) in try Self.soundHeaders(database) }
     var chosen: (header: VaultHeader, digest: Digest32, state: VaultState?)?
+    var newest: UInt64 = 0
     for copy in copies {
       do throws(StoreError) {
         try slot.reopen(in: copy.header, path: database.path.string)
         let state = try Self.state(database, copy.header, copy.digest, slot)
-        if chosen == nil || state != nil { chosen = (copy.header, copy.digest, state) }
-        if state != nil { break }
+        newest = max(newest, copy.header.epoch)
+        guard let best = chosen else {
+          chosen = (copy.header, copy.digest, state)
+          continue
+        }
+        guard best.state == nil, state != nil || copy.header.epoch > best.header.epoch else { continue }
+        chosen = (copy.header, copy.digest, state)
       } catch {
         guard error.kind == .tampered || error.kind == .damaged || error.kind == .locked else { throw error }
       }
@@ -33,19 +41,41 @@ final class VaultRepair {
     self.database = database
     self.options = options
     (header, headerDigest, state) = chosen
+    newestEpoch = newest
     keys = try OpenVault.checked(database.path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: chosen.header.vault)
     }
     self.slot = consume slot
   }
 
-  func run(rebuilding: Bool) throws(StoreError) -> RepairReport {
+  func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
     let pins = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, path: database.path, accepting: true)
     }
+    try checkEpoch(pins, acceptingOlderKey)
     try pins?.read()
     let sound = try mend(pins, rebuilding)
     if !sound { try rebuild(pins) }
     return report
+  }
+
+  /// An older header is authentic, and brings back the slots of its time: who was removed since has a way in again.
+  private func checkEpoch(_ pins: PinWatch?, _ acceptingOlderKey: Bool) throws(StoreError) {
+    let known = max(newestEpoch, try pins?.knownEpoch() ?? 0)
+    guard header.epoch < known else { return }
+    guard acceptingOlderKey else {
+      throw StoreError(
+        .rolledBack,
+        "the vault's header is of key epoch \(header.epoch), and epoch \(known) was seen before: repaired with it, the vault would open with secrets that were removed since",
+        place: database.path.string,
+        cure:
+          "restore a backup made after the key was changed; to go back to the older key on purpose, coffer vault repair --older-key"
+      )
+    }
+    report.returnedSlots = try OpenVault.checked(database.path) { () throws(FormatError) in
+      zip(header.slots, try header.openBody(keys).labels).map {
+        VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == slot?.id)
+      }
+    }
   }
 
   /// Mends the header and checks everything else; false when the state has to be rebuilt.
@@ -90,7 +120,10 @@ final class VaultRepair {
     let known = try pins?.knownGeneration() ?? 0
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()
-      let generation = try max(known, statedGeneration(), state?.generation ?? 0) + 1
+      let last = try max(known, statedGeneration(), state?.generation ?? 0)
+      let generation = try OpenVault.checked(database.path) { () throws(FormatError) in
+        try FileCounter.next(last, VaultState.part)
+      }
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
     }
     report.generation = rebuilt.generation
@@ -101,6 +134,7 @@ final class VaultRepair {
   private func rebuiltState(
     _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
   ) throws(StoreError) -> VaultState {
+    try database.removeWhatIsAdded()
     let tree = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())

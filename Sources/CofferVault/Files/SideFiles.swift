@@ -13,7 +13,8 @@ internal import SystemPackage
 /// The files that SQLite keeps beside a database and believes without asking who put them there.
 ///
 /// They are checked before SQLite opens the database, because it acts on them at the first read, whatever its settings: a journal
-/// that ends in the name of a super-journal makes it delete the file so named, even beside a vault that never has a journal.
+/// that ends in the name of a super-journal would make it delete the file so named, even beside a vault that never has a journal.
+/// The check says so; what is put there after it finds ``ConnectionFiles`` in its way.
 enum SideFiles {
   static let suffixes = ["-journal", "-wal", "-shm"]
   /// The last 8 bytes of a journal that names a super-journal, and the first 8 of every journal (file format, 3).
@@ -59,7 +60,7 @@ enum SideFiles {
     defer { close(descriptor) }
     let size = Int(lseek(descriptor, 0, SEEK_END))
     guard try read(descriptor, magic.count, at: max(0, size - magic.count), journal) != magic else {
-      throw tampered("the journal would make SQLite delete the file that it names", journal)
+      throw namesAnotherFile(of: journal)
     }
     guard usesWriteAheadLog else { return }
     guard try read(descriptor, journalHeader, at: 0, journal).allSatisfy({ $0 == 0 }) else {
@@ -78,6 +79,13 @@ enum SideFiles {
     }
     guard found >= 0 else { throw StoreError(errno: errno, "read the journal", place: path) }
     return bytes
+  }
+
+  /// The error of a journal beside the database `file` that named another file, which SQLite was not let near.
+  static func namesAnotherFile(_ file: FilePath) -> StoreError { namesAnotherFile(of: file.appending(suffix: "-journal")) }
+
+  private static func namesAnotherFile(of journal: FilePath) -> StoreError {
+    tampered("the journal would make SQLite delete the file that it names", journal)
   }
 
   private static func tampered(_ what: String, _ journal: FilePath) -> StoreError {

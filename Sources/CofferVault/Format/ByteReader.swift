@@ -22,8 +22,22 @@ struct ByteReader {
     return bytes.part(offset..<offset + count)
   }
 
-  mutating func number<Number: FixedWidthInteger>(_ type: Number.Type = Number.self) throws(FormatError) -> Number {
+  mutating func number<Number: ShortNumber>(_ type: Number.Type = Number.self) throws(FormatError) -> Number {
     Number(littleEndian: try take(MemoryLayout<Number>.size).loadUnaligned(as: Number.self))
+  }
+
+  /// A number of eight bytes, at most ``FileCounter/most``.
+  mutating func counter(_ field: String) throws(FormatError) -> UInt64 {
+    guard let count = try counter(field, orNone: nil) else { throw damaged("it has no \(field)") }
+    return count
+  }
+
+  /// The same; nil for `none`, which stands for no number.
+  mutating func counter(_ field: String, orNone none: UInt64?) throws(FormatError) -> UInt64? {
+    let count = UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
+    guard count != none else { return nil }
+    guard count <= FileCounter.most else { throw damaged("its \(field) is beyond what can be") }
+    return count
   }
 
   mutating func block16<Role>(_ type: Block16<Role>.Type = Block16<Role>.self) throws(FormatError) -> Block16<Role> {

@@ -86,8 +86,8 @@ struct HeaderBody: ~Copyable, Sendable {
   }
 
   private init(from reader: inout ByteReader, slots: [SealedSlot]) throws(FormatError) {
-    let created: UInt64 = try reader.number()
-    let rotated: UInt64 = try reader.number()
+    let created = try reader.counter("time")
+    let rotated = try reader.counter("time")
     let floor = PassphraseCost(passes: try reader.number(), mebibytes: try reader.number())
     var labels: [String] = []
     var mixes: [UnsafeRawBufferPointer] = []

@@ -31,7 +31,11 @@ struct LogEntry: Hashable, Sendable {
   /// Bytes of a log row, at most.
   static let largestRow = LogBox.overhead + fixedBytes + longestProgram + longestDetail
 
-  let event: Event
+  /// The number of what happened, which may be one that this version does not know: a log must not be why a vault cannot be read
+  /// or given a new key.
+  private let number: UInt8
+  /// What happened; nil for an event that this version does not know.
+  var event: Event? { Event(rawValue: number) }
   /// Milliseconds since 1970.
   let time: UInt64
   let user: UInt32
@@ -46,7 +50,7 @@ struct LogEntry: Hashable, Sendable {
   init(
     _ event: Event, time: UInt64, user: UInt32, process: UInt32, program: String, index: RecordIndex = .zero, detail: [UInt8] = []
   ) {
-    self.event = event
+    number = event.rawValue
     self.time = time
     self.user = user
     self.process = process
@@ -62,10 +66,21 @@ struct LogEntry: Hashable, Sendable {
     return program
   }
 
+  /// The same entry, told of the record at `index`.
+  init(_ entry: LogEntry, at index: RecordIndex) {
+    number = entry.number
+    time = entry.time
+    user = entry.user
+    process = entry.process
+    program = entry.program
+    self.index = index
+    detail = entry.detail
+  }
+
   func encoded() -> [UInt8] {
     ByteWriter.bytes(Self.fixedBytes + program.utf8.count + detail.count) { out in
       out.write(Self.version)
-      out.write(event.rawValue)
+      out.write(number)
       out.write(time)
       out.write(user)
       out.write(process)
@@ -82,10 +97,8 @@ struct LogEntry: Hashable, Sendable {
   private init(from reader: inout ByteReader) throws(FormatError) {
     let version: UInt8 = try reader.number()
     guard version == Self.version else { throw reader.damaged("an entry has the unknown version \(version)") }
-    let number: UInt8 = try reader.number()
-    guard let event = Event(rawValue: number) else { throw reader.damaged("an entry has the unknown event \(number)") }
-    self.event = event
-    time = try reader.number()
+    number = try reader.number()
+    time = try reader.counter("time")
     user = try reader.number()
     process = try reader.number()
     program = try reader.text(limit: Self.longestProgram, "program")
@@ -114,7 +127,7 @@ struct LogEntry: Hashable, Sendable {
     init(detail: [UInt8]) throws(FormatError) {
       self = try detail.span.bytes.withUnsafeBytes { (detail) throws(FormatError) in
         try FormatError.reading(detail, of: LogEntry.part) { (reader) throws(FormatError) in
-          Trim(first: try reader.number(), head: try reader.block32())
+          Trim(first: try reader.counter("first row"), head: try reader.block32())
         }
       }
     }

@@ -64,9 +64,9 @@ struct PinRecord: Hashable, Sendable {
     }
     vault = try reader.block16()
     replica = try reader.block16()
-    epoch = try reader.number()
-    seen = Mark(generation: try reader.number(), commit: try reader.block16())
-    own = Mark(generation: try reader.number(), commit: try reader.block16())
+    epoch = try reader.counter("epoch")
+    seen = Mark(generation: try reader.counter("generation"), commit: try reader.block16())
+    own = Mark(generation: try reader.counter("generation"), commit: try reader.block16())
     guard try reader.take(Self.zeroBytes).allSatisfy({ $0 == 0 }) else { throw reader.damaged("its spare bytes are not zeros") }
   }
 }

@@ -46,15 +46,9 @@ enum RecordLimits {
 }
 
 extension RecordMeta {
-  /// The metadata that callers see.
-  ///
-  /// - Throws: ``FormatError/damaged(_:_:)`` for two attribute names that are equal under Unicode's canonical equivalence: one of
-  ///   them would be lost without a word.
-  func itemMetadata() throws(FormatError) -> ItemMetadata {
-    var named: [String: String] = [:]
-    for attribute in attributes where named.updateValue(attribute.value, forKey: attribute.name) != nil {
-      throw .damaged(Self.part, "two of its attributes have canonically equivalent names")
-    }
+  /// The metadata that callers see. No two attributes have one name: a description in which two have is not read.
+  var itemMetadata: ItemMetadata {
+    let named = Dictionary(attributes.lazy.map { ($0.name, $0.value) }) { first, _ in first }
     return ItemMetadata(
       label: label, contentType: contentType, attributes: named, expires: expires == 0 ? nil : Milliseconds.date(expires))
   }
@@ -76,6 +70,6 @@ enum Milliseconds {
   static func count(_ date: Date) -> UInt64 {
     let count = (date.timeIntervalSince1970 * 1000).rounded()
     guard count >= 1 else { return 1 }
-    return count < 9.2e18 ? UInt64(count) : UInt64(Int64.max)
+    return count < Double(FileCounter.most) ? UInt64(count) : FileCounter.most
   }
 }

@@ -106,14 +106,14 @@ extension RecordMeta {
   private init(from reader: inout ByteReader) throws(FormatError) {
     let version: UInt8 = try reader.number()
     guard version == Self.version else { throw reader.damaged("its description has the unknown version \(version)") }
-    revision = try reader.number()
+    revision = try reader.counter("revision")
     service = try reader.text(limit: Self.longestName, "service")
     account = try reader.text(limit: Self.longestName, "account")
     label = try reader.text(limit: Self.longestLabel, "label")
     contentType = try reader.text(limit: Self.longestContentType, "content type")
-    created = try reader.number()
-    modified = try reader.number()
-    expires = try reader.number()
+    created = try reader.counter("time")
+    modified = try reader.counter("time")
+    expires = try reader.counter("expiry")
     access = try reader.number()
     guard access == 0 else { throw reader.damaged("its condition of access \(access) is unknown") }
     history = try reader.number()
@@ -122,8 +122,7 @@ extension RecordMeta {
   }
 
   private static func valueCount(from reader: inout ByteReader) throws(FormatError) -> Int? {
-    let count: UInt64 = try reader.number()
-    guard count != noValue else { return nil }
+    guard let count = try reader.counter("value's length", orNone: noValue) else { return nil }
     guard count <= RecordLimits.largestValue else { throw reader.damaged("it tells of a value of \(count) bytes") }
     return Int(count)
   }
@@ -140,6 +139,10 @@ extension RecordMeta {
         throw reader.damaged("its attributes are not in order")
       }
       attributes.append(attribute)
+    }
+    // A dictionary, which is what callers get, would lose one of two without a word.
+    guard count < 2 || Set(attributes.lazy.map(\.name)).count == count else {
+      throw reader.damaged("two of its attributes have canonically equivalent names")
     }
     return attributes
   }

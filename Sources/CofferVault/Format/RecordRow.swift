@@ -35,13 +35,17 @@ struct RecordRow {
     }
   }
 
-  /// Whether the row is whole: both tags fit, and nothing is decrypted. Without a value there is no second tag, and only the
-  /// description tells whether one was taken away; there it is opened.
+  /// Whether the row is whole: both tags fit, and its description is one that can be read and belongs here. No value is decrypted.
+  ///
+  /// - Throws: what opening the description throws.
   func authenticates(_ keys: borrowing Subkeys) throws(FormatError) -> Bool {
-    try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
-      guard AEAD.authenticates(meta, key: metaKey, nonce: .zero) else { return false }
-      guard let value else { return try decodeMeta(metaKey).valueCount == nil }
-      return AEAD.authenticates(value, key: valueKey, nonce: .zero)
+    guard meta.count >= AEAD.tagBytes else { return false }
+    return try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
+      let meta: RecordMeta
+      do throws(FormatError) { meta = try decodeMeta(metaKey) } catch .unauthentic { return false }
+      try check(meta, .item, keys)
+      guard let value else { return meta.valueCount == nil }
+      return meta.valueCount != nil && AEAD.authenticates(value, key: valueKey, nonce: .zero)
     }
   }
 
@@ -112,8 +116,8 @@ struct OpenRecord: ~Copyable, Sendable {
   var value: SecretBytes?
 
   /// The form that callers see; the value moves into it. Nil where the record has no value.
-  consuming func form() throws(FormatError) -> SecretForm? {
-    let metadata = try meta.itemMetadata()
+  consuming func form() -> SecretForm? {
+    let metadata = meta.itemMetadata
     guard let value = value.take() else { return nil }
     return SecretForm(value, metadata: metadata)
   }

@@ -107,7 +107,7 @@ extension VaultHeader {
       throw reader.damaged("version \(format) cannot ask for a reader of version \(leastReader)")
     }
     let vault: VaultSalt = try reader.block16()
-    let epoch: UInt64 = try reader.number()
+    let epoch = try reader.counter("epoch")
     let count = Int(try reader.number(UInt8.self))
     guard Self.slotCounts.contains(count) else { throw reader.damaged("it has \(count) slots") }
     var slots: [SealedSlot] = []

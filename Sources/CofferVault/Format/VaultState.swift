@@ -4,7 +4,7 @@ internal import CofferMemory
 struct VaultState: Hashable, Sendable {
   /// Machines that can watch one vault for forks; the 65th takes the place of the one seen longest ago.
   static let mostReplicas = 64
-  private static let part = "state"
+  static let part = "state"
   private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 32 + 1 + 1
   private static let replicaBytes = 16 + 8 + 16
   /// Bytes of a state row, at most.
@@ -85,6 +85,7 @@ struct VaultState: Hashable, Sendable {
     guard row.count <= Self.largest, row.count >= 8 + CommittedBox.overhead + Self.fixedBytes else {
       throw .damaged(Self.part, "it has \(row.count) bytes")
     }
+    // In the clear and not believed yet: another one than was sealed is tampering, whatever it says.
     let generation = UInt64(littleEndian: row.loadUnaligned(as: UInt64.self))
     let box = CommittedBox(bytes: [UInt8](row.part(8..<row.count)))
     let context = Self.context(epoch: epoch, generation: generation, header: header)
@@ -126,12 +127,13 @@ extension VaultState {
   }
 
   private init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
+    guard generation <= FileCounter.most else { throw reader.damaged("its generation is beyond what can be") }
     self.generation = generation
     commit = try reader.block16()
     root = try reader.block32()
-    records = try reader.number()
-    time = try reader.number()
-    logSequence = try reader.number()
+    records = try reader.counter("count")
+    time = try reader.counter("time")
+    logSequence = try reader.counter("place in the log")
     logHead = try reader.block32()
     let scrub: UInt8 = try reader.number()
     guard scrub <= 1 else { throw reader.damaged("its scrub mark is \(scrub)") }
@@ -140,7 +142,8 @@ extension VaultState {
     guard count <= Self.mostReplicas else { throw reader.damaged("it names \(count) replicas") }
     replicas = []
     for _ in 0..<count {
-      let replica = Replica(id: try reader.block16(), generation: try reader.number(), commit: try reader.block16())
+      let replica = Replica(
+        id: try reader.block16(), generation: try reader.counter("replica's generation"), commit: try reader.block16())
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
       replicas.append(replica)
     }

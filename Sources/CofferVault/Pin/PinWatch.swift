@@ -63,6 +63,9 @@ final class PinWatch {
     try known().map { max($0.seen.generation, $0.own.generation) } ?? 0
   }
 
+  /// The newest key epoch that this machine has seen; 0 where it has no readable pin.
+  func knownEpoch() throws(StoreError) -> UInt64 { try known()?.epoch ?? 0 }
+
   /// The name that this machine's writes had until now; nil where it has no readable pin.
   func knownReplica() throws(StoreError) -> ReplicaID? { try known()?.replica }
 

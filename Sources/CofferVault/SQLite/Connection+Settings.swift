@@ -51,6 +51,7 @@ extension Connection {
     guard options.access == .readOnly || sqlite3_db_readonly(handle, "main") == 0 else {
       throw ReadOnlyMedium.cannotWrite(path)
     }
+    try execute("PRAGMA max_page_count=\(Limits.mostPages)")
   }
 
   /// Runs a statement of no rows, or of rows that nobody wants.

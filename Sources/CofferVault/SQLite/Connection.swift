@@ -27,11 +27,12 @@ final class Connection {
     var access = Access.readWrite
     /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
     var busyMilliseconds: Int32 = 30_000
-    /// The name of SQLite's virtual file system; nil for the system's files.
+    /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
   }
 
   let file: DatabaseFile
+  let files: ConnectionFiles
   let handle: OpaquePointer
   let options: Options
   private(set) var isOpen = true
@@ -46,7 +47,8 @@ final class Connection {
 
   /// Opens `file`, whose side files were checked, and sets all that can be set before its tables are known.
   init(_ file: consuming DatabaseFile, _ options: Options = Options()) throws(StoreError) {
-    handle = try Self.open(file.path, options)
+    files = try ConnectionFiles(of: file.path, over: options.fileSystem)
+    handle = try Self.open(file.path, options, files)
     self.file = file
     self.options = options
     // Everything is initialised: a throw from here on runs deinit, which closes.
@@ -66,7 +68,8 @@ final class Connection {
     // In a forked child the handle is the parent's: closing it here could empty and remove a log that the parent still writes.
     guard getpid() == process else { return }
     while let statement = sqlite3_next_stmt(handle, nil) { sqlite3_finalize(statement) }
-    sqlite3_close(handle)
+    // What cannot be closed, as a copy of it is under way, goes on to use its files.
+    if sqlite3_close(handle) == SQLITE_OK { files.close() }
   }
 
   /// Compiles one statement, to be kept.
@@ -99,7 +102,8 @@ final class Connection {
 
   /// The error of a call that has just returned `code`.
   func failure(_ code: Int32, _ doing: String) -> StoreError {
-    StoreError(sqlite: code, doing, on: handle, place: path)
+    if files.wasAskedForAnotherFile { return SideFiles.namesAnotherFile(path) }
+    return StoreError(sqlite: code, doing, on: handle, place: path)
   }
 
   @inline(__always)
@@ -109,7 +113,18 @@ final class Connection {
     }
   }
 
-  private static func open(_ path: FilePath, _ options: Options) throws(StoreError) -> OpaquePointer {
+  private static func open(
+    _ path: FilePath, _ options: Options, _ files: ConnectionFiles
+  ) throws(StoreError) -> OpaquePointer {
+    do throws(StoreError) { return try openHandle(path, options, files) } catch {
+      files.close()
+      throw error
+    }
+  }
+
+  private static func openHandle(
+    _ path: FilePath, _ options: Options, _ files: ConnectionFiles
+  ) throws(StoreError) -> OpaquePointer {
     try checkLibrary(path)
     // Extended result codes from the first call on: the plain ones do not tell a full disk from a broken one.
     var flags = SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -121,7 +136,7 @@ final class Connection {
       flags |= SQLITE_OPEN_URI
     }
     var handle: OpaquePointer?
-    let code = sqlite3_open_v2(name, &handle, flags, options.fileSystem)
+    let code = sqlite3_open_v2(name, &handle, flags, files.name)
     guard code == SQLITE_OK, let handle else {
       let error = StoreError(sqlite: code, "open the database", on: handle, place: path)
       sqlite3_close(handle)

@@ -4,6 +4,7 @@ enum Query: Int, CaseIterable {
   case digests, putDigest, deleteDigest
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, replaceRecord, deleteRecord
   case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
+  case headerRows, headerCopyRows, stateRows
   case isDecided, decide, forget
 
   var sql: String {
@@ -33,6 +34,9 @@ enum Query: Int, CaseIterable {
     case .putLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .trimLog: "DELETE FROM log WHERE seq<?1"
     case .cutLog: "DELETE FROM log WHERE seq>=?1"
+    case .headerRows: "SELECT id FROM header"
+    case .headerCopyRows: "SELECT id FROM header_copy"
+    case .stateRows: "SELECT id FROM state"
     case .isDecided: "SELECT 1 FROM decided WHERE txid=?1"
     case .decide: "INSERT OR IGNORE INTO decided (txid) VALUES (?1)"
     case .forget: "DELETE FROM decided WHERE txid=?1"

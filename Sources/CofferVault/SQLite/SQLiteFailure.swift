@@ -33,7 +33,8 @@ extension StoreError {
     case SQLITE_READONLY: (.readOnly, "check that the file, its folder and its file system can be written")
     case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: (.denied, "check the owner and mode of the file and its folder")
     case SQLITE_NOMEM: (.io(Errno.noMemory.rawValue), "free some memory and try again")
-    case SQLITE_TOOBIG: (.tooLarge(limit: Limits.rowBytes), "store less under one name")
+    // Whoever stores too much is told before SQLite is asked: see RecordLimits.
+    case SQLITE_TOOBIG: (.damaged, "restore a backup")
     case SQLITE_IOERR: (.io(Errno.ioError.rawValue), "check the disk; nothing was changed")
     // What is left are statements that do not fit the file's tables: all of them are fixed, so it is the file that is wrong.
     default: (.damaged, "restore a backup")

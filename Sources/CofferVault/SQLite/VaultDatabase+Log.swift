@@ -15,7 +15,7 @@ extension VaultDatabase {
     try statement.bind(sequence(first), at: 1)
     var least = first
     try statement.forEach { row throws(StoreError) in
-      guard let seq = UInt64(exactly: try row.int64(0)), seq >= least else {
+      guard let seq = UInt64(exactly: try row.int64(0)), seq >= least, seq <= FileCounter.most else {
         throw row.damaged("the log is not in order")
       }
       least = seq + 1
@@ -44,7 +44,9 @@ extension VaultDatabase {
   func firstLogRow() throws(StoreError) -> UInt64? {
     let first = try statement(.logStart).first { row throws(StoreError) -> UInt64? in
       guard !row.isNull(0) else { return nil }
-      guard let first = UInt64(exactly: try row.int64(0)) else { throw row.damaged("the log is not in order") }
+      guard let first = UInt64(exactly: try row.int64(0)), first <= FileCounter.most else {
+        throw row.damaged("the log is not in order")
+      }
       return first
     }
     return first ?? nil
@@ -96,7 +98,7 @@ extension VaultDatabase {
   }
 
   private func sequence(_ seq: UInt64) throws(StoreError) -> Int64 {
-    guard let number = Int64(exactly: seq) else {
+    guard let number = Int64(exactly: seq), seq <= FileCounter.most else {
       throw StoreError(.damaged, "the log's number is beyond what can be", place: connection.place, cure: "restore a backup")
     }
     return number

@@ -41,6 +41,12 @@ extension VaultDatabase {
     guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
       throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
     }
+    // What is copied is not looked into, so that a damaged file can be kept. Its pages do not stay in the cache, as if they were sound.
+    connection.files.readsPagesUnchecked(true)
+    defer {
+      connection.files.readsPagesUnchecked(false)
+      sqlite3_db_release_memory(connection.handle)
+    }
     var code = SQLITE_OK
     while code == SQLITE_OK {
       code = sqlite3_backup_step(backup, Self.pagesOfStep)

@@ -16,6 +16,8 @@ final class VaultReplacement {
     }
     self.backup = backup
     self.target = target
+    // What stands there is overwritten, whatever it says.
+    connection.files.readsPagesUnchecked(true)
     // A step of no pages takes the target's lock, and copies nothing.
     let code = sqlite3_backup_step(backup, 0)
     guard code == SQLITE_OK else { throw connection.failure(code, "replace the vault") }
@@ -27,5 +29,8 @@ final class VaultReplacement {
     guard code == SQLITE_DONE else { throw target.connection.failure(code, "replace the vault") }
   }
 
-  deinit { sqlite3_backup_finish(backup) }
+  deinit {
+    sqlite3_backup_finish(backup)
+    target.connection.files.readsPagesUnchecked(false)
+  }
 }

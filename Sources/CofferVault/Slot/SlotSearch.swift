@@ -6,10 +6,10 @@ internal import CofferStorage
 enum SlotSearch {
   private static let order: [SlotKind] = [.keyFile, .recoveryCode, .recipient, .passphraseAndKeyFile, .passphrase]
 
-  /// Passes times MiB that one search may cost: 32 GiB of traffic, some 15 s measured. Whoever writes the file chooses how many
-  /// slots there are and what each costs: sixteen at the bound of a single one would take two minutes. Sixteen of the standard cost,
-  /// 3 passes over 256 MiB, take 12 GiB; and as the cheapest are tried first, no slots that others add keep one of up to
-  /// 2 GiB (8 passes over 256 MiB) from its turn.
+  /// What one search may cost, in ``PassphraseCost/effort``: 32 GiB of traffic, 14 s measured. Whoever writes the file chooses how
+  /// many slots there are and what each costs: sixteen at the bound of a single one would take two minutes. Sixteen of the standard
+  /// cost, 3 passes over 256 MiB, take 20 GiB; and as the cheapest are tried first, no slots that others add keep one of up to
+  /// 6 passes over 256 MiB from its turn.
   static let mostWork: UInt64 = 32 * 1024
 
   /// Whether Argon2id may run: callers let one run at a time.
@@ -21,7 +21,7 @@ enum SlotSearch {
   ///
   /// - Parameters:
   ///   - memory: bytes that Argon2id may use; see ``MemoryLimit``.
-  ///   - mostWork: passes times MiB that all runs together may cost.
+  ///   - mostWork: what all runs together may cost.
   /// - Throws: `.wrongSecret` when none opens, which a slot edited with care looks like too; `.tampered` when a slot knew the secret
   ///   and its box did not open; `.kdfMemory` when a slot that may fit could not be tried; `.locked` without credentials, and for a
   ///   credential that is none of its kind `.refused`, `.damaged`, `.tooLarge` or `.wrongSecret`.
@@ -33,7 +33,7 @@ enum SlotSearch {
     var tooCostly: StoreError?
     var budget = mostWork
     for kind in order {
-      for slot in header.slots.filter({ $0.frame.kind == kind }).sorted(by: { $0.frame.cost.work < $1.frame.cost.work }) {
+      for slot in header.slots.filter({ $0.frame.kind == kind }).sorted(by: { $0.frame.cost.effort < $1.frame.cost.effort }) {
         do throws(StoreError) {
           try spend(slot.frame, inputs, memory, &budget)
           if let open = try attempt(slot, of: header, inputs, memory) { return open }
@@ -57,13 +57,13 @@ enum SlotSearch {
   {
     // A cost that is out of bounds by itself is refused where it would be run, and costs nothing.
     guard inputs.hashesPassphrase(for: frame), frame.cost.work <= PassphraseHash.mostWork else { return }
-    guard frame.cost.work <= budget else {
+    guard frame.cost.effort <= budget else {
       throw StoreError(
         .kdfMemory(needs: Int(frame.mebibytes) << 20, has: memory),
         "the passphrase slots ask for more work together than any vault needs, and not all of them were tried",
         cure: "restore the vault from a backup, or unlock it with a key file, recovery code or recipient key")
     }
-    budget -= frame.cost.work
+    budget -= frame.cost.effort
   }
 
   /// The slot, opened; nil when the credentials are not its own.

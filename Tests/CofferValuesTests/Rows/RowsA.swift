@@ -101,6 +101,52 @@ private final class ThemeController {
     #expect(try combined.explain("launches").winner?.layer == .suite)
   }
 
+  @Test func `A6 what is read through a combined store and changed begins with the suite's value, and is the domain's own then`()
+    throws
+  {
+    struct Shared: KeySpace {
+      let launches = StorageKey("launches", default: 0)
+      let toggles = StorageKey("toggles", default: ["z": false])
+      let registered = StorageKey("registered", default: 5)
+      let overridden = StorageKey("overridden", default: 0)
+    }
+    let bench = try Bench(), keys = Shared()
+    let suite = try bench.defaults("group.com.example")
+    try suite.set(41, for: keys.launches)
+    try suite.set(["a": true, "b": true], for: keys.toggles)
+    try suite.set(7, for: keys.overridden)
+    func combined() throws -> DefaultsStore {
+      try DefaultsStore.open(
+        domain: Bench.domain, in: bench.places.defaults, suites: ["group.com.example"],
+        registered: ["registered": .integer(100)], arguments: ["-overridden", "1000"])
+    }
+    let app = try StorageRouter(plain: combined(), vault: bench.vault, keys: keys)
+    try app.update(keys.launches) { $0 += 1 }
+    try app.persistedValue(for: keys.launches).mutate { $0 += 1 }
+    try app.update(keys.toggles) { $0["b"] = false }
+    try app.update(keys.overridden) { $0 += 1 }
+    try app.transaction { transaction in
+      try transaction.update(keys.registered) { $0 += 1 }
+      try transaction.update(keys.toggles) { $0["c"] = true }
+    }
+    #expect(try app.value(for: keys.launches) == 43)
+    #expect(try app.value(for: keys.toggles) == ["a": true, "b": false, "c": true])
+    #expect(try app.value(for: keys.registered) == 101)
+    #expect(try app.value(for: keys.overridden) == 1000)
+    let pure = try bench.defaults()
+    #expect(try pure.value(for: keys.launches) == 43 && pure.value(for: keys.overridden) == 8)
+    #expect(try suite.value(for: keys.launches) == 41 && suite.value(for: keys.toggles) == ["a": true, "b": true])
+    // In a transaction as in a read: the first change of a key begins with the suite's value.
+    try pure.removeAll()
+    try app.transaction { try $0.update(keys.launches) { $0 += 1 } }
+    #expect(try app.value(for: keys.launches) == 42)
+    // What an update leaves as it is stays the suite's.
+    try pure.removeAll()
+    try app.update(keys.launches) { _ in }
+    try app.transaction { try $0.update(keys.launches) { _ in } }
+    #expect(try pure.names().isEmpty)
+  }
+
   @Test func `A7 another store needs only another argument`() throws {
     let bench = try Bench()
     let stores: [any Store<Plain>] = [

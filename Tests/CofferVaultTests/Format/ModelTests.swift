@@ -109,7 +109,7 @@ struct Model: Decodable {
       #expect(open.meta.service == record.service && open.meta.account == record.account)
       #expect(open.meta.label == record.label && open.meta.contentType == record.contentType)
       #expect(open.meta.revision == 3 && open.meta.history == 2)
-      let form = try open.form()
+      let form = open.form()
       #expect(form?.bytes.revealed == record.plain?.bytes)
       #expect(try sealed.withRow { (row) throws(FormatError) in try row.authenticates(keys) })
       entries[sealed.index.bucket, default: []].append(sealed.entry)

@@ -153,7 +153,7 @@ import Testing
 
   @Test func aRowBeyondTheLimitIsRefused() throws {
     let vault = try fixture.create()
-    expectError(.tooLarge(limit: Limits.rowBytes)) { () throws(StoreError) in
+    expectError(.damaged) { () throws(StoreError) in
       try vault.putRecord(index: .index(1), value: .repeating(0, count: Limits.rowBytes))
     }
     #expect(try vault.value(.index(1))?.count == 272)

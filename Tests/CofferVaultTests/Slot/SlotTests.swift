@@ -135,17 +135,24 @@ private enum Offset {
           header, with: sample.credentials(.passphrase, passphrase: "wrong horse"), memory: SlotSample.memory, mostWork: mostWork)
       }
     }
-    #expect(try failure(3 * PassphraseCost.testing.work) == .wrongSecret)
-    #expect(try failure(3 * PassphraseCost.testing.work - 1) == .kdfMemory(needs: 8 << 20, has: SlotSample.memory))
+    #expect(try failure(3 * PassphraseCost.testing.effort) == .wrongSecret)
+    #expect(try failure(3 * PassphraseCost.testing.effort - 1) == .kdfMemory(needs: 8 << 20, has: SlotSample.memory))
     // Sixteen slots of the standard cost are all tried, and one slot at its bound is.
-    #expect(16 * PassphraseCost.standard.work <= SlotSearch.mostWork && PassphraseHash.mostWork <= SlotSearch.mostWork)
+    #expect(16 * PassphraseCost.standard.effort <= SlotSearch.mostWork && PassphraseHash.mostWork <= SlotSearch.mostWork)
+    for mebibytes in PassphraseHash.mebibytes where mebibytes.nonzeroBitCount == 1 {
+      let most = PassphraseCost(passes: min(64, UInt32(PassphraseHash.mostWork) / mebibytes), mebibytes: mebibytes)
+      #expect(most.effort <= SlotSearch.mostWork, "\(most)")
+    }
+    // The cheapest way to take much memory: 2 s for each, of which no more than seven are tried.
+    #expect(SlotSearch.mostWork / PassphraseCost(passes: 1, mebibytes: 2048).effort <= 7)
+    #expect(16 * PassphraseCost(passes: 6, mebibytes: 256).effort <= SlotSearch.mostWork)
   }
 
   @Test func `a genuine slot has its turn before costlier ones that were added`() throws {
     let genuine = try #require(try sample.header([.passphrase]).slots.first)
     let header = try forged([PassphraseCost](repeating: PassphraseCost(passes: 2, mebibytes: 8), count: 15), beside: genuine)
     let open = try SlotSearch.open(
-      header, with: sample.credentials(.passphrase), memory: SlotSample.memory, mostWork: PassphraseCost.testing.work)
+      header, with: sample.credentials(.passphrase), memory: SlotSample.memory, mostWork: PassphraseCost.testing.effort)
     #expect(open.id == genuine.id)
   }
 

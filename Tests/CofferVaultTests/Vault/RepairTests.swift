@@ -131,6 +131,79 @@ import Testing
     #expect(try kind { _ = try repair(pinned) } == .rolledBack)
   }
 
+  /// A vault of two slots, the older file, and the vault after one of the slots was removed. The older file's state is unreadable.
+  func afterARemoval() throws -> (pinned: PinnedVault, code: [UInt8], older: Data) {
+    let pinned = try vault()
+    let code = try KeyFile.generate().revealed
+    let vault = try pinned.unlock()
+    let slot = try vault.addSlot(Credentials(keyFile: secret(code)), label: "lost phone")
+    _ = try vault.lock()
+    let before = try pinned.bytes()
+    try pinned.place.attack("UPDATE state SET bytes = randomblob(300)")
+    try pinned.place.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let older = try pinned.bytes()
+    try pinned.replace(with: before)
+    let again = try pinned.unlock()
+    try again.removeSlot(slot.id)
+    try again.set(form("value 2"), for: pinned.name)
+    _ = try again.lock()
+    return (pinned, code, older)
+  }
+
+  @Test func `a header of an older key brings removed slots back, and is refused until someone accepts that`() throws {
+    let (pinned, code, older) = try afterARemoval()
+    try pinned.replace(with: older)
+    let pin = try pinned.content(pinned.pin("id-"))
+    for rebuilding in [false, true] { #expect(try kind { _ = try repair(pinned, rebuilding: rebuilding) } == .rolledBack) }
+    #expect(try pinned.bytes() == older && pinned.content(pinned.pin("id-")) == pin)
+
+    let report = try pinned.locked.repair(with: TemporaryVault.credentials(), acceptingOlderKey: true)
+    #expect(report.rebuiltState && report.unproven.count == 5)
+    #expect(report.returnedSlots.map(\.label).sorted() == ["", "lost phone"])
+    #expect(report.returnedSlots.filter(\.isInUse).map(\.label) == [""])
+    let opened = try pinned.locked.unlock(with: Credentials(keyFile: secret(code)))
+    #expect(try opened.list().count == 21)
+    _ = try opened.lock()
+    let vault = try pinned.unlock()
+    try vault.rotate(only: report.returnedSlots.filter(\.isInUse).map(\.summary.id))
+    #expect(try kind { _ = try pinned.locked.unlock(with: Credentials(keyFile: secret(code))) } == .wrongSecret)
+    #expect(try repair(pinned).foundNothing)
+  }
+
+  @Test func `without a pin the header's copy tells of a newer key`() throws {
+    let (pinned, _, older) = try afterARemoval()
+    let past = try TemporaryVault()
+    try older.write(to: URL(fileURLWithPath: past.path.string))
+    let unpinned = try LockedVault.open(pinned.place.path)
+    // Only the header is the older one: the copy is of the key that the records have.
+    try pinned.place.attack(
+      "ATTACH '\(past.path)' AS past; UPDATE header SET bytes = (SELECT bytes FROM past.header); UPDATE state SET bytes = x'00'")
+    let report = try unpinned.repair(with: TemporaryVault.credentials())
+    #expect(report.mendedHeader && report.items == 21 && report.returnedSlots.isEmpty && report.droppedRecords == 0)
+    // All but the copy.
+    var all = "ATTACH '\(past.path)' AS past;"
+    for table in ["header", "state", "digest", "rec", "log"] {
+      all += "DELETE FROM main.\(table); INSERT INTO main.\(table) SELECT * FROM past.\(table);"
+    }
+    try pinned.place.attack(all)
+    // Of two headers under which no state opens, the newer counts; nothing opens with its key, and nothing of the older comes back.
+    let emptied = try unpinned.repair(with: TemporaryVault.credentials())
+    #expect(emptied.items == 0 && emptied.droppedRecords == 21 && emptied.returnedSlots.isEmpty)
+  }
+
+  @Test func `a state that fits an older header does not make it the newer one`() throws {
+    // The whole vault of the epoch before, with the copy of the present one.
+    let place = try TemporaryVault()
+    let first = try place.create()
+    let before = try KeptFiles(place.folder, ["vault.sqlite"])
+    try first.rotate()
+    _ = try first.lock()
+    let copy = try place.hex("SELECT quote(bytes) FROM header_copy")
+    try before.put(into: place.folder)
+    try place.attack("UPDATE header_copy SET bytes = \(copy)")
+    #expect(try kind { _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials()) } == .rolledBack)
+  }
+
   @Test func `without a pin the stated generation is gone beyond, and a senseless one is not believed`() throws {
     let pinned = try vault()
     let locked = try LockedVault.open(pinned.place.path)

@@ -11,6 +11,8 @@ struct VaultRepairCommand: Command {
 
   @Flag(help: "Also where records do not fit a readable state: drop what does not open, and believe what does.") var rebuild =
     false
+  @Flag(help: "Also with a key older than one that this machine has seen: secrets that were removed since open the vault again.")
+  var olderKey = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var output: JSONOption
   @OptionGroup var common: CommonOptions
@@ -19,7 +21,8 @@ struct VaultRepairCommand: Command {
   func perform(_ session: Session) throws {
     try CredentialSources(options: unlocking, session: session).claimInput()
     let locked = try session.lockedVault(unlocking)
-    let report = try locked.repair(with: session.credentials(for: locked, unlocking), rebuilding: rebuild)
+    let report = try locked.repair(
+      with: session.credentials(for: locked, unlocking), rebuilding: rebuild, acceptingOlderKey: olderKey)
     if output.json { return try Output.line(JSONText.encode(Answer(report))) }
     for line in Self.lines(report) { try Output.line(line) }
   }
@@ -39,12 +42,15 @@ struct VaultRepairCommand: Command {
     )
     lines.append("dropped, as they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
     if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.string))") }
-    return lines + report.unproven.map { "not proven: \($0)" }
+    lines += report.unproven.map { "not proven: \($0)" }
+    guard !report.returnedSlots.isEmpty else { return lines }
+    lines += report.returnedSlots.map { "opens it again: \($0.summary.kind) \($0.summary.id) \(Printable.line($0.label))" }
+    return lines + ["change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay"]
   }
 
   private struct Answer: Encodable {
     let mendedHeader: Bool, rebuiltState: Bool, droppedRecords: Int, droppedLogRows: Int, items: Int, generation: UInt64
-    let kept: String?, unproven: [String]
+    let kept: String?, unproven: [String], returnedSlots: [SlotJSON]?
 
     init(_ report: RepairReport) {
       mendedHeader = report.mendedHeader
@@ -55,6 +61,7 @@ struct VaultRepairCommand: Command {
       generation = report.generation
       kept = report.kept?.string
       unproven = report.unproven
+      returnedSlots = report.returnedSlots.isEmpty ? nil : report.returnedSlots.map(SlotJSON.init)
     }
   }
 }

@@ -1,0 +1,177 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+// What becomes of a journal whose name was taken away, and of a list whose links lead elsewhere by now.
+//
+// People move files, dot-file tools link to them, backups give them second names. Whoever has the journal open looks now and then
+// whether it is still the file at its name. The first to see that it is not writes what it holds into the journal that is there by
+// then, under the locks of both, and says so in the old one's header: the others, who have it open too, must not do so again later
+// and bring old values back.
+extension DefaultsEngine {
+  /// Whether the journal is not the one to write into any more.
+  func hasMoved(_ sidecar: Sidecar) throws(StoreError) -> Bool {
+    if try currentFiles().list != files.list { return true }
+    return try sidecar.isGone()
+  }
+
+  /// The files that the origin leads to now. A folder that is missing is not made: it was moved or removed, with its files.
+  private func currentFiles() throws(StoreError) -> ListFiles { try ListFiles(resolving: origin, makingFolder: false) }
+
+  /// Goes on with another journal where `locked`, whose lock the caller holds, is not the one any more. Returns with the lock of
+  /// the one that is; throws with none.
+  func checkName(
+    _ writer: inout WriterState, _ locked: Sidecar, _ deadline: ContinuousClock.Instant?
+  ) throws(StoreError) -> Sidecar {
+    var sidecar = locked
+    while true {
+      do {
+        // One that was opened just now was at its name: whoever takes it away again and again must not keep all from writing.
+        let isAtWork = try sidecar === locked ? !hasMoved(sidecar) : !sidecar.isRetired()
+        if isAtWork {
+          writer.nextLinkCheck = CoarseClock.now() + CoarseClock.lookInterval
+          return sidecar
+        }
+      } catch {
+        sidecar.unlock()
+        throw error
+      }
+      // The one to come may be this file under another name, and a file has one lock.
+      sidecar.unlock()
+      sidecar = try exchange(sidecar, &writer, deadline)
+    }
+  }
+
+  /// Makes the journal that is in place of `old` the one at work, and returns with its lock.
+  private func exchange(
+    _ old: Sidecar, _ writer: inout WriterState, _ deadline: ContinuousClock.Instant?
+  ) throws(StoreError) -> Sidecar {
+    let files = try currentFiles()
+    guard let new = try open(files, until: deadline), new.isWritable else { throw readOnly }
+    try lock(new, and: old, until: deadline)
+    defer { unlock(old, unlessIs: new) }
+    do {
+      try state.withLock { (state) throws(StoreError) in try goOn(with: new, in: files, after: old, &state, &writer) }
+    } catch {
+      new.unlock()
+      throw error
+    }
+    return new
+  }
+
+  /// The same from a reader, who waits for nobody: while a lock or a full disk stands in the way, what is known stays true.
+  func reopenFromReader(_ state: inout EngineState) throws(StoreError) {
+    _ = try writing.withLockIfAvailable { (writer) throws(StoreError) in
+      do throws(StoreError) { try reopen(&state, &writer, until: .now) } catch {
+        guard state.sidecar != nil, error.kind == .busy || error.kind == .noSpace else { throw error }
+      }
+    }
+  }
+
+  private func reopen(
+    _ state: inout EngineState, _ writer: inout WriterState, until deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    let files = try currentFiles()
+    guard let new = try open(files, until: deadline) else {
+      guard isReadOnly else { throw readOnly }
+      return try goOnWithoutJournal(in: files, &state, &writer)
+    }
+    let old = state.sidecar
+    if new.isWritable { try lock(new, and: old, until: deadline) }
+    defer {
+      if new.isWritable {
+        new.unlock()
+        unlock(old, unlessIs: new)
+      }
+    }
+    try goOn(with: new, in: files, after: old, &state, &writer)
+  }
+
+  private func open(_ files: ListFiles, until deadline: ContinuousClock.Instant?) throws(StoreError) -> Sidecar? {
+    let isForWriting = try isReadOnly ? false : files.isWritable()
+    return try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls, until: deadline)
+  }
+
+  /// The old one's lock comes first, for all.
+  private func lock(_ new: Sidecar, and old: Sidecar?, until deadline: ContinuousClock.Instant?) throws(StoreError) {
+    if let old, !old.file.isSameFile(as: new.file) { try old.lock(until: deadline) }
+    do { try new.lock(until: deadline) } catch {
+      unlock(old, unlessIs: new)
+      throw error
+    }
+  }
+
+  private func unlock(_ old: Sidecar?, unlessIs new: Sidecar) {
+    if let old, !old.file.isSameFile(as: new.file) { old.unlock() }
+  }
+
+  /// A reader does not make a journal: where there is none, or none any more, the list has everything.
+  private func goOnWithoutJournal(
+    in files: ListFiles, _ state: inout EngineState, _ writer: inout WriterState
+  ) throws(StoreError) {
+    guard state.sidecar != nil || files.list != self.files.list else { return }
+    location.withLock { $0 = files }
+    state.sidecar = nil
+    writer.sidecar = nil
+    state.seen = .never
+    state.begin(with: try ListContent.readPatiently(files.list, calls))
+  }
+
+  /// Makes `new` the journal at work, once it holds what `old` holds and the list does not. The caller holds the locks of both,
+  /// where they can be written.
+  private func goOn(
+    with new: Sidecar, in files: ListFiles, after old: Sidecar?, _ state: inout EngineState, _ writer: inout WriterState
+  ) throws(StoreError) {
+    let before = self.files
+    if let old, old.isWritable, new.isWritable, !old.file.isSameFile(as: new.file) {
+      do { try carry(old, to: new, in: files, &state) } catch {
+        location.withLock { $0 = before }
+        throw error
+      }
+    }
+    location.withLock { $0 = files }
+    state.sidecar = new
+    writer.sidecar = new
+    state.seen = .never
+    if files.list != before.list, state.unreported != nil { watchAgain() }
+    try catchUp(&state, new)
+  }
+
+  private func carry(_ old: Sidecar, to new: Sidecar, in files: ListFiles, _ state: inout EngineState) throws(StoreError) {
+    var retirement: Sidecar.Retirement?
+    // A journal that was spoilt before it was taken away tells nothing more; what is known here stays.
+    do {
+      retirement = try old.retirement
+      if try old.word() != state.seen { try catchUp(&state, old) }
+    } catch { retirement = nil }
+    guard retirement == nil || retirement == .beingCarried else { return }
+    let names = journalledNames(state, old)
+    location.withLock { $0 = files }
+    var there = EngineState()
+    there.sidecar = new
+    try catchUp(&there, new)
+    // Where somebody has begun with it and died, what stands in the new journal by now is his work, or newer.
+    let newer = retirement == nil ? [] : try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch)
+    let changes: [Record.Change] = names.subtracting(newer).compactMap { name in
+      there.values[name] == state.values[name] ? nil : (name, state.values[name])
+    }
+    try old.retire(.beingCarried)
+    calls.reached?(.carrying)
+    if !changes.isEmpty { try append(.write(changes), &there, new) }
+    for batch in state.prepared where !there.prepared.contains(where: { $0.id == batch.id }) {
+      try append(.prepare(batch), &there, new)
+      // As durable as it was.
+      try new.synchronize()
+    }
+    calls.reached?(.carried)
+    try old.retire(.carried)
+  }
+
+  /// The names that the records of `sidecar` change.
+  private func journalledNames(_ state: borrowing EngineState, _ sidecar: Sidecar) -> Set<String> {
+    guard state.isJournalled else { return [] }
+    do { return try sidecar.changedNames(state.start..<state.seen.end, epoch: state.seen.epoch) } catch {
+      return Set(state.values.keys)  // Not to be known any more: nothing that was acknowledged may be missed.
+    }
+  }
+}

@@ -1,0 +1,53 @@
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// A lock among the threads of this process that is waited for as long as the file's lock is, and not longer: a thread whose turn
+/// does not come is told, and does not wait for all who came before it to be told first.
+struct TimedLock<Value: ~Copyable>: ~Copyable {
+  private let value: Mutex<Value>
+
+  init(_ initial: consuming sending Value) { value = Mutex(initial) }
+
+  /// Runs `body` alone.
+  ///
+  /// - Parameters:
+  ///   - deadline: until when to wait, here and for what comes next; by default ``FileLock/patience`` from the call on.
+  ///   - busy: the error where the wait was in vain.
+  ///   - body: gets the value, and the deadline if there was a wait already.
+  /// - Throws: what `busy` says, and what `body` throws.
+  @inline(__always)
+  func withLock<Result>(
+    until deadline: ContinuousClock.Instant? = nil, busy: () -> StoreError,
+    _ body: (inout sending Value, ContinuousClock.Instant?) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let early = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
+    if let early { return early }
+    return try wait(deadline ?? .now + FileLock.patience, busy, body)
+  }
+
+  /// The same where there is nothing to say of who is in the way.
+  func withLock<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try withLock(busy: { FileLock.busy(FilePath("this process"), nil) }) { (value, _) throws(StoreError) in try body(&value) }
+  }
+
+  /// Runs `body` alone if nobody else holds the lock; nil else.
+  @inline(__always)
+  func withLockIfAvailable<Result>(_ body: (inout sending Value) throws(StoreError) -> Result) throws(StoreError) -> Result? {
+    try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value) }
+  }
+
+  @inline(never)
+  private func wait<Result>(
+    _ deadline: ContinuousClock.Instant, _ busy: () -> StoreError,
+    _ body: (inout sending Value, ContinuousClock.Instant?) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    var pauses = LockPauses()
+    while ContinuousClock.now < deadline {
+      pauses.sleep()
+      let result = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
+      if let result { return result }
+    }
+    throw busy()
+  }
+}

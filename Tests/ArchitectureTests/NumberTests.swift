@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+/// A number from a vault's file can be any: an unchecked sum of it would end the process. `ByteReader` hands out eight bytes through
+/// `FileCounter` alone, and these hold the ways around it closed.
+@Suite struct NumberTests {
+  private func vaultFiles() throws -> [SourceFile] {
+    try Package.files(of: "CofferVault").filter { !$0.path.hasSuffix("Format/FileCounter.swift") }
+  }
+
+  /// Where eight bytes are read otherwise: bounded on the spot, or compared and nothing else.
+  static let readers: Set<String> = [
+    "CofferVault/Format/ByteReader.swift", "CofferVault/LockedVault+Backup.swift",
+    "CofferVault/SQLite/VaultDatabase+Records.swift",
+    "CofferVault/Crypto/Block16.swift", "CofferVault/Format/VaultState.swift",
+  ]
+
+  @Test func `numbers of eight bytes are read where they are checked`() throws {
+    for file in try vaultFiles() where !Self.readers.contains(file.path) {
+      for (number, line) in file.code where line.contains(/U?Int(64)?\((littleEndian|bigEndian):/) {
+        Issue.record("Sources/\(file.path):\(number): read it with ByteReader.counter: \(line)")
+      }
+    }
+  }
+
+  @Test func `a counter goes on to its next number through FileCounter`() throws {
+    let sum =
+      /(generation|revision|epoch|records|logSequence|statedGeneration\(\)|knownGeneration\(\))\)?( \?\? \w+\)?)? ?\+ 1\b/
+    for file in try vaultFiles() {
+      // Of a state that was read, and so was checked, what one row more makes of its place in the log.
+      for (number, line) in file.code where line.contains(sum) && !line.contains("Int(clamping: state.logSequence + 1") {
+        Issue.record("Sources/\(file.path):\(number): use FileCounter.next: \(line)")
+      }
+    }
+    #expect("next.generation = max(state.generation + 1, x)".contains(sum) && "(old?.revision ?? 0) + 1".contains(sum))
+  }
+}

@@ -1,0 +1,113 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+/// What a crash of the file system, a copy that was cut off or a program that writes over files leaves of a journal.
+@Suite("A journal whose head is damaged")
+struct DamagedJournalTests {
+  /// A domain with one value in the list and ten in the journal, and no process that knows them.
+  private func journalled(_ folder: TemporaryFolder) throws -> FilePath {
+    let store = try folder.open(isShared: false)
+    try store.save(.integer(0), for: "folded")
+    try store.synchronize()
+    for number in 0..<10 { try store.save(.string(String(repeating: "\(number)", count: 8_000)), for: "k\(number)") }
+    return folder.file(".d.plist.coffer")
+  }
+
+  private func reader(_ folder: TemporaryFolder) throws -> DefaultsStore {
+    try DefaultsStore.open(domain: "d", in: folder.path, access: .readOnly)
+  }
+
+  private func expectDamage(_ folder: TemporaryFolder, _ journal: FilePath, _ what: String) throws {
+    let before = try Data(contentsOf: URL(filePath: journal.string))
+    #expect(kind { _ = try folder.open(isShared: false) } == .damaged, "a writer, \(what)")
+    #expect(kind { _ = try reader(folder).load("k0") } == .damaged, "a reader, \(what)")
+    #expect(kind { try DefaultsDomain("d", in: folder.path).remove() } == .damaged, "a removal, \(what)")
+    #expect(try Data(contentsOf: URL(filePath: journal.string)) == before, "left alone, \(what)")
+    // What the error says to do.
+    try FileManager.default.removeItem(atPath: journal.string)
+    #expect(try folder.open(isShared: false).names() == ["folded"])
+  }
+
+  @Test(arguments: [0, 1, 7, 8, 100, 4_095, 4_096, 10_000, 69_631, 80_000])
+  func `cut short is damaged for writers, readers and removal, whatever is left`(_ count: Int) throws {
+    let folder = try TemporaryFolder()
+    let journal = try journalled(folder)
+    #expect(truncate(journal.string, count) == 0)
+    try expectDamage(folder, journal, "\(count) bytes")
+  }
+
+  @Test(arguments: [0..<8, 0..<4_096, 128..<136, 8..<4_096])
+  func `overwritten with zeros is damaged for writers, readers and removal`(_ range: Range<Int>) throws {
+    let folder = try TemporaryFolder()
+    let journal = try journalled(folder)
+    let file = try FileHandle(forUpdating: URL(filePath: journal.string))
+    try file.seek(toOffset: UInt64(range.lowerBound))
+    try file.write(contentsOf: Data(count: range.count))
+    try file.close()
+    try expectDamage(folder, journal, "\(range)")
+  }
+
+  @Test func `a word beyond the file's end is damage as long as the kernel runs that wrote it`() throws {
+    let folder = try TemporaryFolder()
+    let journal = try journalled(folder)
+    let file = try FileHandle(forUpdating: URL(filePath: journal.string))
+    try file.seek(toOffset: UInt64(SidecarLayout.Field.word.rawValue))
+    try file.write(contentsOf: withUnsafeBytes(of: JournalWord(epoch: 2, end: 60 << 20).rawValue.littleEndian) { Data($0) })
+    try file.close()
+    try expectDamage(folder, journal, "a word beyond the end")
+  }
+
+  @Test func `a running process that knows the values writes them again once the damaged journal is removed`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    try store.save(.integer(1), for: "k")
+    // Another file in its place, as a copy that was cut off is: to shorten a file that is mapped ends the process.
+    let journal = folder.file(".d.plist.coffer")
+    try FileManager.default.removeItem(atPath: journal.string)
+    try folder.write("", to: ".d.plist.coffer")
+    chmod(journal.string, 0o600)
+    Thread.sleep(forTimeInterval: 0.12)
+    #expect(kind { _ = try store.load("k") } == .damaged)
+    #expect(kind { try store.save(.integer(2), for: "k") } == .damaged)
+    try FileManager.default.removeItem(atPath: journal.string)
+    Thread.sleep(forTimeInterval: 0.12)
+    #expect(try store.load("k") == .integer(1))
+    #expect(try folder.open(isShared: false).load("k") == .integer(1))
+  }
+
+  @Test func `a journal has its name only when it is whole, wherever its maker dies`() throws {
+    let folder = try TemporaryFolder()
+    var deaths = 0
+    for number in 1... {
+      let place = folder.file("\(number)")
+      let tool = try Tool("open-and-die", folder, arguments: ["\(number)"], place: place)
+      tool.finish()
+      guard tool.wasKilled else { break }
+      deaths += 1
+      let size = try FileStatus(at: place.appending(".d.plist.coffer"))?.size
+      #expect(size == nil || size == SidecarLayout.headerBytes + SidecarLayout.step)
+      #expect(try DefaultsStore.open(domain: "d", in: place, access: .readOnly).load("k") == nil)
+      let next = try DefaultsStore.open(domain: "d", in: place)
+      try next.save(.integer(1), for: "k")
+      #expect(try DefaultsStore.open(domain: "d", in: place, access: .readOnly).load("k") == .integer(1))
+      let names = try FileManager.default.contentsOfDirectory(atPath: place.string)
+      #expect(names == [".d.plist.coffer"], "nothing half made is left")
+    }
+    #expect(deaths > 5)
+    print("deaths while a journal was made: \(deaths)")
+  }
+
+  @Test func `many processes that open a new domain at once make one journal`() throws {
+    for _ in 0..<Campaign.count(3, long: 200) {
+      let folder = try TemporaryFolder()
+      let tools = try (0..<6).map { try Tool("write", folder, "p\($0)", "3") }
+      for tool in tools { #expect(tool.finish().isEmpty) }
+      #expect(try folder.open().names().count == 18)
+      #expect(try !folder.names().contains { $0.hasSuffix("-new") })
+    }
+  }
+}

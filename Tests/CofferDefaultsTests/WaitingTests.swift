@@ -1,0 +1,43 @@
+import CofferStorage
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CofferDefaults
+
+@Suite("Waiting for a writer that is stopped")
+struct WaitingTests {
+  @Test func `all threads that wait are told after one and the same time, and readers do not wait`() throws {
+    let folder = try TemporaryFolder()
+    let store = try folder.open()
+    try store.save(.integer(1), for: "k")
+    let tool = try Tool("hold", folder)
+    _ = tool.firstLine()
+    defer {
+      tool.kill()
+      tool.finish()
+    }
+    let begin = ContinuousClock.now
+    let answers = Mutex<[(kind: StoreError.Kind?, after: Duration)]>([])
+    // One thread for each: a queue has as many as there are cores.
+    for thread in 0..<5 {
+      Thread.detachNewThread {
+        let found = kind {
+          if thread == 4 { try store.synchronize() } else { try store.save(.integer(Int64(thread)), for: "k") }
+        }
+        answers.withLock { $0.append((found, ContinuousClock.now - begin)) }
+      }
+    }
+    var reads = 0
+    while answers.withLock({ $0.count }) < 5 {
+      #expect(try store.load("k") == .integer(1))
+      reads += 1
+      usleep(1_000)
+    }
+    let found = answers.withLock { $0 }
+    #expect(found.map(\.kind) == Array(repeating: .busy, count: 5))
+    // One after the other they would need 10 s and more; half of a wait is room for a busy machine.
+    #expect(found.allSatisfy { $0.after < .milliseconds(7_500) })
+    #expect(reads > 0)
+  }
+}

@@ -1,0 +1,157 @@
+import CCofferSQLite
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Small files that would cost SQLite much time and memory before any key is asked for.
+@Suite(.serialized) struct HostilePageTests {
+  let fixture: VaultFixture
+  init() throws { fixture = try VaultFixture() }
+
+  private func file() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: fixture.vault.string)) }
+
+  private func put(_ file: Data, bytes: Int) throws {
+    try fixture.write([UInt8](file), to: fixture.vault.string)
+    #expect(truncate(fixture.vault.string, off_t(bytes)) == 0)
+  }
+
+  private func root(_ table: String) throws -> Int {
+    Int(try fixture.open().connection.number("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'"))
+  }
+
+  /// A vault whose one record claims `claimed` bytes, over two pages that lead to each other. The file is as large as it has to be for
+  /// SQLite to believe that, and takes next to nothing on the disk.
+  private func vaultWithACircle(of claimed: Int) throws {
+    try fixture.create(records: 1).close()
+    let number = try root("rec")
+    var pages = try file()
+    let first = pages.count / 4096 + 1
+    for next in [first + 1, first] { pages.append(Data(Self.big(next) + [UInt8](repeating: 9, count: 4092))) }
+    // The cell's own part of the content: "Database File Format", 1.6.
+    let (least, most, usable) = (489, 1002, 4096)
+    let local = least + (claimed - least) % (usable - 4)
+    var record = Self.varint(claimed - 16 - 16 - 144 - 40)
+    record = [0] + [44, 44] + Self.varint(12 + 2 * 144) + Self.varint(12 + 2 * (claimed - 600))
+    record[0] = UInt8(record.count)
+    record += [UInt8].index(0)
+    record += [UInt8](repeating: 7, count: (local <= most ? local : least) - record.count)
+    let cell = Self.varint(claimed) + record + Self.big(first)
+    let content = 4096 - cell.count
+    var page: [UInt8] = [0x0A, 0, 0, 0, 1] + Self.big(content).suffix(2) + [0] + Self.big(content).suffix(2)
+    page += [UInt8](repeating: 0, count: content - page.count) + cell
+    pages.replaceSubrange((number - 1) * 4096..<number * 4096, with: page)
+    let count = claimed / 4096 + 16
+    pages.replaceSubrange(28..<32, with: Self.big(count))
+    try put(pages, bytes: count * 4096)
+  }
+
+  private static func big(_ number: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(number).bigEndian) { [UInt8]($0) } }
+
+  private static func varint(_ number: Int) -> [UInt8] {
+    var bytes = [UInt8(number & 0x7F)]
+    var rest = number >> 7
+    while rest > 0 {
+      bytes.insert(UInt8(rest & 0x7F | 0x80), at: 0)
+      rest >>= 7
+    }
+    return bytes
+  }
+
+  /// Bytes that SQLite takes for `body` at the most, with what other tests take meanwhile.
+  private func memory(_ body: () throws -> Void) rethrows -> Int64 {
+    _ = sqlite3_memory_highwater(1)
+    let before = sqlite3_memory_used()
+    try body()
+    return sqlite3_memory_highwater(0) - before
+  }
+
+  @Test func `a content that goes round in a circle is damage before it is read`() throws {
+    let claimed = 256 << 20
+    try vaultWithACircle(of: claimed)
+    let taken = try memory {
+      let vault = try fixture.open()
+      expectError(.damaged) { () throws(StoreError) in _ = try vault.value(.index(0)) }
+      expectError(.damaged) { () throws(StoreError) in _ = try vault.value(.index(1)) }
+      expectError(.damaged) { () throws(StoreError) in _ = try vault.indices(inBucket: 0) }
+    }
+    #expect(taken < claimed / 2, "\(taken) bytes")
+  }
+
+  @Test func `a content that a value can have is read, and found too long where it is one`() throws {
+    // Shorter than the limit of a row: SQLite may follow it, and the column is of a length that no value has.
+    try vaultWithACircle(of: 3 << 20)
+    let vault = try fixture.open()
+    expectError(.damaged) { () throws(StoreError) in _ = try vault.value(.index(0)) }
+  }
+
+  @Test func `a schema that does not fit on its page is damage before it is compiled`() throws {
+    try fixture.create().close()
+    try fixture.attack(
+      "BEGIN;" + (0..<500).map { "CREATE TABLE t\($0)(x);" }.joined() + "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+    #expect(fixture.openingError()?.kind == .damaged)
+    #expect(fixture.openingError(.init(access: .readOnly))?.kind == .damaged)
+  }
+
+  @Test func `nor is one compiled that lies in the write-ahead log`() throws {
+    try fixture.create().close()
+    let vault = try fixture.open()
+    // Kept open, so that what is written now stays in the log.
+    try fixture.attack("PRAGMA wal_autocheckpoint=0; BEGIN;" + (0..<500).map { "CREATE TABLE t\($0)(x);" }.joined() + "COMMIT")
+    #expect(try #require(FileManager.default.contents(atPath: fixture.side("-wal"))).count > 10_000)
+    #expect(fixture.openingError()?.kind == .damaged)
+    expectError(.damaged) { () throws(StoreError) in
+      try vault.read { () throws(StoreError) in try vault.recheckSchema() }
+    }
+  }
+
+  @Test func `a damaged file can still be copied as it is, and be replaced by a backup`() throws {
+    try fixture.create().close()
+    let sound = fixture.folder.appending("sound.sqlite")
+    try fixture.open().backUp(to: sound)
+    unlink(fixture.vault.string)
+    try vaultWithACircle(of: 5 << 20)
+    let damaged = try fixture.open()
+    let copy = fixture.folder.appending("copy.sqlite")
+    try damaged.backUp(to: copy)
+    #expect(try Data(contentsOf: URL(fileURLWithPath: copy.string)).count == file().count)
+    expectError(.damaged) { () throws(StoreError) in _ = try damaged.value(.index(0)) }
+    let source = try VaultDatabase.open(sound)
+    try VaultReplacement(of: damaged, by: source).commit()
+    #expect(try damaged.value(.index(0)) != nil)
+  }
+
+  @Test func `pages of every kind are told apart`() {
+    func accepts(_ page: [UInt8]) -> Bool { page.withUnsafeBytes { PageCheck.accepts($0) } }
+    func page(_ kind: UInt8, at start: Int = 0, cell: [UInt8], head: Int) -> [UInt8] {
+      var page = [UInt8](repeating: 0, count: 512)
+      page[start] = kind
+      page[start + 4] = 1
+      page[start + head] = 1
+      page[start + head + 1] = 0x40
+      page.replaceSubrange(320..<320 + cell.count, with: cell)
+      return page
+    }
+    let first = [UInt8]("SQLite format 3\0".utf8)
+    func pageOne(_ kind: UInt8, cell: [UInt8]) -> [UInt8] {
+      first + page(kind, at: 100, cell: cell, head: 8).dropFirst(16)
+    }
+    let row = Self.varint(Limits.rowBytes)
+    let longer = Self.varint(Limits.rowBytes + 1)
+    for (kind, head, before) in [(0x0D, 8, 0), (0x0A, 8, 0), (0x02, 12, 4)] as [(UInt8, Int, Int)] {
+      let child = [UInt8](repeating: 0, count: before)
+      #expect(accepts(page(kind, cell: child + [0x7F], head: head)))
+      #expect(accepts(page(kind, cell: child + row, head: head)))
+      #expect(!accepts(page(kind, cell: child + longer, head: head)))
+      #expect(!accepts(page(kind, cell: child + [UInt8](repeating: 0xFF, count: 9), head: head)))
+    }
+    #expect(accepts(page(0x05, cell: longer, head: 12)) && accepts(page(0, cell: longer, head: 8)))
+    #expect(accepts(pageOne(0x0D, cell: [0x7F])) && !accepts(pageOne(0x0D, cell: row)) && !accepts(pageOne(0x05, cell: [])))
+    // Pointers and counts that lead out of the page are not followed.
+    var wild = [UInt8](repeating: 0xFF, count: 512)
+    wild[0] = 0x0D
+    #expect(accepts(wild))
+  }
+}

@@ -1,0 +1,158 @@
+import CofferMemory
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// What anyone who can write the file can add to it without a key, and what another writer with the key may leave in it.
+@Suite struct AddedRowTests {
+  func vault() throws -> TemporaryVault {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    for number in 0..<3 { try vault.set(form("value"), for: ItemName(service: "svc", account: "\(number)")) }
+    _ = try vault.lock()
+    return place
+  }
+
+  @Test(arguments: [
+    "INSERT INTO header VALUES (2, x'00')", "INSERT INTO header_copy VALUES (1, x'00')", "INSERT INTO state VALUES (-5, x'00')",
+    "INSERT INTO log VALUES (-1, randomblob(80))", "INSERT INTO log VALUES (4611686018427387905, randomblob(80))",
+    "INSERT INTO digest SELECT value, zeroblob(32) FROM (SELECT 0 AS value UNION SELECT 1 UNION SELECT 2 UNION SELECT 3) WHERE value NOT IN (SELECT bucket FROM digest)",
+  ]) func `a row that no vault has is named by verify, not sealed by a rotation, and removed by a repair`(sql: String) throws {
+    let place = try vault()
+    try place.attack(sql)
+    let expected: StoreError.Kind = sql.contains("4611686018427387905") ? .damaged : .tampered
+    #expect(try kind { _ = try place.unlock().verify() } == expected)
+    #expect(try kind { _ = try place.unlock().rotate() } == expected)
+    let report = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true)
+    #expect(report.items == 3)
+    #expect(try place.unlock().verify().records == 3)
+  }
+
+  /// The number of a table's first page.
+  private func root(_ table: String, _ place: TemporaryVault) throws -> Int {
+    try #require(Int(place.hex("SELECT rootpage FROM sqlite_schema WHERE name='\(table)'")))
+  }
+
+  private func overwrite(_ place: TemporaryVault, at offset: Int, _ bytes: [UInt8]) throws {
+    let file = try #require(FileHandle(forUpdatingAtPath: place.path.string))
+    try file.seek(toOffset: UInt64(offset))
+    try file.write(contentsOf: Data(bytes))
+    try file.close()
+  }
+
+  @Test func `a damaged page that holds no item is found by verify, and a rotation says that old bytes stay`() throws {
+    let place = try vault()
+    try overwrite(place, at: (root("decided", place) - 1) * 4096, [0x55, 0xFF, 0xFF, 0xFF, 0xFF])
+    let vault = try place.unlock()
+    #expect(text(try vault.get(ItemName(service: "svc", account: "1"))) == "value")
+    #expect(try kind { _ = try vault.verify() } == .damaged)
+    do throws(StoreError) {
+      try vault.rotate()
+      Issue.record("the rotation passed in silence")
+    } catch {
+      #expect(error.kind == .damaged && error.what.contains("the change is made"), "\(error)")
+    }
+    let status = try vault.status()
+    #expect(status.epoch == 2 && status.oldBytesRemain)
+    #expect(text(try vault.get(ItemName(service: "svc", account: "1"))) == "value")
+    // A later write goes on, and does not fail for what it did not do.
+    try vault.set(form("other"), for: ItemName(service: "svc", account: "1"))
+  }
+
+  @Test func `a damaged list of free pages is found by verify`() throws {
+    let place = try vault()
+    let vault = try place.unlock()
+    let large = SecretForm(try SecretBytes.random(40_000))
+    try vault.set(large, for: ItemName(service: "large"))
+    try vault.delete(ItemName(service: "large"))
+    _ = try vault.lock()
+    let file = try Data(contentsOf: URL(fileURLWithPath: place.path.string))
+    let first = file[32..<36].reduce(0) { $0 << 8 | Int($1) }
+    try #require(first > 0, "there are free pages")
+    #expect(try place.unlock().verify().records == 3)
+    try overwrite(place, at: (first - 1) * 4096 + 4, [0xFF, 0xFF, 0xFF, 0xFF])
+    #expect(try kind { _ = try place.unlock().verify() } == .damaged)
+  }
+
+  /// Stores what no version of Coffer writes: `edit` changes the description.
+  private func plant(
+    _ name: ItemName, value: [UInt8]?, in place: TemporaryVault, _ edit: (inout RecordMeta) -> Void = { _ in }
+  ) throws {
+    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    var meta = RecordMeta(
+      revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
+    edit(&meta)
+    let sealed = meta
+    try vault.writing { (change) throws(StoreError) in
+      let index = vault.index(of: name)
+      var list = try vault.touch(index.bucket, change)
+      let record = try vault.checked { () throws(FormatError) in
+        guard let value else { return try SealedRecord(sealed, value: nil, index: index, keys: vault.keys) }
+        return try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
+          try SealedRecord(sealed, value: value, index: index, keys: vault.keys)
+        }
+      }
+      try vault.put(record, replacing: false)
+      list.put(record.id, at: index)
+      change.lists[index.bucket] = list
+      change.added += 1
+    }
+    vault.database.close()
+  }
+
+  @Test func `attributes with names of one meaning are damage to all who read the item`() throws {
+    let place = try vault()
+    let name = try ItemName(service: "odd")
+    try plant(name, value: [1], in: place) {
+      $0.setAttributes([.init(name: "caf\u{E9}", value: "1"), .init(name: "cafe\u{301}", value: "2")])
+    }
+    #expect(try kind { _ = try place.unlock().get(name) } == .damaged)
+    #expect(try kind { _ = try place.unlock().list() } == .damaged)
+    #expect(try kind { _ = try place.unlock().verify() } == .damaged)
+    #expect(try kind { _ = try place.unlock().rotate() } == .damaged)
+    #expect(try place.unlock().delete(name))
+    #expect(try place.unlock().verify().records == 3)
+  }
+
+  @Test func `an item without a value is listed, and named as such by whoever asks for the value`() throws {
+    let place = try vault()
+    let name = try ItemName(service: "valueless", account: "a")
+    try plant(name, value: nil, in: place)
+    let vault = try place.unlock()
+    #expect(try vault.list().count == 4 && vault.verify().records == 4)
+    func refusal(_ body: () throws -> Void) throws -> String? {
+      do { try body() } catch let error as StoreError { return "\(error.kind) \(error.key ?? "")" }
+      return nil
+    }
+    #expect(try refusal { _ = try vault.get(name) } == "damaged valueless/a")
+    #expect(try refusal { try vault.forEachItem { _, _ in } } == "damaged valueless/a")
+    let export = place.folder.appending("export")
+    #expect(try refusal { _ = try vault.export(to: export, with: TemporaryVault.credentials()) } == "damaged valueless/a")
+    #expect(try refusal { _ = try vault.apply([.move(name, to: ItemName(service: "other"))]) } == "damaged valueless/a")
+    #expect(!FileManager.default.fileExists(atPath: export.string))
+    try vault.rotate()
+    try vault.set(form("now it has one"), for: name)
+    #expect(try vault.export(to: export, with: TemporaryVault.credentials()) == 4)
+  }
+
+  @Test func `an event that this version does not know is told as unknown, and kept by a rotation`() throws {
+    let place = try vault()
+    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let known = LogEntry(.itemSet, time: 5, user: 6, process: 7, program: "other")
+    var bytes = known.encoded()
+    bytes[1] = 200
+    let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0) }
+    try vault.writing { (change) throws(StoreError) in change.events.append(unknown) }
+    vault.database.close()
+    for _ in 0..<2 {
+      let opened = try place.unlock()
+      #expect(try opened.verify().records == 3)
+      let entry = try #require(try opened.log().first { $0.event == .unknown })
+      #expect(entry.program == "other" && entry.user == 6 && entry.slot == nil)
+      try opened.rotate()
+    }
+  }
+}

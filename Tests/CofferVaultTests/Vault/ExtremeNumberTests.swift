@@ -1,0 +1,244 @@
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Numbers at the ends of their types, in every place where a file has one, sealed with the vault's own key where that is what it
+/// takes. Whatever is asked of such a vault, the answer is an error or a right one; a sum that leaves its type would end the process.
+@Suite struct ExtremeNumberTests {
+  static let most = FileCounter.most
+  static let values: [UInt64] = [most - 1, most, most + 1, UInt64(Int64.max), 1 << 63, .max - 1, .max]
+
+  /// A place for a number, and how it gets there.
+  struct Place: Sendable {
+    let name: String
+    /// Whether the vault does not open with a number that is too large.
+    let isReadByUnlocking: Bool
+    let plant: @Sendable (OpenVault, UInt64) throws(StoreError) -> Void
+  }
+
+  static let places: [Place] = [
+    Place(name: "generation", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
+      try vault.commit { $0.generation = number }
+    },
+    Place(name: "count", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
+      try vault.commit { $0.records = number }
+    },
+    Place(name: "state's time", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
+      try vault.commit { $0.time = number }
+    },
+    Place(name: "place in the log", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
+      try vault.commit { $0.logSequence = number }
+    },
+    Place(name: "replica's generation", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
+      try vault.commit { state in
+        let generation = state.generation
+        state.generation = number
+        state.note(.random())
+        state.generation = generation
+      }
+    },
+    Place(name: "epoch", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
+      try vault.plantHeader(epoch: number, rotated: 1)
+    },
+    Place(name: "header's time", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
+      try vault.plantHeader(epoch: vault.header.epoch, rotated: number)
+    },
+    Place(name: "revision", isReadByUnlocking: false) { (vault, number) throws(StoreError) in
+      try vault.plantRecord { $0.revision = number }
+    },
+    Place(name: "created", isReadByUnlocking: false) { (vault, number) throws(StoreError) in
+      try vault.plantRecord { $0.created = number }
+    },
+    Place(name: "modified", isReadByUnlocking: false) { (vault, number) throws(StoreError) in
+      try vault.plantRecord { $0.modified = number }
+    },
+    Place(name: "expires", isReadByUnlocking: false) { (vault, number) throws(StoreError) in
+      try vault.plantRecord { $0.expires = number }
+    },
+    Place(name: "log row's time", isReadByUnlocking: false) { (vault, number) throws(StoreError) in
+      try vault.plantLog(LogEntry(.unlocked, time: number, user: 1, process: 1, program: ""))
+    },
+    Place(name: "first row of the log", isReadByUnlocking: false) { (vault, number) throws(StoreError) in
+      let detail = LogEntry.Trim(first: number, head: .zero).detail
+      try vault.plantLog(LogEntry(.trimmed, time: 1, user: 1, process: 1, program: "", detail: detail))
+    },
+  ]
+
+  /// All that can be asked of a vault, each of an open one.
+  private static let questions: [(name: String, ask: @Sendable (TemporaryVault, ItemName) throws -> Void)] = [
+    ("get", { place, name in _ = try place.unlock().get(name) }),
+    ("list", { place, _ in _ = try place.unlock().list() }),
+    ("status", { place, _ in _ = try place.unlock().status() }),
+    ("log", { place, _ in _ = try place.unlock().log() }),
+    ("length of the log", { place, _ in _ = try place.unlock().logLength() }),
+    ("verify", { place, _ in _ = try place.unlock().verify() }),
+    ("backup", { place, _ in _ = try LockedVault.open(place.path).backup(to: place.folder.appending("backup")) }),
+    ("set", { place, name in _ = try place.unlock().set(form("new"), for: name) }),
+    ("move", { place, name in _ = try place.unlock().apply([.move(name, to: ItemName(service: "moved"))]) }),
+    ("delete", { place, name in _ = try place.unlock().delete(name) }),
+    ("slot", { place, _ in _ = try place.unlock().addSlot(Credentials(keyFile: KeyFile.generate())) }),
+    ("rotate", { place, _ in _ = try place.unlock().rotate() }),
+    ("repair", { place, _ in _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials()) }),
+    (
+      "rebuild", { place, _ in _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true) }
+    ),
+    (
+      "restore",
+      { place, _ in
+        _ = try RestorableBackup(place.folder.appending("backup"), toRestoreAt: place.path).restore(
+          with: TemporaryVault.credentials())
+      }
+    ),
+  ]
+
+  @Test func `no number in a vault ends the process, and one beyond the limit is damage`() throws {
+    let name = try ItemName(service: "svc", account: "a")
+    var tally = Tally()
+    let cases = Self.places.flatMap { place in Self.values.map { (place, $0) } }
+    // Those that ended the process once.
+    let short = cases.filter { place, value in
+      ["generation", "revision", "place in the log"].contains(place.name) && value == Self.most
+    }
+    for (place, value) in Campaign.isLong ? cases : short {
+      let temporary = try TemporaryVault()
+      let vault = try temporary.create()
+      try vault.set(form("value"), for: name)
+      _ = try vault.lock()
+      let open = try OpenVault.unlock(temporary.path, with: TemporaryVault.credentials())
+      try place.plant(open, value)
+      open.database.close()
+      let opened = try kind { _ = try temporary.unlock() }
+      #expect((opened == .damaged) == (place.isReadByUnlocking && value > Self.most), "\(place.name) \(value)")
+      for question in Self.questions {
+        let outcome = try kind { try question.ask(temporary, name) }
+        tally.add(
+          "\(place.name)", outcome.map { "\($0)" } ?? "answered",
+          allowed: [
+            "answered", "damaged", "tampered", "expired", "clockBehind", "notFound", "noVault", "rolledBack", "alreadyExists",
+          ], "\(question.name) with \(value)")
+      }
+    }
+    tally.report("extreme numbers in a vault")
+  }
+
+  @Test(arguments: [most, most + 1, .max]) func `nor does one in a pin`(number: UInt64) throws {
+    let (questions, name) = (Self.questions, try ItemName(service: "svc", account: "a"))
+    for field in 0..<3 {
+      let pinned = try PinnedVault(writes: 1)
+      _ = try pinned.locked.backup(to: pinned.place.folder.appending("backup"))
+      let pin = try pinned.pin("id-")
+      var record = try pinned.content(pin).withUnsafeBytes {
+        try PinRecord(decoding: UnsafeRawBufferPointer(rebasing: $0[..<128]))
+      }
+      switch field {
+      case 0: record.seen = .init(generation: number, commit: .random())
+      case 1: record.own = .init(generation: number, commit: .random())
+      default: record.epoch = number
+      }
+      var content = Data(record.encoded())
+      content.append(Data(repeating: 0, count: 4096 - content.count))
+      try pinned.put(content + Data(record.encoded()), pin)
+      let refusal = try pinned.refusal()
+      let expected: [StoreError.Kind] = number > Self.most ? [.damaged] : [.rolledBack, .forked]
+      #expect(refusal.map(expected.contains) ?? false, "\(field): \(refusal.map { "\($0)" } ?? "none")")
+      #expect(
+        try kind { _ = try pinned.locked.repair(with: TemporaryVault.credentials(), rebuilding: true) } != nil || field != 0)
+      for (title, ask) in questions where title == "restore" {
+        #expect(try kind { try ask(pinned.place, name) } == nil, "without pins nothing is asked of them")
+      }
+      _ = try kind {
+        _ = try RestorableBackup(pinned.place.folder.appending("backup"), toRestoreAt: pinned.place.path)
+          .restore(with: TemporaryVault.credentials(), options: pinned.options)
+      }
+    }
+  }
+
+  @Test(arguments: ["9223372036854775807", "4611686018427387905", "4611686018427387904", "-1", "0"])
+  func `nor does a row's own number in the log`(number: String) throws {
+    let place = try TemporaryVault()
+    _ = try place.create().lock()
+    try place.attack("UPDATE log SET seq=\(number)")
+    for question in Self.questions
+    where Campaign.isLong || ["log", "length of the log", "verify", "set", "rotate"].contains(question.name) {
+      let outcome = try kind { try question.ask(place, ItemName(service: "svc")) }
+      #expect([nil, .damaged, .tampered, .notFound, .alreadyExists].contains(outcome), "\(question.name)")
+    }
+  }
+
+  @Test func `a row of number 0 is not counted below when a log is shortened`() throws {
+    let place = try TemporaryVault()
+    _ = try place.create().lock()
+    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    vault.longestLog = 4
+    try place.attack("INSERT INTO log VALUES (0, zeroblob(32))")
+    for number in 0..<10 {
+      let value = try form("\(number)")
+      _ = try vault.writing { (change) throws(StoreError) in
+        try vault.put(value, for: ItemName(service: "svc"), if: .always, &change)
+      }
+    }
+    #expect(vault.state.generation == 11)
+  }
+
+  @Test func `times that a date can have and a vault cannot are brought to the limit, and are read again`() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    let name = try ItemName(service: "svc")
+    for date in [Date.distantFuture, Date(timeIntervalSince1970: 1e300), Date(timeIntervalSince1970: 9.1e15)] {
+      try vault.set(form("value", ItemMetadata(expires: date)), for: name)
+      #expect(text(try vault.get(name)) == "value")
+    }
+  }
+}
+
+extension OpenVault {
+  /// Commits the present state with another content.
+  fileprivate func commit(_ edit: (inout VaultState) -> Void) throws(StoreError) {
+    try database.write { () throws(StoreError) in
+      edit(&state)
+      try Self.put(state, header, headerDigest, database, keys)
+    }
+  }
+
+  fileprivate func plantHeader(epoch: UInt64, rotated: UInt64) throws(StoreError) {
+    try database.write { () throws(StoreError) in
+      // A plan that changes nothing seals no box of another epoch where the epoch stays.
+      let next = try nextHeader(SlotPlan(), epoch: epoch, key: slot.key, keys, rotated: rotated)
+      let encoded = next.encoded()
+      try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+        try database.putHeader(.first, bytes)
+        try database.putHeader(.second, bytes)
+      }
+      try Self.put(state, next, PlainHash.digest(encoded), database, keys)
+    }
+  }
+
+  fileprivate func plantRecord(_ edit: (inout RecordMeta) -> Void) throws(StoreError) {
+    let name = try ItemName(service: "svc", account: "a")
+    try writing { (change) throws(StoreError) in
+      let index = index(of: name)
+      var list = try touch(index.bucket, change)
+      var meta = RecordMeta(revision: 1, service: "svc", account: "a", created: 1, modified: 1, valueCount: 5)
+      edit(&meta)
+      let sealed = meta
+      let record = try checked { () throws(FormatError) in
+        try [UInt8]("value".utf8).span.bytes.withUnsafeBytes { (value) throws(FormatError) in
+          try SealedRecord(sealed, value: value, index: index, keys: keys)
+        }
+      }
+      try put(record, replacing: true)
+      list.put(record.id, at: index)
+      change.lists[index.bucket] = list
+    }
+  }
+
+  fileprivate func plantLog(_ entry: LogEntry) throws(StoreError) {
+    try database.write { () throws(StoreError) in
+      try Self.append(entry, to: &state, database, keys)
+      try Self.put(state, header, headerDigest, database, keys)
+    }
+  }
+}
