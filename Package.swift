@@ -120,7 +120,7 @@ let package = Package(
     .executableTarget(
       name: "TransactionTestTool",
       dependencies: [
-        "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "DyingVault",
+        "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "DyingVault",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       path: "Tests/TransactionTestTool", swiftSettings: strict),

@@ -232,6 +232,7 @@ static pid_t loading_process;
 __attribute__((constructor)) static void note_loading_process(void) { loading_process = getpid(); }
 bool coffer_is_forked_child(void) { return getpid() != loading_process; }
 
+_Thread_local uint64_t coffer_transaction_mark;
 _Thread_local bool coffer_closure_mark;
 
 _Thread_local uint32_t coffer_thread_mark;

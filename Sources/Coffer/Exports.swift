@@ -5,5 +5,5 @@
 @_exported public import CofferStorage
 @_exported public import CofferValues
 @_exported public import CofferVault
-// Paths are part of the API: LockedVault.open("/srv/vault.sqlite").
+// Paths are part of the API: LockedVault.open("/srv/vault.sqlite", options: …).
 @_exported public import struct SystemPackage.FilePath

@@ -134,6 +134,7 @@ extension Places {
   ) throws(StoreError) -> DefaultsStore {
     try DefaultsStore.open(
       domain: domain, in: defaults, arguments: overrides.arguments, environment: overrides.environment, access: access,
-      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
+      decisions: DecisionLookup(
+        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
   }
 }

@@ -19,7 +19,7 @@ public struct AgentSettings: Sendable {
 
   /// Settings for the agent in `folder`.
   public init(
-    folder: FilePath, vault: FilePath, options: VaultOptions = VaultOptions(), idle: Duration = standardIdle,
+    folder: FilePath, vault: FilePath, options: VaultOptions = .withoutPins, idle: Duration = standardIdle,
     lifetime: Duration = standardLifetime
   ) {
     self.folder = folder

@@ -87,7 +87,8 @@ enum CommandLineBenchmark {
   private static func fill(_ home: String, _ key: String) throws {
     let content = try Data(contentsOf: URL(fileURLWithPath: key))
     let bytes = try content.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try LockedVault.open(FilePath(home + "/data/vault.sqlite")).unlock(with: Credentials(keyFile: bytes))
+    let locked = try LockedVault.open(FilePath(home + "/data/vault.sqlite"), options: .withoutPins)
+    let vault = try locked.unlock(with: Credentials(keyFile: bytes))
     let items = try (0..<10_000).map { number in
       let value = SecretForm(try SecretBytes.random(32))
       return ImportedItem(name: try ItemName(service: "service", account: "\(number)"), form: value)

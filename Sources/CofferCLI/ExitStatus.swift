@@ -59,7 +59,7 @@ extension StoreError.Kind {
     case .locked: .locked
     case .alreadyExists: .cannotCreate
     case .noSpace, .readOnly, .io: .io
-    case .busy, .conflict, .pending: .busy
+    case .busy, .conflict, .pending, .outcomeUnknown: .busy
     case .newerFormat: .newerVersion
     case .wrongSecret, .denied, .refused: .refused
     case .noVault: .noVault
@@ -85,6 +85,7 @@ extension StoreError.Kind {
     case .ambiguous: "ambiguous"
     case .conflict: "conflict"
     case .pending: "pending"
+    case .outcomeUnknown: "outcomeUnknown"
     case .locked: "locked"
     case .wrongSecret: "wrongSecret"
     case .noVault: "noVault"

@@ -47,8 +47,11 @@ extension DefaultsStore {
     }
   }
 
-  /// Does nothing: the plain store keeps no record of decided transactions.
-  public func forget(_ transaction: TransactionID) throws(StoreError) {}
+  /// Notes that the store that decided `transaction` has forgotten it: the plain store keeps no record of its own, and need not see to
+  /// that store's.
+  public func forget(_ transaction: TransactionID) throws(StoreError) {
+    engine.state.withLock { state in state.finished.removeAll { $0.id == transaction } }
+  }
 
   /// Removes every value of the domain whose name in the file begins with this instance's ``prefix``, in one step.
   public func removeAll() throws(StoreError) {

@@ -7,7 +7,8 @@
 /// }
 /// ```
 ///
-/// A router lists the spaces it is opened with, so that collisions are known before the first read.
+/// A router lists the spaces it is opened with, so that collisions are known before the first read. It sees stored properties alone: a key
+/// that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``.
 public protocol KeySpace: Sendable {
   /// The keys of this space: its stored properties unless it says otherwise, as one that makes keys from data does.
   var declaredKeys: [any DeclaredKey] { get }

@@ -49,7 +49,10 @@ extension BinaryFloatingPoint where Self: LosslessStringConvertible {
       if isInfinite && value.isFinite { return nil }
     case .integer(let value): self.init(exactly: value)
     case .unsigned(let value): self.init(exactly: value)
-    case .argument(let text): self.init(text)
+    case .argument(let text):
+      self.init(text)
+      // A number too large is none; who wants infinity writes `inf`.
+      if isInfinite, text.utf8.contains(where: { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) { return nil }
     default: return nil
     }
   }

@@ -21,4 +21,23 @@ package enum Reentrancy {
     defer { coffer_set_inside_closure(false) }
     return try body()
   }
+
+  /// Throws ``StoreError/Kind/reentrant`` when this thread runs a closure of `transaction(_:)` on the router of number `router`: a write
+  /// past that transaction would stand although it fails, and be made again when it runs again.
+  package static func checkTransaction(_ router: UInt64, _ place: String) throws(StoreError) {
+    guard coffer_transaction_router() == router else { return }
+    throw StoreError(
+      .reentrant, "a write through the router was made inside a closure of its transaction", place: place,
+      cure: "write through the closure's transaction, or after it")
+  }
+
+  /// Runs `body` marked as a transaction's closure. Another thread that it waits for is not marked, nor is a task that it starts.
+  package static func insideTransaction<Result: ~Copyable, Failure: Error>(
+    of router: UInt64, _ body: () throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let outer = coffer_transaction_router()
+    coffer_set_transaction_router(router)
+    defer { coffer_set_transaction_router(outer) }
+    return try body()
+  }
 }

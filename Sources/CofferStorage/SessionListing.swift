@@ -1,3 +1,9 @@
+/// A store of the items of one service among those of a vault's file.
+package protocol ItemsOfService: Store where R == Vault {
+  /// The service whose items these are.
+  var service: String { get }
+}
+
 /// A store of secrets that tells of its items without opening a value: of expired ones too, whose value nobody gets.
 ///
 /// A store without this can take part in a session as long as none of its items has expired.

@@ -57,10 +57,16 @@ enum PlainCoding {
 
   @usableFromInline
   static func undecodable(_ type: Any.Type, _ form: PlainForm) -> StoreError {
+    let wanted = withArticle("\(type)")
+    if case .argument = form {
+      return StoreError(
+        .undecodable(stored: form.kindName), "the override is not \(wanted)",
+        cure: "give \(wanted) on the command line or in the environment, or take the override away; what is stored is as it was")
+    }
     let noticed = (type as? any Decodable.Type).flatMap { FormDecoder.explanation($0, from: form) }
     return StoreError(
-      .undecodable(stored: form.kindName), "the stored \(form.kindName) is not a \(type)" + (noticed.map { ": " + $0 } ?? ""),
-      cure: "store a \(type), remove the key, or declare it with whenUndecodable(.useDefault); nothing was changed")
+      .undecodable(stored: form.kindName), "the stored \(form.kindName) is not \(wanted)" + (noticed.map { ": " + $0 } ?? ""),
+      cure: "store \(wanted), remove the key, or declare it with whenUndecodable(.useDefault); nothing was changed")
   }
 
   @inlinable
@@ -87,7 +93,8 @@ enum PlainCoding {
 
   private static func unencodable(_ type: Any.Type, _ at: String, underlying: (any Error)?) -> StoreError {
     StoreError(
-      .unencodable, "a \(type) could not be encoded\(at)", cure: "make its encoding succeed; what was stored is unchanged",
+      .unencodable, "\(withArticle("\(type)")) could not be encoded\(at)",
+      cure: "make its encoding succeed; what was stored is unchanged",
       underlying: underlying)
   }
 }

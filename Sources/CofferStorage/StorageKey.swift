@@ -117,7 +117,7 @@ public struct DeclarationSite: Sendable, Hashable, CustomStringConvertible {
   public var description: String { "\(fileID):\(line)" }
 
   @usableFromInline
-  init(fileID: String, line: Int) {
+  package init(fileID: String, line: Int) {
     self.fileID = fileID
     self.line = line
   }

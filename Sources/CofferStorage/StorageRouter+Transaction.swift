@@ -6,16 +6,20 @@ extension StorageRouter {
   /// Writes to both stores happen together or not at all, also across a crash, and only if nothing that was read has changed.
   ///
   /// `body` runs first, without any lock, and its writes are kept back. When something it read has changed by then it runs
-  /// again, so it must have no effects but its writes. It is not asynchronous: nothing waits on a network under a lock.
+  /// again, so it must have no effects but its writes. It is not asynchronous: nothing waits on a network under a lock. A write through
+  /// the router inside it throws ``StoreError/Kind/reentrant``: that would be no part of the transaction.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: ``StoreError/Kind/busy`` after 16 runs; what `body` throws, unchanged, with nothing written;
-  ///   ``StoreError/Kind/pending(_:)`` when the transaction is decided and the plain store has yet to finish it; what the stores
-  ///   throw, with nothing written.
+  ///   ``StoreError/Kind/pending(_:)`` when the transaction's outcome is not known yet, or the plain store has yet to finish it: its
+  ///   plain keys throw the same until the outcome is learnt, and then all of it was made, or nothing;
+  ///   ``StoreError/Kind/outcomeUnknown`` when only the vault was written, and whether it was is not known; what the stores throw, with
+  ///   nothing written.
   public func transaction<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
-    try retryingConflicts { () throws(StoreError) in
+    try checkNoTransaction()
+    return try retryingConflicts { () throws(StoreError) in
       let transaction = Transaction(on: self)
-      let outcome = Result { try body(transaction) }
+      let outcome = Result { try Reentrancy.insideTransaction(of: id) { try body(transaction) } }
       transaction.end()
       switch outcome {
       case .success: try commit(transaction.plain.batch, transaction.vault.batch)
@@ -24,6 +28,10 @@ extension StorageRouter {
       return outcome
     }.get()
   }
+
+  /// Throws ``StoreError/Kind/reentrant`` inside a closure of ``transaction(_:)``.
+  @usableFromInline
+  func checkNoTransaction() throws(StoreError) { try Reentrancy.checkTransaction(id, plain.place) }
 
   /// Runs `attempt` until it throws something else than a conflict.
   func retryingConflicts<Value>(_ attempt: () throws(StoreError) -> Value) throws(StoreError) -> Value {
@@ -75,8 +83,11 @@ extension StorageRouter {
         cure: "make that place writable: the transaction takes effect at the next access", underlying: error)
     }
     guard let decided else { return }
-    // Everything is done. A record that cannot be dropped now says nothing of items, and no one asks for it again.
-    do throws(StoreError) { try vault.forget(decided) } catch {}
+    // Everything is done. A record that cannot be dropped now says nothing of items, and the plain store's next fold drops it.
+    do throws(StoreError) {
+      try vault.forget(decided)
+      try plain.forget(decided)
+    } catch {}
   }
 }
 

@@ -1,19 +1,24 @@
 extension StorageRouter {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///
+  /// It is read from one store at one moment. Between two such reads a transaction over both stores may take place, and while one does, a
+  /// value of the vault may be the new one while a plain value is still the old one. ``values(_:)`` and ``transaction(_:)`` never show half.
+  ///
   /// - Throws: ``StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
   @inlinable
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     guard try isSettled(key) else { return try unmovedValue(for: key) }
     // As a store's own value(for:) does; through that, the types would not be known where this is called, at twice the cost.
-    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw error.about(key: key.name) }
+    do { return try key.read(R.store(of: self).load(key.name)) } catch { throw R.store(of: self).told(error, of: key.name) }
   }
 
   /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
   ///
-  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then.
+  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then, unless the error
+  ///   is ``StoreError/Kind/outcomeUnknown``.
   @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
+    try checkNoTransaction()
     let form = try key.form(of: value)
     try admit(key, overwriting: true)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
@@ -36,8 +41,9 @@ extension StorageRouter {
   ///
   /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws ``StoreError/Kind/reentrant``.
   ///
-  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
+  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then, unless it is ``StoreError/Kind/outcomeUnknown``.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
+    try checkNoTransaction()
     try admit(key)
     if key.declaration.traits.endsWithSession { try noteSession(key) }
     try R.store(of: self).update(key, body)
@@ -45,6 +51,7 @@ extension StorageRouter {
 
   /// Removes what is stored for `key`; nothing happens when nothing is.
   public func remove<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
+    try checkNoTransaction()
     try admit(key, overwriting: true)
     do { try R.store(of: self).save(nil, for: key.name) } catch { throw error.about(key: key.name) }
   }

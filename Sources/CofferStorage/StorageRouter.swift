@@ -11,9 +11,7 @@ public final class StorageRouter: Sendable {
   public let vault: any Store<Vault>
   /// The keys that were given at open, by name.
   public let declared: [String: any DeclaredKey]
-  /// What ``observe(_:owner:_:)`` was given.
-  let observers = KeyObservers()
-  /// The sequences that ``close()`` ends.
+  /// What follows keys, and ends when the router is closed.
   let sequences = Handler<Void>()
   let migrator = Migrator()
   @usableFromInline let id: UInt64
@@ -97,12 +95,25 @@ public final class StorageRouter: Sendable {
     if key.declaration.admittedBy.load(ordering: .relaxed) != id { try admitForTheFirstTime(key, overwriting) }
   }
 
+  /// Why `key` is none of this router's.
+  package func undeclared(_ key: any DeclaredKey) -> StoreError {
+    if let known = declared[key.name] {
+      return StoreError(
+        .undeclared, "declared at \(key.site); the router has the key of that name that is declared at \(known.site)",
+        key: key.name,
+        cure: "use that key, with its type, or give one of them another name")
+    }
+    return StoreError(
+      .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
+      cure:
+        "make it a stored property of a key space that the router's keys: argument gets, or have that space's declaredKeys return it: "
+        + "static and computed properties, collections and spaces within a space are not seen")
+  }
+
   @usableFromInline
   func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>, _ overwriting: Bool) throws(StoreError) {
     guard let known = declared[key.name], known.site == key.site, known is StorageKey<V, R> else {
-      throw StoreError(
-        .undeclared, "not among the key spaces given at open; declared at \(key.site)", key: key.name,
-        cure: "pass its key space to the router's keys: argument")
+      throw undeclared(key)
     }
     try settle(key, overwriting: overwriting)
     key.declaration.admittedBy.store(id, ordering: .relaxed)

@@ -5,12 +5,12 @@ extension Store {
   /// - Throws: ``StoreError`` `.undecodable`, `.expired`, and the store's own failures.
   @inlinable
   public func value<V>(for key: StorageKey<V, R>) throws(StoreError) -> V {
-    do { return try key.read(load(key.name)) } catch { throw error.about(key: key.name) }
+    do { return try key.read(load(key.name)) } catch { throw told(error, of: key.name) }
   }
 
   /// Stores `value`, or removes what is stored when it is nil. A value that cannot be encoded leaves the stored one alone.
   ///
-  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed then.
+  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed then, unless it is `.outcomeUnknown`.
   @inlinable
   public func set<V>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
@@ -19,7 +19,7 @@ extension Store {
 
   /// Changes the stored value in place, atomically across processes. `body` runs under the store's lock.
   ///
-  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then.
+  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then, unless it is `.outcomeUnknown`.
   public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     var refusal: (any Error)?
     do {
@@ -34,6 +34,22 @@ extension Store {
       }
     } catch { throw refusal ?? error.about(key: key.name) }
   }
+}
+
+extension Store {
+  /// `error`, which a read of `name` met, with the place of the override that is no value of the key's type.
+  @usableFromInline
+  func told(_ error: StoreError, of name: String) -> StoreError {
+    guard error.isOfOverride, error.place == nil, let store = self as? any Store<Plain> else { return error.about(key: name) }
+    return StoreError(
+      error.kind, error.what, key: error.key ?? name, place: store.unstoredSource(of: name), cure: error.cure,
+      underlying: error.underlying)
+  }
+}
+
+extension StoreError {
+  /// Whether it tells of the text of an override.
+  var isOfOverride: Bool { kind == .undecodable(stored: PlainForm.argument("").kindName) }
 }
 
 extension StorageKey {

@@ -36,15 +36,18 @@ public protocol Store<R>: Sendable {
   /// Applies all of `batch`, or nothing.
   ///
   /// With a `decision`, the writes are first made durable as prepared, then the decision is made elsewhere, and they take
-  /// effect when it returns; when it throws they are dropped. The store's lock is held from the comparison of the
-  /// expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as the writes and kept until
-  /// ``forget(_:)``.
+  /// effect when it returns; when it throws they are dropped. When it throws ``StoreError/Kind/outcomeUnknown``, they are neither: a
+  /// store that outlives its process keeps them prepared until the outcome is learnt. The store's lock is held from the comparison of
+  /// the expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as the writes and kept until
+  /// ``forget(_:)``; where it is recorded as given up already, the batch is refused.
   ///
   /// A batch without writes compares its expectations and makes the decision, all under the lock, and leaves no trace: it needs
   /// no place that can be written.
   ///
   /// - Throws: ``StoreError/Kind/conflict`` when an expectation does not hold, before anything is written; what the decision
-  ///   throws, unchanged.
+  ///   throws, unchanged; ``StoreError/Kind/pending(_:)`` where the decision's outcome is not known and could not be learnt;
+  ///   ``StoreError/Kind/outcomeUnknown`` where this store cannot tell whether the batch was applied. After any other error nothing was
+  ///   changed, and nothing comes back later.
   func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError)
 
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
@@ -129,7 +132,7 @@ public struct Batch<R: Route>: Sendable {
   public var expectations: [String: R.Stamp] = [:]
   /// The changes.
   public var writes: [String: Write<R.Form>] = [:]
-  /// Records, in the same atomic step, that this transaction happened.
+  /// Records, in the same atomic step, that this transaction was committed.
   public var decides: TransactionID?
   /// Values move between names, forms or stores and nobody means anything else by them. Only observers are told.
   public var isMigration = false
@@ -148,14 +151,23 @@ public struct Batch<R: Route>: Sendable {
 public struct Decision {
   /// The file whose record decides, so that any later process can look the outcome up.
   public let place: String
-  /// Makes the decision. Throwing means: it was not made.
-  public let make: (TransactionID) throws(StoreError) -> Void
+  /// Makes the decision, and records it under the id; nil where nothing was prepared, so that nobody will ask for it. Throwing
+  /// ``StoreError/Kind/outcomeUnknown`` means that it may have been made; throwing anything else, that it was not and never will be.
+  public let make: (TransactionID?) throws(StoreError) -> Void
 
   /// A decision recorded in the file `place`.
-  public init(place: String, make: @escaping (TransactionID) throws(StoreError) -> Void) {
+  public init(place: String, make: @escaping (TransactionID?) throws(StoreError) -> Void) {
     self.place = place
     self.make = make
   }
+}
+
+/// What became of a transaction over both stores, as the store that decides it has recorded.
+public enum TransactionOutcome: Sendable, Equatable {
+  /// Its half of the deciding store was made in the same atomic step as this record.
+  case committed
+  /// It was given up: nothing of it was made, and nothing of it can be any more.
+  case dropped
 }
 
 /// Names one transaction over both stores: 16 random bytes.

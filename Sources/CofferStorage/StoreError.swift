@@ -15,7 +15,8 @@ public struct StoreError: Error, Sendable {
     case refused
     /// Larger than `limit` bytes.
     case tooLarge(limit: Int)
-    /// A call into Coffer from inside an `update` closure, which runs under the store's lock.
+    /// A call into Coffer from inside an `update` closure, which runs under the store's lock; or a write through a router from inside a
+    /// closure of its `transaction`.
     case reentrant
     /// The store was closed.
     case closed
@@ -37,8 +38,12 @@ public struct StoreError: Error, Sendable {
     case ambiguous
     /// Changed by someone else since it was read.
     case conflict
-    /// Part of a transaction whose outcome cannot be learnt because the other store cannot be read.
+    /// Part of a transaction over both stores whose outcome is not known yet: the store that decides it cannot be asked now. Once it
+    /// can, all of the transaction was made, or nothing.
     case pending(TransactionID)
+    /// Whether the change was made is not known: the place failed while the change was made durable, or an agent was asked for it and did
+    /// not answer. Look at what is stored before trying again.
+    case outcomeUnknown
 
     // The vault.
     /// Nothing has unlocked the vault.
@@ -110,12 +115,13 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`.
+  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control and format characters, which a refused
+  /// name may hold, are spelled out.
   public var description: String {
     var text = key.map { "key '\($0)': " } ?? ""
     text += what
     if let place { text += " (\(place))" }
     if let underlying { text += ": \(underlying)" }
-    return text + "; " + cure
+    return (text + "; " + cure).spelledOut
   }
 }

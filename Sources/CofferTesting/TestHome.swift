@@ -65,7 +65,8 @@ public final class TestHome: Sendable {
   public func openDefaults(_ domain: String, arguments: [String] = []) throws(StoreError) -> DefaultsStore {
     try DefaultsStore.open(
       domain: domain, in: places.defaults, arguments: arguments,
-      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
+      decisions: DecisionLookup(
+        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
   }
 
   /// A router over both real stores of this home.

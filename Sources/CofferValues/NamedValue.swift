@@ -109,11 +109,11 @@ extension StorageKey where Value == Data? {
       decode: { (data) throws(StoreError) in
         guard let data else { return nil }
         // The decoder's own error may quote the value: name the type only.
-        do { return try decoder.decode(Model.self, from: data) } catch { throw .undecodableData("a \(Model.self)") }
+        do { return try decoder.decode(Model.self, from: data) } catch { throw .undecodableData(withArticle("\(Model.self)")) }
       },
       encode: { (model) throws(StoreError) in
         guard let model else { return nil }
-        do { return try encoder.encode(model) } catch { throw .unencodable("a \(Model.self)") }
+        do { return try encoder.encode(model) } catch { throw .unencodable(withArticle("\(Model.self)")) }
       })
   }
 

@@ -31,7 +31,8 @@ public struct Persisted<Value: Sendable>: Sendable {
 
   /// Forbidden: a locked vault would read as nil.
   @available(
-    *, unavailable, message: "say what a locked vault does: Persisted(app.persistedValue(for: key).onFailure { error in … })"
+    *, unavailable,
+    message: "say what a locked vault does: Persisted(app.persistedValue(for: key).onFailure(use: nil) { error in … })"
   )
   public init(_ key: StorageKey<Value, Vault>, in router: StorageRouter) { fatalError("unavailable") }
 }

@@ -2,7 +2,7 @@ public import CofferStorage
 
 /// A handle to one stored value, which may be out of reach: each read and write can throw, and there is no reading past that.
 ///
-/// Handles of the vault are these. Say with ``onFailure(_:)`` what a failure does, and the handle becomes a ``PersistedValue``.
+/// Handles of the vault are these. Say with ``onFailure(use:_:)`` what a failure does, and the handle becomes a ``PersistedValue``.
 public protocol ThrowingPersistedValue<Value>: Sendable {
   /// What is read and written.
   associatedtype Value: Sendable

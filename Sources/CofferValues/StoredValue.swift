@@ -58,9 +58,13 @@ extension PersistedValues {
     /// Whose changes are changes of this value.
     public var origins: [ValueOrigin] {
       switch place {
-      case .store(let store): [ValueOrigin(feed: store.changes, name: key.name)]
-      case .router(let router): [ValueOrigin(feed: R.store(of: router).changes, name: key.name)]
+      case .store(let store): [origin(in: store)]
+      case .router(let router): [origin(in: R.store(of: router))]
       }
+    }
+
+    private func origin(in store: any Store<R>) -> ValueOrigin {
+      ValueOrigin(feed: store.changes, name: key.name) { [name = key.name] () throws(StoreError) in try store.look(at: name) }
     }
 
     fileprivate var lastOrDefault: Value { last?.value ?? key.defaultValue }
@@ -83,7 +87,7 @@ final class LastValue<Value: Sendable>: Sendable {
 }
 
 extension StorageRouter {
-  /// A handle to the value of a declared key. Keys of the vault give one without `wrappedValue`, until `onFailure(_:)` was written.
+  /// A handle to the value of a declared key. Keys of the vault give one without `wrappedValue`, until `onFailure(use:_:)` was written.
   public func persistedValue<Value, R>(for key: StorageKey<Value, R>) -> PersistedValues.Stored<Value, R> {
     PersistedValues.Stored(key, in: .router(self))
   }

@@ -2,7 +2,7 @@ public import CofferStorage
 internal import Synchronization
 
 extension PersistedValues {
-  /// A value that tells of its changes: the present value first, and then each new one.
+  /// A value that tells of its changes: the present value first, and then the newest whenever it is another.
   ///
   /// What a change is, is for the value's source to say: its store, which tells of every handle's and every process's writes; or what
   /// ``ThrowingPersistedValue/subject(didChange:)`` was given, and nothing else; or, where there is neither, this subject's own writes.
@@ -49,46 +49,60 @@ extension PersistedValues {
     ///
     /// - Throws: what ``CofferStorage/ChangeFeed/subscribe(_:)`` throws.
     public func changes() throws(StoreError) -> ValueChanges<Value> {
-      try ValueChanges.following(origins, pulse) { [base] in Result { () throws(StoreError) in try base.load() } }
+      try ValueChanges.following(origins, pulse, comparing: base.origins, isSecret: isSecret) { [base] () throws(StoreError) in
+        try base.load()
+      }
     }
 
-    /// Calls `body` with the present value now, and with each new one, until it is cancelled or `owner` is gone. A value that cannot be
-    /// read is reported, and `body` gets the fallback.
+    /// Calls `body` with the value now, and then whenever it is another, until it is cancelled or `owner` is gone. An owner has one closure
+    /// for each subject; a second one takes the place of the first. A value that cannot be read is reported, and `body` gets the fallback.
+    ///
+    /// It is called with the present value on the calling thread, before this returns, and later on a queue of the store's, one call after
+    /// the other; where the source is no store, on the thread that sets the value or triggers the source. It never gets the same value
+    /// twice in a row, and of changes in quick succession it may get the last alone.
+    ///
+    /// The observation keeps the subject and its store alive. What it held is released when it ends; after an owner's end, at the next
+    /// change or within about a minute.
     ///
     /// - Throws: what ``CofferStorage/ChangeFeed/subscribe(_:)`` throws.
     @discardableResult
     public func observe(
       _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Value) -> Void
     ) throws(StoreError) -> Handler<Void>.Canceller {
-      // Not the subject: whoever forgets it ends the observation, and not the other way round.
-      let (base, handler) = (base, pulse ?? Handler<Void>())
-      let cancel = handler.add(owner) { body(base.wrappedValue) }
-      var feeds: [Subscription] = []
-      for origin in origins {
-        feeds.append(try origin.subscribe { [weak handler] in handler?.trigger() })
-      }
-      let kept = Kept(handler, feeds)
-      let id = ObjectIdentifier(kept)
-      keeping.withLock { $0[id] = kept }
-      body(base.wrappedValue)
-      return { [weak self] in
-        cancel()
-        _ = self?.keeping.withLock { $0.removeValue(forKey: id) }
+      let told = Told<Value>(isSecret: isSecret)
+      return try changes().observe(self, by: owner) { [self] element in
+        let value: Value
+        do throws(StoreError) { value = try element.get() } catch {
+          report(error)
+          value = fallback
+        }
+        if told.isNews(value) { body(value) }
       }
     }
-
-    /// What an observation lives on.
-    private final class Kept: Sendable {
-      let handler: Handler<Void>
-      let feeds: [Subscription]
-      init(_ handler: Handler<Void>, _ feeds: [Subscription]) {
-        self.handler = handler
-        self.feeds = feeds
-      }
-    }
-    private let keeping = Mutex<[ObjectIdentifier: Kept]>([:])
   }
 }
+
+/// The value that an observer got last: what is read in place of one that could not be may be the same.
+private final class Told<Value: Sendable>: Sendable {
+  private let isSecret: Bool
+  private let last = Mutex<SeenValue?>(nil)
+
+  init(isSecret: Bool) { self.isSecret = isSecret }
+
+  func isNews(_ value: Value) -> Bool {
+    // That there is none is no secret.
+    let seen = SeenValue(isSecret && !isAbsent(value) ? nil : value, stored: isAbsent(value) ? [true] : [])
+    return last.withLock { last in
+      defer { last = seen }
+      return last?.isSame(as: seen) != true
+    }
+  }
+
+  private func isAbsent(_ value: Value) -> Bool { (value as? any Absentable)?.isAbsent ?? false }
+}
+
+private protocol Absentable { var isAbsent: Bool { get } }
+extension Optional: Absentable { fileprivate var isAbsent: Bool { self == nil } }
 
 extension PersistedValue {
   /// The same value, telling of its changes.

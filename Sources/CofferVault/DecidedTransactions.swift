@@ -1,22 +1,45 @@
 public import CofferStorage
+internal import FoundationEssentials
 public import SystemPackage
 
-/// The record of transactions over both stores that a vault decided. It is unsealed, says nothing of items, and is empty at
-/// rest: whoever next takes the plain store's lock can settle what a killed process left, without any key.
+/// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items: whoever next takes the
+/// plain store's lock can settle what a killed process left, without any key.
 public enum DecidedTransactions {
-  /// Whether the vault at `path` decided `transaction`.
+  /// How long ``settle(_:in:)`` waits for another writer of the vault, in milliseconds: its caller holds the plain store's lock, for which
+  /// others wait 5 s.
+  private static let patience: Int32 = 1_000
+
+  /// What the vault at `path` has recorded of `transaction`; nil where that is nothing. Writes nothing.
   ///
   /// - Throws: ``StoreError`` when the vault's file cannot be read.
-  public static func contains(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> Bool {
+  public static func outcome(of transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome? {
     let database = try VaultDatabase.openToRead(path)
-    return try database.read { () throws(StoreError) in try database.isDecided(transaction) }
+    return try database.read { () throws(StoreError) in try database.outcome(of: transaction) }
   }
 
-  /// Drops the record of `transaction`; nothing happens when there is none.
+  /// What became of `transaction` in the vault at `path`, durably. Where nothing is recorded, it is dropped: a commit that was written and
+  /// not seen is overwritten, and one that comes later is refused.
+  ///
+  /// - Throws: ``StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
+  ///   or when 256 transactions were dropped within a day.
+  public static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
+    let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
+    let now = Milliseconds.count(Date())
+    return try database.write { () throws(StoreError) in try database.settle(transaction, now: now) }
+  }
+
+  /// Drops the records of `transactions` that both stores have durably. Ids that are not there are ignored, and where none is, nothing is
+  /// written.
   ///
   /// - Throws: ``StoreError`` when the vault's file cannot be written.
-  public static func forget(_ transaction: TransactionID, in path: FilePath) throws(StoreError) {
-    let database = try VaultDatabase.open(path)
-    try database.write { () throws(StoreError) in try database.forget(transaction) }
+  public static func forget(_ transactions: [TransactionID], in path: FilePath) throws(StoreError) {
+    let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
+    let recorded = try database.read { () throws(StoreError) in
+      var recorded: [TransactionID] = []
+      for transaction in transactions where try database.outcome(of: transaction) != nil { recorded.append(transaction) }
+      return recorded
+    }
+    guard !recorded.isEmpty else { return }
+    try database.write { () throws(StoreError) in for transaction in recorded { try database.forget(transaction) } }
   }
 }

@@ -78,10 +78,14 @@ public struct LockedVault: Sendable {
 
   /// Opens the vault at `path`, changing nothing.
   ///
+  /// A program that keeps its vault in the standard place calls `Places.standard().openVault()` instead, which has the options of that
+  /// place. Without pins an older copy of the file that is put back opens like the newest: whoever wants that says
+  /// ``VaultOptions/withoutPins``.
+  ///
   /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
   ///   file or its folder), `.io`, and `.replaced` for another vault than `options` expect.
   public static func open(
-    _ path: FilePath, options: VaultOptions = VaultOptions()
+    _ path: FilePath, options: VaultOptions
   ) throws(StoreError) -> LockedVault {
     let database = try VaultDatabase.openToRead(path)
     let header = try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }

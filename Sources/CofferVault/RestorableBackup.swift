@@ -33,7 +33,7 @@ public struct RestorableBackup: ~Copyable {
     let place = try VaultPlace(path).made()
     let copy = try Draft(beside: place)
     try PrivateCopy.take(file, as: copy.path)
-    let locked = try LockedVault.open(copy.path)
+    let locked = try LockedVault.open(copy.path, options: .withoutPins)
     self.init(locked, file, place, copy)
   }
 
@@ -60,11 +60,11 @@ public struct RestorableBackup: ~Copyable {
   /// - Throws: ``StoreError`` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
   ///   the vault is as it was then.
   public consuming func restore(
-    with credentials: consuming Credentials, options: VaultOptions = VaultOptions(), replacing: Bool = false,
+    with credentials: consuming Credentials, options: VaultOptions, replacing: Bool = false,
     progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
     let backup = try OpenVault.unlock(
-      copy.path, with: credentials, options: VaultOptions(lockFolder: options.lockFolder))
+      copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
     try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
     try options.check(backup.id, at: file)
     return try Restoration(backup, place, options, replacing: replacing).run()

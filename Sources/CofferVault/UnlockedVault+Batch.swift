@@ -25,9 +25,17 @@ extension UnlockedVault {
   }
 
   /// Applies a batch of `service` in one transaction, or nothing.
-  package borrowing func commit(_ batch: Batch<Vault>, service: String) throws(StoreError) {
+  ///
+  /// - Parameter check: throws where the batch is no longer wanted. Asked under the vault's lock: who has given the batch up by then has
+  ///   not been able to record that since, and who gives it up later will find it committed.
+  package borrowing func commit(
+    _ batch: Batch<Vault>, service: String, if check: () throws(StoreError) -> Void = { () throws(StoreError) in }
+  ) throws(StoreError) {
     try engine.run { (vault) throws(StoreError) in
-      try vault.writing { (change) throws(StoreError) in try vault.apply(batch, service: service, &change) }
+      try vault.writing { (change) throws(StoreError) in
+        try check()
+        try vault.apply(batch, service: service, &change)
+      }
     }
   }
 

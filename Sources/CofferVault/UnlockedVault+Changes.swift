@@ -30,7 +30,8 @@ extension UnlockedVault {
   /// Makes all of `changes` in one transaction, or none.
   ///
   /// - Returns: what a listing now says of each item that was set or moved, in order.
-  /// - Throws: ``StoreError`` `.ambiguous` for a name given twice, and what ``set(_:for:if:)`` throws; nothing has changed then.
+  /// - Throws: ``StoreError`` `.ambiguous` for a name given twice, and what ``set(_:for:if:)`` throws; nothing has changed then,
+  ///   unless it is `.outcomeUnknown`.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
     var names: Set<ItemName> = []

@@ -14,7 +14,7 @@ extension UnlockedVault {
   ///   - cost: the Argon2id cost of a passphrase, at least the vault's floor; nil measures this machine.
   /// - Returns: the new slot.
   /// - Throws: ``StoreError`` `.tooLarge` (16 slots, a label), `.refused` (a cost below the floor, a key file that was not generated
-  ///   and comes alone), `.kdfMemory`, `.busy`, `.noSpace`; nothing has changed then.
+  ///   and comes alone), `.kdfMemory`, `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`.
   @discardableResult
   public borrowing func addSlot(
     _ credentials: consuming Credentials, label: String = "", cost: PassphraseCost? = nil
@@ -87,8 +87,8 @@ extension UnlockedVault {
   ///
   /// - Parameter progress: called now and then with the number of records sealed anew and their total.
   /// - Throws: ``StoreError`` `.notFound`, `.refused` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
-  ///   `.busy`, `.noSpace`; nothing has changed then. `.damaged` also when the key was changed, and damaged pages keep what the old one
-  ///   opens in the file: the message says so.
+  ///   `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`. `.damaged` also when the key was changed, and damaged
+  ///   pages keep what the old one opens in the file: the message says so.
   public borrowing func rotate(
     only: [SlotSummary.ID]? = nil, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) {
@@ -116,7 +116,8 @@ extension UnlockedVault {
   ///   - key: whether the vault gets a new key too.
   ///   - progress: called now and then with the number of records sealed anew and their total.
   /// - Throws: ``StoreError`` `.notFound`, `.refused` (the slot, or the new secret, has no passphrase; a cost below the floor),
-  ///   `.kdfMemory`, and what ``rotate(only:progress:)`` throws; nothing has changed then.
+  ///   `.kdfMemory`, and what ``rotate(only:progress:)`` throws; nothing has changed then, unless it is
+  ///   `.outcomeUnknown`.
   public borrowing func changePassphrase(
     to credentials: consuming Credentials, ofSlot slot: SlotSummary.ID? = nil, cost: PassphraseCost? = nil,
     key: KeyChange = .renewed, progress: (Int, Int) -> Void = { _, _ in }

@@ -10,7 +10,7 @@ extension UnlockedVault {
   ///   - isTrial: only look what would happen.
   ///   - progress: told how many items are sealed, before each next one.
   /// - Throws: ``StoreError`` `.alreadyExists` (named, with ``DuplicatePolicy/refuse``), `.ambiguous` (a name given twice), `.tooLarge`,
-  ///   `.invalidName`, and what writing throws; nothing has changed then.
+  ///   `.invalidName`, and what writing throws; nothing has changed then, unless it is `.outcomeUnknown`.
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {

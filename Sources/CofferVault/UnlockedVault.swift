@@ -25,7 +25,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///   behind then.
   public static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
-    options: VaultOptions = VaultOptions()
+    options: VaultOptions
   ) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label, options: options))
   }
@@ -66,7 +66,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// expiry does not outlive its value.
   ///
   /// - Parameter condition: what must be so for the write to happen.
-  /// - Throws: ``StoreError`` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`; nothing has changed then.
+  /// - Throws: ``StoreError`` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`, `.io`; nothing has changed
+  ///   then, and nothing of it comes back. `.outcomeUnknown` when the disk fails so that nobody can tell.
   @discardableResult
   public borrowing func set(
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always

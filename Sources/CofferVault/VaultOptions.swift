@@ -19,9 +19,13 @@ public struct VaultOptions: Sendable, Equatable {
   /// vault was unlocked with is raised to them after the next write, under the same passphrase; nil asks for the vault's floor alone.
   public var leastCost: PassphraseCost?
 
-  /// Options with the given parts; nothing is compared and no turns are taken unless they say so.
+  /// Nothing beyond the vault's own file is compared: an older copy of it that is put back is not noticed.
+  public static let withoutPins = VaultOptions(pins: nil)
+
+  /// Options with the given parts. What is remembered of the vault is for each caller to say; nothing else is compared and no turns are
+  /// taken unless they say so.
   public init(
-    pins: FilePath? = nil, expected: VaultID? = nil, leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil,
+    pins: FilePath?, expected: VaultID? = nil, leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil,
     leastCost: PassphraseCost? = nil
   ) {
     self.pins = pins

@@ -1,7 +1,7 @@
 package import CofferStorage
 
 // What a logout asks: the sealed descriptions of the items, and no value.
-extension VaultStore: SessionListing {
+extension VaultStore: SessionListing, ItemsOfService {
   package func version(of name: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
     return try run { (vault) throws(StoreError) in

@@ -19,7 +19,7 @@ final class TestAgent {
     self.folder = try folder ?? Self.newFolder()
     let vault = self.folder.appending("vault.sqlite")
     if folder == nil {
-      _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing)
+      _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing, options: .withoutPins)
     }
     // Where the machine's own clock runs, none of these is over before a test is, however slow the machine.
     let (idle, lifetime): (Duration, Duration) =
@@ -39,7 +39,7 @@ final class TestAgent {
     isDone.wait()
   }
 
-  func client(_ options: VaultOptions = VaultOptions()) -> AgentClient {
+  func client(_ options: VaultOptions = .withoutPins) -> AgentClient {
     AgentClient(folder: settings.folder, vault: settings.vault, options: options)
   }
 
@@ -48,7 +48,9 @@ final class TestAgent {
   }
 
   /// The vault in this process, beside the agent.
-  func vault() throws -> UnlockedVault { try LockedVault.open(settings.vault).unlock(with: Self.credentials()) }
+  func vault() throws -> UnlockedVault {
+    try LockedVault.open(settings.vault, options: .withoutPins).unlock(with: Self.credentials())
+  }
 
   /// A bare connection.
   func connect() throws -> LocalSocket {

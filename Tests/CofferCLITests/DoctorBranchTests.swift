@@ -139,7 +139,7 @@ import Testing
     #expect(try findings("vault", home).count == 1, "reading writes nothing")
     try home.transcript("vault set a", in: "1")
     #expect(try findings("vault", home).isEmpty)
-    let slots = try LockedVault.open(places.vault).slots
+    let slots = try places.openVault().slots
     #expect(slots.map(\.passes) == [3] && slots.map(\.mebibytes) == [64])
     #expect(try home.coffer("vault log --json").out.contains("slotChanged"))
     try home.transcript("vault get a", out: "1")

@@ -30,7 +30,9 @@ struct PreparedBatchTests {
     let told = try Tool("outcome", folder, "readable").finish()
     #expect(told == "a \(value)\nb \(value)\nother string(\"written\")\n")
     let left = try FileManager.default.contentsOfDirectory(atPath: folder.decisions.string)
-    #expect(left.isEmpty == (step == "decided" || !isDecided), "a completed transaction's record is forgotten")
+    #expect(left.count { $0.hasSuffix(".dropped") } == (isDecided ? 0 : 1), "what is dropped was recorded so before")
+    // A process that died after the journal's commit leaves its record for the next fold.
+    #expect(left.isEmpty == (step == "decided"), "a completed transaction's record is forgotten")
     // And for one who cannot ask, it is now plain history.
     #expect(try Tool("outcome", folder, "none").finish() == told)
   }
@@ -61,8 +63,9 @@ struct PreparedBatchTests {
     try Self.before(folder)
     let place = folder.decisions
     let lookup = DecisionLookup(
-      contains: { (id, _) throws(StoreError) in FileManager.default.fileExists(atPath: place.appending("\(id)").string) },
-      forget: { (_, _) throws(StoreError) in })
+      outcome: { (_, _) in nil },
+      settle: { (id, _) in FileManager.default.fileExists(atPath: place.appending("\(id)").string) ? .committed : .dropped },
+      forget: { (_, _) in })
     let reader = try folder.open(decisions: lookup, isShared: false)
     #expect(try reader.load("a") == .string("before"))
     try Tool("commit-and-die", folder, "decided", place.string).finish()
@@ -119,6 +122,46 @@ struct PreparedBatchTests {
     #expect(refusal == .locked)
     #expect(try store.load("a") == .string("before"))
     #expect(try folder.open(isShared: false).names() == ["a", "b"])
+  }
+
+  /// What the other store says once it is asked: `nil` that it cannot be asked.
+  @Test(arguments: [TransactionOutcome.committed, .dropped, nil])
+  func `a decision whose outcome is unknown is learnt at once, or leaves the batch pending`(outcome: TransactionOutcome?) throws {
+    let folder = try TemporaryFolder()
+    try Self.before(folder)
+    let isReachable = Mutex(outcome != nil)
+    let forgotten = Mutex(0)
+    let lookup = DecisionLookup(
+      outcome: { (_, _) in nil },
+      settle: { (_, _) throws(StoreError) in
+        guard isReachable.withLock({ $0 }) else { throw StoreError(.io(EIO), "unreadable", cure: "none") }
+        return outcome ?? .committed
+      },
+      forget: { (ids, _) in forgotten.withLock { $0 += ids.count } })
+    let store = try folder.open(decisions: lookup, isShared: false)
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("after"))]
+    let decision = Decision(place: "x") { (_) throws(StoreError) in throw StoreError(.outcomeUnknown, "no answer", cure: "none") }
+    let thrown = kind { try store.commit(batch, decision: decision) }
+    switch outcome {
+    case .committed:
+      #expect(thrown == nil)
+      #expect(try store.load("a") == .string("after"))
+    case .dropped:
+      #expect(thrown == .busy)
+      #expect(try store.load("a") == .string("before"))
+    case nil:
+      if case .pending? = thrown {} else { Issue.record("\(String(describing: thrown))") }
+      #expect(isPending { _ = try store.load("a") })
+      #expect(try store.load("b") == .string("before"))
+      isReachable.withLock { $0 = true }
+      // It is not asked again for each read.
+      while kind({ _ = try store.load("a") }) != nil { usleep(1000) }
+      #expect(try store.load("a") == .string("after"))
+      #expect(forgotten.withLock { $0 } == 1)
+    }
+    try store.save(.integer(1), for: "a")
+    #expect(try folder.open(isShared: false).load("a") == .integer(1))
   }
 
   @Test func `a batch that cannot be made durable is dropped, and nothing is decided`() throws {

@@ -37,7 +37,7 @@ enum ReadmeExamples {
 
   /// What the block about the vault itself does.
   static func server(keyFile: consuming SecretBytes, password: consuming SecretBytes) throws -> [ItemName] {
-    let vault = try LockedVault.open(Places.standard().vault).unlock(with: Credentials(keyFile: keyFile))
+    let vault = try Places.standard().openVault().unlock(with: Credentials(keyFile: keyFile))
     let item = try ItemName(service: "smtp.example.com", account: "mailer")
     try vault.set(SecretForm(password, metadata: ItemMetadata(label: "Newsletter")), for: item)
     let names = try vault.list().map(\.name)  // opens no value

@@ -54,7 +54,12 @@ internal import Testing
       do { try FileManager.default.removeItem(at: home) } catch { print("left behind: \(home.path): \(error)") }
     }
     let key = try KeyFile.generate()
-    let vault = try UnlockedVault.create(at: Places.standard().vault, with: Credentials(keyFile: key.duplicate()))
+    let places = try Places.standard()
+    _ = try UnlockedVault.create(
+      at: places.vault, with: Credentials(keyFile: key.duplicate()), options: places.vaultOptions
+    ).lock()
+    let older = try Data(contentsOf: URL(filePath: places.vault.string))
+    let vault = try places.openVault().unlock(with: Credentials(keyFile: key.duplicate()))
     let fresh = AuthToken(access: "abc", expires: Date(timeIntervalSinceNow: 3600))
     let (app, theme, printed, header) = try ReadmeExamples.app(vault, fresh: fresh)
     #expect(theme == .dark)
@@ -62,8 +67,18 @@ internal import Testing
     #expect(header == "Bearer abc")
     #expect(try app.plain.load("launches") == .integer(1))
     #expect(try app.plain.load("nickname") == .string("Ada"))
-    let names = try ReadmeExamples.server(keyFile: key, password: SecretBytes.random(16))
+    let names = try ReadmeExamples.server(keyFile: key.duplicate(), password: SecretBytes.random(16))
     #expect(names.map(\.description) == ["com.example.app/token", "smtp.example.com/mailer"])
+    // The server's lines find out that an older copy of the vault was put back.
+    for suffix in ["-wal", "-shm"] where access(places.vault.string + suffix, F_OK) == 0 {
+      try FileManager.default.removeItem(atPath: places.vault.string + suffix)
+    }
+    try older.write(to: URL(filePath: places.vault.string), options: .atomic)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: places.vault.string)
+    do {
+      _ = try ReadmeExamples.server(keyFile: key, password: SecretBytes.random(16))
+      Issue.record("an older copy was opened")
+    } catch let error as StoreError { #expect(error.kind == .rolledBack) }
   }
 
   @Test func theShellBlockRunsAsItStands() throws {

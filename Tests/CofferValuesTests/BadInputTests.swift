@@ -41,7 +41,7 @@ internal import Testing
     let bench = try Bench()
     let failures = Collected<StoreError>()
     let strict = bench.vault.persistedValue(forKey: "token").string()
-    let token = strict.onFailure { failures.add($0) }
+    let token = strict.onFailure(use: nil) { failures.add($0) }
     token.wrappedValue = "hush"
     #expect(token.wrappedValue == "hush")
     try bench.vault.lock()
@@ -163,7 +163,7 @@ internal import Testing
       @Persisted var token: String?
       init(_ app: StorageRouter, _ vault: any Store<Vault>) {
         _theme = Persisted(Keys().theme, in: app)
-        _token = Persisted(vault.persistedValue(forKey: "token").string().onFailure { Issue.record($0) })
+        _token = Persisted(vault.persistedValue(forKey: "token").string().onFailure(use: nil) { Issue.record($0) })
       }
     }
     let bench = try Bench()

@@ -16,7 +16,8 @@ final class Bench: Sendable {
     places = Places(home: FilePath(folder.path))
     try FileManager.default.createDirectory(
       atPath: places.defaults.string, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    let unlocked = try UnlockedVault.create(at: places.vault, with: Self.credentials(), cost: .testing)
+    let unlocked = try UnlockedVault.create(
+      at: places.vault, with: Self.credentials(), cost: .testing, options: places.vaultOptions)
     vault = try VaultStore(service: Self.domain, vault: unlocked)
   }
 

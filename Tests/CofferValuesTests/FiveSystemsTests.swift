@@ -19,7 +19,9 @@ internal import Testing
     let expected = [("A", 18), ("B", 16), ("C", 20), ("D", 14), ("E", 7), ("F", 6)].flatMap { letter, count in
       (1...count).map { "\(letter)\($0)" }
     }
-    #expect(try Self.rows().map(\.row) == expected)
+    // A row may have several tests.
+    let rows = try Self.rows().map(\.row)
+    #expect(zip(rows, [""] + rows).filter { $0 != $1 }.map(\.0) == expected)
   }
 
   @Test func `every test that the table names is in the sources`() throws {

@@ -46,7 +46,7 @@ enum ValuesArticleExamples {
     let opens = app.plain.persistedValue(forKey: "opens").integer().default(0)
     try opens.mutate { $0 += 1 }  // one step, across handles and processes
 
-    let user = app.vault.persistedValue(forKey: "user_id").string().onFailure { error in log(error) }
+    let user = app.vault.persistedValue(forKey: "user_id").string().onFailure(use: nil) { error in log(error) }
     user.wrappedValue = "u1"
     let injected: AnyPersistedValue<String?> = user.eraseToAnyPersistedValue()
 

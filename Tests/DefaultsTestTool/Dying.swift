@@ -67,6 +67,7 @@ enum Dying {
       batch,
       decision: Decision(place: decisions) { (id) throws(StoreError) in
         if step == "deciding" { kill(getpid(), SIGKILL) }
+        guard let id else { return }
         _ = FileManager.default.createFile(atPath: decisions + "/\(id)", contents: nil)
       })
   }
@@ -74,12 +75,14 @@ enum Dying {
   /// Opens with or without a lookup, writes another key, and tells what became of `a` and `b`.
   static func outcome(_ folder: FilePath, _ domain: String, _ rest: [String]) throws {
     let lookup = DecisionLookup(
-      contains: { (id, place) throws(StoreError) in
-        guard rest[0] != "unreadable" else { throw StoreError(.io(5), "unreadable", cure: "none") }
-        return FileManager.default.fileExists(atPath: place.string + "/\(id)")
+      outcome: { (id, place) throws(StoreError) in try Self.recorded(id, place, rest[0]) },
+      settle: { (id, place) throws(StoreError) in
+        if let outcome = try Self.recorded(id, place, rest[0]) { return outcome }
+        _ = FileManager.default.createFile(atPath: place.string + "/\(id).dropped", contents: nil)
+        return .dropped
       },
-      forget: { (id, place) throws(StoreError) in
-        do { try FileManager.default.removeItem(atPath: place.string + "/\(id)") } catch {
+      forget: { (ids, place) throws(StoreError) in
+        do { for id in ids { try FileManager.default.removeItem(atPath: place.string + "/\(id)") } } catch {
           throw StoreError(.io(5), "not removed", cure: "none")
         }
       })
@@ -90,6 +93,14 @@ enum Dying {
     for key in ["a", "b", "other"] {
       do { print(key, try store.load(key).map { "\($0)" } ?? "nothing") } catch { print(key, Self.word(error.kind)) }
     }
+  }
+
+  private static func recorded(
+    _ id: TransactionID, _ place: FilePath, _ mode: String
+  ) throws(StoreError) -> TransactionOutcome? {
+    guard mode != "unreadable" else { throw StoreError(.io(5), "unreadable", cure: "none") }
+    if FileManager.default.fileExists(atPath: place.string + "/\(id).dropped") { return .dropped }
+    return FileManager.default.fileExists(atPath: place.string + "/\(id)") ? .committed : nil
   }
 
   private static func word(_ kind: StoreError.Kind) -> String { if case .pending = kind { "pending" } else { "\(kind)" } }

@@ -3,11 +3,12 @@ package import CofferVault
 internal import Foundation
 
 /// A real vault store that ends the process before or after one of its parts.
-package struct DyingVault: SessionListing {
+package struct DyingVault: SessionListing, ItemsOfService {
   package typealias R = Vault
   private let store: VaultStore
   private let step: String?
   package var place: String { store.place }
+  package var service: String { store.service }
 
   package init(_ store: VaultStore, step: String?) {
     self.store = store

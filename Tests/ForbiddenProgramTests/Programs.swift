@@ -162,24 +162,37 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
     ForbiddenProgram(
       "a secret read like a property",
       forbidden: #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().wrappedValue }"#,
-      sentence: "say what a locked vault does: .onFailure { error in … }.wrappedValue, or use load() and save(_:)",
+      sentence: "say what a locked vault does: .onFailure(use: nil) { error in … }.wrappedValue, or use load() and save(_:)",
+      allowed: #"""
+        static func f(_ v: MemoryStore<Vault>) {
+          _ = v.persistedValue(forKey: "a").string().onFailure(use: nil) { _ in }.wrappedValue
+        }
+        """#),
+    ForbiddenProgram(
+      "a secret read as nothing while the vault is locked, though nobody wrote that",
+      forbidden: #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().onFailure { _ in } }"#,
+      sentence: "say what a locked vault reads as: .onFailure(use: nil) { error in … }",
       allowed:
-        #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().onFailure { _ in }.wrappedValue }"#),
+        #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().onFailure(use: nil) { _ in } }"#),
     ForbiddenProgram(
       "a secret's handle erased without a failure policy",
       forbidden:
         #"static func f(_ v: MemoryStore<Vault>) { _ = v.persistedValue(forKey: "a").string().eraseToAnyPersistedValue() }"#,
-      sentence: "say what a locked vault does first: .onFailure { error in … }.eraseToAnyPersistedValue()",
+      sentence: "say what a locked vault does first: .onFailure(use: nil) { error in … }.eraseToAnyPersistedValue()",
       allowed: #"""
         static func f(_ v: MemoryStore<Vault>) {
-          _ = v.persistedValue(forKey: "a").string().onFailure { _ in }.eraseToAnyPersistedValue()
+          _ = v.persistedValue(forKey: "a").string().onFailure(use: nil) { _ in }.eraseToAnyPersistedValue()
         }
         """#),
     ForbiddenProgram(
       "a secret key as a property without a failure policy",
       forbidden: "static func f(_ app: StorageRouter) { _ = Persisted(keys.pin, in: app) }",
-      sentence: "say what a locked vault does: Persisted(app.persistedValue(for: key).onFailure { error in … })",
-      allowed: "static func f(_ app: StorageRouter) { _ = Persisted(app.persistedValue(for: keys.pin).onFailure { _ in }) }"),
+      sentence: "say what a locked vault does: Persisted(app.persistedValue(for: key).onFailure(use: nil) { error in … })",
+      allowed: """
+        static func f(_ app: StorageRouter) {
+          _ = Persisted(app.persistedValue(for: keys.pin).onFailure(use: nil) { _ in })
+        }
+        """),
     ForbiddenProgram(
       "a container's value of another type",
       forbidden: #"static func f(_ container: KeyValueContainer<Int>) { container.value = "Text" }"#,

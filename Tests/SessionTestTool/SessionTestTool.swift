@@ -8,10 +8,12 @@ internal import SystemPackage
 /// Another process of a session: logs in, logs out, refreshes, and dies where it is told to; or reads the plain keys as a process
 /// without any passphrase does.
 ///
-/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME`
+/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME` · `settle HOME` ·
+/// `churn HOME COUNT` · `exhausted HOME` · `login-until HOME SECONDS` · `renew HOME GO`
 ///
 /// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which lasts
-/// for as long as there is a file `HOME/hold`.
+/// for as long as there is a file `HOME/hold`. `renew` finds the credential of `login-until` expired, says so in `HOME/asked`, waits for the
+/// file `HOME/GO`, and refreshes what it has seen no value of. With `XDG_DATA_HOME` set, files are where the environment says.
 @main
 enum SessionTestTool {
   static func main() async throws {
@@ -23,6 +25,11 @@ enum SessionTestTool {
       case "login": try login(home, rest[0], dyingAt: rest.dropFirst().first)
       case "logout": try open(home, dyingAt: rest.first).session.logout()
       case "refresh": try await refresh(home, rest[0], dyingAt: rest.dropFirst().first)
+      case "login-until": try ExpiringLogin(home).login(seconds: Double(rest[0]) ?? 0)
+      case "renew": try await ExpiringLogin(home).renew(after: rest[0])
+      case "exhausted": try Churn(home).beginWithoutDescriptors()
+      case "churn": try await Churn(home).run(times: Int(rest[0]) ?? 0)
+      case "settle": return try settle(home)
       default: return try read(home)
       }
       print("acknowledged")
@@ -33,8 +40,9 @@ enum SessionTestTool {
   }
 
   private static func login(_ home: FilePath, _ user: String, dyingAt step: String?) throws {
-    let (session, keys) = try open(home, dyingAt: step)
-    try session.login(as: user) { transaction in
+    let opened = try open(home, dyingAt: step)
+    let keys = opened.keys
+    try opened.session.login(as: user) { transaction in
       try transaction.set(Sealed("\(user)-token"), for: keys.token)
       try transaction.set(Sealed("\(user)-renewal"), for: keys.renewal)
       try transaction.set([user], for: keys.recent)
@@ -43,10 +51,10 @@ enum SessionTestTool {
   }
 
   private static func refresh(_ home: FilePath, _ stale: String, dyingAt step: String?) async throws {
-    let (session, keys) = try open(home, dyingAt: step)
+    let opened = try open(home, dyingAt: step)
     try append(to: home.appending("asked"))
     // Far more than the tests take on a busy machine: how long it lasts is for the file to say.
-    let token = try await session.refresh(keys.token, replacing: Sealed(stale), within: .seconds(600)) { _ in
+    let token = try await opened.session.refresh(opened.keys.token, replacing: Sealed(stale), within: .seconds(600)) { _ in
       try append(to: home.appending("renewals"))
       if step == "renewing" { DyingVault.die() }
       while access(home.appending("hold").string, F_OK) == 0 { try await Task.sleep(for: .milliseconds(2)) }
@@ -56,10 +64,27 @@ enum SessionTestTool {
   }
 
   /// Says in the file that this process came so far.
-  private static func append(to path: FilePath) throws {
+  static func append(to path: FilePath) throws {
     let file = try require(fopen(path.string, "a"))
     fputs("\(getpid())\n", file)
     fclose(file)
+  }
+
+  /// Has both stores open, says so, and at a word writes another preference, which settles what a dead process left.
+  private static func settle(_ home: FilePath) throws {
+    let opened = try open(home, dyingAt: nil)
+    FileHandle.standardOutput.write(Data("open\n".utf8))
+    guard readLine() != nil else { return }
+    try opened.plain.save(.string("settled"), for: "other")
+    FileHandle.standardOutput.write(Data("settled\n".utf8))
+    // Killed here: nothing is closed in order.
+    _ = readLine()
+  }
+
+  private struct Opened {
+    let session: Session<String>
+    let keys: TestKeys
+    let plain: DefaultsStore
   }
 
   private static func read(_ home: FilePath) throws {
@@ -76,19 +101,25 @@ enum SessionTestTool {
     }
   }
 
-  private static func open(_ home: FilePath, dyingAt step: String?) throws -> (session: Session<String>, keys: TestKeys) {
-    let places = Places(home: home)
+  static func places(_ home: FilePath) throws -> Places {
+    Places.environment("XDG_DATA_HOME") == nil ? Places(home: home) : try Places.standard()
+  }
+
+  private static func open(_ home: FilePath, dyingAt step: String?) throws -> Opened {
+    let places = try self.places(home)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: home.appending("key").string))
     let key = try bytes.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try LockedVault.open(places.vault).unlock(with: Credentials(keyFile: key))
+    let vault = try places.openVault().unlock(with: Credentials(keyFile: key))
     var options = EngineOptions(
-      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
+      decisions: DecisionLookup(
+        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
     options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
     let keys = TestKeys()
+    let plain = try DefaultsStore.open(domain: "app", in: places.defaults, options: options)
     let router = try StorageRouter(
-      plain: DefaultsStore.open(domain: "app", in: places.defaults, options: options),
-      vault: DyingVault(VaultStore(service: "app", vault: vault), step: step), keys: keys)
-    return (try router.session(user: keys.user, credential: keys.token, places: places), keys)
+      plain: plain, vault: DyingVault(VaultStore(service: "app", vault: vault), step: step), keys: keys)
+    return Opened(
+      session: try router.session(user: keys.user, credential: keys.token), keys: keys, plain: plain)
   }
 
   private static func require<Value>(_ value: Value?) throws -> Value {

@@ -11,6 +11,7 @@ internal import SystemPackage
 ///
 /// `TransactionTestTool transact HOME KEYFILE VALUE [STEP]` · `TransactionTestTool read HOME` ·
 /// `TransactionTestTool prepare HOME KEYFILE` · `TransactionTestTool migrate HOME KEYFILE [STEP]` · `TransactionTestTool contents HOME KEYFILE`
+/// `TransactionTestTool serve HOME KEYFILE [MILLISECONDS [STEP]]` · `TransactionTestTool agent HOME KEYFILE`
 @main
 enum TransactionTestTool {
   static func main() throws {
@@ -21,6 +22,12 @@ enum TransactionTestTool {
     case "prepare": try prepare(home, arguments[3])
     case "migrate": try migrate(home, arguments[3], dyingAt: arguments.count > 4 ? arguments[4] : nil)
     case "contents": try contents(home, arguments[3])
+    case "serve":
+      try Serving(
+        home, keyFile: arguments[3], agentMilliseconds: arguments.count > 4 ? Int(arguments[4]) : nil,
+        step: arguments.count > 5 ? arguments[5] : nil
+      ).run()
+    case "agent": try runAgent(home, arguments[3])
     default: try read(home)
     }
   }
@@ -73,9 +80,10 @@ enum TransactionTestTool {
     }
   }
 
-  private static func vaultStore(_ home: FilePath, _ keyFile: String) throws -> VaultStore {
+  static func vaultStore(_ home: FilePath, _ keyFile: String) throws -> VaultStore {
     let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try LockedVault.open(home.appending("vault.sqlite")).unlock(with: Credentials(keyFile: key))
+    let locked = try LockedVault.open(home.appending("vault.sqlite"), options: .withoutPins)
+    let vault = try locked.unlock(with: Credentials(keyFile: key))
     return try VaultStore(service: "app", vault: vault)
   }
 
@@ -89,10 +97,14 @@ enum TransactionTestTool {
     }
   }
 
-  private static func plainStore(_ home: FilePath, dyingAt step: String?) throws -> DefaultsStore {
+  static func plainStore(_ home: FilePath, dyingAt step: String? = nil) throws -> DefaultsStore {
     var options = EngineOptions(
-      decisions: DecisionLookup(contains: DecidedTransactions.contains, forget: DecidedTransactions.forget))
-    options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
+      decisions: DecisionLookup(
+        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
+    options.calls.reached = { reached in
+      if reached.rawValue == step { DyingVault.die() }
+      if "stop-\(reached.rawValue)" == step { kill(getpid(), SIGSTOP) }
+    }
     return try DefaultsStore.open(domain: "app", in: home, options: options)
   }
 }

@@ -18,6 +18,24 @@ import Testing
     try Self.expectFinished(home)
   }
 
+  @Test func killedInTheVaultsSyncBesideAProcessThatSettlesAndDiesTooNothingIsTorn() throws {
+    guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    for number in 1...4 {
+      let home = try Home()
+      #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
+      let other = try Peer(home, ["serve", home.path, home.keyFile])
+      let tracing = [
+        "-f", "-o", "/dev/null", "-P", home.path + "/vault.sqlite-wal", "-e", "trace=fdatasync", "-e",
+        "inject=fdatasync:signal=SIGKILL:when=\(number)",
+      ]
+      _ = try Home.run("/usr/bin/strace", tracing + [Home.toolPath, "migrate", home.path, home.keyFile])
+      #expect(other.ask("write x") == "ok")
+      other.kill()
+      try Self.expectOldOrNew(home, "killed at sync \(number)")
+      try Self.expectFinished(home)
+    }
+  }
+
   @Test func killedAtAnySystemCallNothingIsLostAndNothingIsTwice() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil

@@ -70,10 +70,15 @@ int64_t coffer_time_awake(void);
 /// Whether this process was forked from the one that loaded the program, without an exec(2) since.
 bool coffer_is_forked_child(void);
 
-/// This thread's mark that it is inside an `update` or `transaction` closure: see Reentrancy.swift. Asked by every read.
+/// This thread's mark that it is inside an `update` closure: see Reentrancy.swift. Asked by every read.
 extern _Thread_local bool coffer_closure_mark;
 static inline bool coffer_inside_closure(void) { return coffer_closure_mark; }
 static inline void coffer_set_inside_closure(bool inside) { coffer_closure_mark = inside; }
+
+/// The number of the router whose `transaction` closure this thread runs; zero outside of one.
+extern _Thread_local uint64_t coffer_transaction_mark;
+static inline uint64_t coffer_transaction_router(void) { return coffer_transaction_mark; }
+static inline void coffer_set_transaction_router(uint64_t router) { coffer_transaction_mark = router; }
 
 /// A number of this thread, from 1: consecutive ones for threads that ask for the first time one after the other.
 extern _Thread_local uint32_t coffer_thread_mark;

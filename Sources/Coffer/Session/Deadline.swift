@@ -20,7 +20,7 @@ enum Deadline {
       outcome.settle(
         .failure(
           StoreError(
-            .busy, "the renewal took longer than \(limit.components.seconds) s", key: key,
+            .busy, "the renewal took longer than \(limit.inWords)", key: key,
             cure: "try again; nothing was stored")))
     }
     defer {

@@ -29,7 +29,7 @@ struct RefreshTurn: Sendable {
       if let turn = try attempt(path, gate) { return turn }
       guard ContinuousClock.now < deadline else {
         throw StoreError(
-          .busy, "another refresh has taken \(limit.components.seconds) s", place: path?.string,
+          .busy, "another refresh has taken \(limit.inWords)", place: path?.string,
           cure: "try again; if it stays so, end the process that holds the lock")
       }
       try await Task.sleep(for: .milliseconds(Double.random(in: pause / 2...pause)))
@@ -45,16 +45,5 @@ struct RefreshTurn: Sendable {
   func end() {
     lock?.release()
     gate?.leave()
-  }
-}
-
-/// Names of lock files: of fixed length, whatever they stand for.
-enum LockFileName {
-  /// FNV-1a over the parts. Two that share a name wait for each other now and then, and no harm is done.
-  static func of(_ parts: [String]) -> String {
-    var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-    for byte in parts.joined(separator: "\0").utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-    let digits = String(hash, radix: 16)
-    return "refresh-" + String(repeating: "0", count: 16 - digits.count) + digits + ".lock"
   }
 }

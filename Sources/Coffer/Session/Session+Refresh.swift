@@ -1,6 +1,5 @@
 public import CofferStorage
 internal import FoundationEssentials
-internal import SystemPackage
 
 extension Session {
   /// A renewal takes its server's time; one that takes a minute hangs, and others shall not hang with it.
@@ -8,20 +7,23 @@ extension Session {
 
   /// A fresh credential, renewed once however many tasks and processes ask at the same time.
   ///
-  /// One asks the server, under a lock that it holds meanwhile; the others wait, find the credential renewed and take that. The renewed
-  /// one is stored only in place of the one that was there when the renewal began: a logout meanwhile stands, and so does another
-  /// login.
+  /// One asks the server, under a lock that it holds meanwhile; the others wait, find the credential renewed and take that. The lock is a
+  /// file beside the vault, so that whoever uses that vault finds the same one, in whatever environment; where that cannot be written no
+  /// server is asked. The renewed credential is stored only in place of the one that was there when the renewal began: a logout meanwhile
+  /// stands, and so does another login.
   ///
   /// - Parameters:
   ///   - key: the credential's key, or another secret of the session.
-  ///   - stale: the credential that was found wanting, by a server for example: where another one stands by now, that is taken and
-  ///     nothing renewed. Nil for whatever stands when this is called.
+  ///   - stale: the credential that was found wanting, by a server for example, or that is to be renewed before its time: where another one
+  ///     stands by now, that is taken and nothing renewed. Nil for one that has expired, of which nobody gets the value: where one that
+  ///     has not expired stands by now, that is taken.
   ///   - limit: how long the renewal may take, and how long others wait for it.
   ///   - renew: gets the present credential, nil when it has expired (the vault hands out none that has; keep what renews it
   ///     under a key of its own), and returns a new one. It is cancelled at the limit, and what it returns later is dropped.
   /// - Returns: the credential that now stands.
   /// - Throws: ``StoreError`` `.notFound` when nobody is logged in, or no longer; `.conflict` when another login came between;
-  ///   `.busy` at the limit; `.locked`; what `renew` throws. The credential stays as it is then.
+  ///   `.busy` at the limit; `.locked`; `.readOnly` and `.denied` where the vault's folder cannot be written; what `renew` throws. The
+  ///   credential stays as it is then.
   public func refresh<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>, replacing stale: Sealed<Credential>? = nil,
     within limit: Duration = longestRefresh,
@@ -29,12 +31,12 @@ extension Session {
   ) async throws -> Sealed<Credential> {
     let asked = try router.vault.currentVersion(of: key.name)
     guard asked != .absent else { throw loggedOut(key.name) }
-    let turn = try await RefreshTurn.take(at: try lockFile(of: key.name), gate, within: limit)
+    let turn = try await RefreshTurn.take(at: try RefreshLockFile.path(for: key.name, in: router), gate, within: limit)
     defer { turn.end() }
     let present = try router.vault.currentVersion(of: key.name)
     guard present != .absent else { throw loggedOut(key.name) }
     let old = try live(key)
-    if let old, present != asked || stale.map({ $0 != old }) ?? false { return old }
+    if let old, present != asked || stale != old { return old }
     let new = try await Deadline.run(within: limit, key: key.name) { try await renew(old) }
     try store(new, key, replacing: present)
     if let stored = try live(key) { return stored }
@@ -73,12 +75,5 @@ extension Session {
 
   private func loggedOut(_ key: String) -> StoreError {
     StoreError(.notFound, "nobody is logged in", key: key, place: router.vault.place, cure: "log in first; nothing was stored")
-  }
-
-  /// One file for each credential: of the vault's file, the domain, and the key.
-  private func lockFile(of key: String) throws(StoreError) -> FilePath? {
-    guard let lockFolder else { return nil }
-    let name = LockFileName.of([router.vault.place, router.plain.place, key])
-    return try TrustedPath.makePrivateFolder(lockFolder).appending(name)
   }
 }

@@ -1,6 +1,4 @@
 public import CofferStorage
-internal import Synchronization
-public import SystemPackage
 
 /// Who is logged in: the one owner of that, for a program and all processes that share its stores.
 ///
@@ -25,9 +23,7 @@ public final class Session<User: Sendable>: Sendable {
   let router: StorageRouter
   let keys: SessionKeys<User>
   let clock: SessionTime
-  let lockFolder: FilePath?
   let gate = RefreshGate()
-  let observation = SessionObservation<User>()
 
   /// The session of a router.
   ///
@@ -36,29 +32,22 @@ public final class Session<User: Sendable>: Sendable {
   ///   - user: the key of who is logged in, in either store.
   ///   - credential: the key of what proves it.
   ///   - clock: what tells the time; a test's own, or the system's.
-  ///   - lockFolder: where the lock file of ``refresh(_:replacing:within:_:)`` is made, the run folder of
-  ///     ``StorageRouter/session(user:credential:places:)``; nil where no other process uses the stores.
   /// - Throws: ``StoreError`` `.undeclared` for a key that the router does not know; `.refused` for one without `endsWithSession()`,
   ///   which a logout would leave behind.
   public init<UserRoute, Credential>(
     _ router: StorageRouter, user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>,
-    clock: SessionClock = .system, lockFolder: FilePath? = nil
+    clock: SessionClock = .system
   ) throws(StoreError) {
     try Self.check(user, router)
     try Self.check(credential, router)
     self.router = router
     keys = SessionKeys(router, user, credential)
     self.clock = SessionTime(clock)
-    self.lockFolder = lockFolder
   }
-
-  deinit { observation.end() }
 
   private static func check<Value, R>(_ key: StorageKey<Value, R>, _ router: StorageRouter) throws(StoreError) {
     guard router.declared[key.name]?.site == key.site else {
-      throw StoreError(
-        .undeclared, "not among the router's key spaces; declared at \(key.site)", key: key.name,
-        cure: "pass its key space to the router's keys: argument")
+      throw router.undeclared(key)
     }
     guard key.traits.endsWithSession else {
       throw StoreError(
@@ -88,14 +77,12 @@ public enum SessionState<User: Sendable>: Sendable {
 extension SessionState: Equatable where User: Equatable {}
 
 extension StorageRouter {
-  /// The session of this router's user, whose refreshes exclude one another across processes.
+  /// The session of this router's user.
   ///
-  /// - Parameter places: as given at open; their run folder, or the state's where the system provides none, holds the lock.
-  /// - Throws: what ``Session/init(_:user:credential:clock:lockFolder:)`` throws.
+  /// - Throws: what ``Session/init(_:user:credential:clock:)`` throws.
   public func session<User, UserRoute, Credential>(
-    user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>, places: Places? = nil
+    user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>
   ) throws(StoreError) -> Session<User> {
-    let places = try places.orStandard()
-    return try Session(self, user: user, credential: credential, lockFolder: places.run ?? places.state)
+    try Session(self, user: user, credential: credential)
   }
 }

@@ -1,5 +1,4 @@
 internal import CofferStorage
-internal import Dispatch
 internal import FoundationEssentials
 
 /// The two keys of a session without the types that only they need.
@@ -18,8 +17,8 @@ struct SessionKeys<User: Sendable>: Sendable {
   let isCertainlyAbsent: @Sendable () throws(StoreError) -> Bool
   let setUser: @Sendable (Transaction, User) throws(StoreError) -> Void
   let hasCredential: @Sendable (Transaction) throws(StoreError) -> Bool
-  /// Delivers the present values and each that follows on a queue, and nil at the end.
-  let watch: @Sendable (DispatchQueue, @escaping @Sendable (Result<Look, StoreError>?) -> Void) throws(StoreError) -> Subscription
+  /// The present values and those that follow.
+  let changes: @Sendable () throws(StoreError) -> ValueChanges<Look>
 
   init<R, Credential>(
     _ router: StorageRouter, _ user: StorageKey<User?, R>, _ credential: StorageKey<Sealed<Credential>?, Vault>
@@ -36,9 +35,9 @@ struct SessionKeys<User: Sendable>: Sendable {
     }
     setUser = { (transaction, value) throws(StoreError) in try transaction.set(value, for: user) }
     hasCredential = { (transaction) throws(StoreError) in try transaction.value(for: credential) != nil }
-    watch = { (queue, receive) throws(StoreError) in
-      try router.changes(of: user, credential).deliver(on: queue) { element in
-        receive(element?.map { Look(user: $0, hasCredential: $1 != nil, expires: $1?.expires) })
+    changes = { () throws(StoreError) in
+      try router.changes(of: user, credential).map { element, sight, _ in
+        (element.map { Look(user: $0, hasCredential: $1 != nil, expires: $1?.expires) }, sight)
       }
     }
   }

@@ -15,7 +15,8 @@ public import SystemPackage
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///
 /// What the agent cannot do is thrown as the vault in this process would throw it. ``StoreError/Kind/locked`` says that nothing was
-/// done because the agent holds no key or is not running; ``StoreError/Kind/busy`` that it does not answer.
+/// done because the agent holds no key or is not running; ``StoreError/Kind/busy`` that it does not answer, and was asked for no change;
+/// ``StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
 public final class AgentClient: Sendable {
   let place: AgentPlace
   private let greeting: Greeting
@@ -31,7 +32,8 @@ public final class AgentClient: Sendable {
   /// How long the agent may take to greet: it does that without the vault.
   private static let greetingTime = Duration.seconds(5)
   /// How long an answer may take to begin: longer than the vault waits for another writer.
-  static let answerTime = Duration.seconds(45)
+  private static let usualAnswerTime = Duration.seconds(45)
+  private let answerTime: Duration
   /// The same for an unlock: one passphrase of a user is hashed at a time, and a turn may take 30 s to come.
   static let unlockTime = Duration.seconds(120)
   private static let wholeMessage = Duration.seconds(10)
@@ -42,14 +44,21 @@ public final class AgentClient: Sendable {
   ///   - folder: the run folder.
   ///   - vault: the vault's path, as the agent was given it.
   ///   - options: the vault that must be found, and the oldest commit that is accepted.
-  public init(folder: FilePath, vault: FilePath, options: VaultOptions = VaultOptions()) {
+  public convenience init(folder: FilePath, vault: FilePath, options: VaultOptions = .withoutPins) {
+    self.init(folder: folder, vault: vault, options: options, answerTime: Self.usualAnswerTime)
+  }
+
+  /// A client of other patience.
+  package init(folder: FilePath, vault: FilePath, options: VaultOptions = .withoutPins, answerTime: Duration) {
     place = AgentPlace(folder: folder)
+    self.answerTime = answerTime
     greeting = Greeting(path: vault.string, vault: options.expected, leastGeneration: options.leastGeneration)
   }
 
   /// A client that asks the agent in `folder` about itself, whichever vault it keeps.
   public init(folder: FilePath) {
     place = AgentPlace(folder: folder)
+    answerTime = Self.usualAnswerTime
     greeting = Greeting(path: "")
   }
 
@@ -101,7 +110,7 @@ public final class AgentClient: Sendable {
   ) throws(StoreError) -> Result {
     var writer = try FrameWriter(request: request)
     try put(&writer)
-    return try ask(writer, isWrite: isWrite, Self.answerTime, answer: answer)
+    return try ask(writer, isWrite: isWrite, answerTime, answer: answer)
   }
 
   private func ask<Result>(
@@ -122,14 +131,28 @@ public final class AgentClient: Sendable {
     var writer = try FrameWriter(request: request)
     try put(&writer)
     var elements: [Element] = []
-    try exchange(writer, isWrite: isWrite, Self.answerTime) { (fields) throws(StoreError) in
+    try exchange(writer, isWrite: isWrite, answerTime) { (fields) throws(StoreError) in
       let count = try fields.count(ofAtLeast: 1)
       for _ in 0..<count { elements.append(try element(&fields)) }
     }
     return elements
   }
 
+  /// How a question failed.
+  private enum Failure: Error {
+    /// The agent answered with this error: what was asked for was not done.
+    case refused(StoreError)
+    /// Nothing of the question was sent: nothing was done.
+    case unsent(StoreError)
+    /// Some of the question was sent, and the conversation broke off: the agent may do it, have done it, or not.
+    case unanswered(StoreError)
+    /// There was an answer that cannot be understood.
+    case garbled(StoreError)
+  }
+
   /// Sends `request` and gives each frame of the answer to `page`.
+  ///
+  /// - Throws: ``StoreError/Kind/outcomeUnknown`` for a write that was sent, wholly or in part, and not answered.
   private func exchange(
     _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
     page: (inout FrameReader) throws(StoreError) -> Void
@@ -141,58 +164,74 @@ public final class AgentClient: Sendable {
       try page(&fields)
     }
     try request.withFrame { (frame) throws(StoreError) in
-      // A connection that was kept may have been ended meanwhile. What only reads may then be asked again.
+      // A connection that was kept may have been ended meanwhile. What was not asked, or only reads, may then be asked again.
       if let kept = takeIdle() {
-        do throws(StoreError) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
-          guard error.isTransport else { throw error }
-          guard !isWrite, !heard else { throw unanswered(error) }
+        do throws(Failure) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
+          switch error {
+          case .unsent: break
+          case .unanswered where !isWrite && !heard: break
+          default: throw said(of: error, isWrite: isWrite)
+          }
         }
       }
       guard let fresh = try place.connect() else { throw absent }
-      do throws(StoreError) { try talk(on: fresh, frame, isGreeted: false, time, hearPage) } catch {
-        guard error.isTransport else { throw error }
-        if error.kind == .busy { throw silent(error) }
-        throw isWrite ? unanswered(error) : absent
+      do throws(Failure) { try talk(on: fresh, frame, isGreeted: false, time, hearPage) } catch {
+        throw said(of: error, isWrite: isWrite)
       }
+    }
+  }
+
+  /// What a caller is told of a question that failed.
+  private func said(of failure: Failure, isWrite: Bool) -> StoreError {
+    switch failure {
+    case .refused(let error): error
+    case .unanswered(let error) where isWrite: unknown(error)
+    case .garbled(let error): isWrite ? unknown(error) : error
+    case .unsent(let error), .unanswered(let error): error.kind == .busy ? silent(error) : absent
     }
   }
 
   private func talk(
     on socket: consuming LocalSocket, _ frame: UnsafeRawBufferPointer, isGreeted: Bool, _ time: Duration,
     _ page: (inout FrameReader) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    if !isGreeted { try sendGreeting(on: socket) }
-    do throws(StoreError) { try socket.send(frame, within: Self.wholeMessage) } catch {
+  ) throws(Failure) {
+    if !isGreeted { do throws(StoreError) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
+    var sent = 0
+    do throws(StoreError) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
       // A refused greeting ends the connection, perhaps before the question is sent: what was answered says why.
-      if !isGreeted { try hearGreeting(on: socket) }
-      throw error
+      if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
+      throw sent == 0 ? .unsent(error) : .unanswered(error)
     }
     if !isGreeted { try hearGreeting(on: socket) }
     var isLast = false
     while !isLast {
       let answer = try hear(on: socket, time)
-      let kind: AgentProtocol.Answer
+      var refusal: StoreError?
       do throws(StoreError) {
-        kind = try answer.answerKind()
-        try answer.arguments { (fields) throws(StoreError) in
-          guard kind != .failed else { throw try fields.error() }
+        let kind = try answer.answerKind()
+        refusal = try answer.arguments { (fields) throws(StoreError) -> StoreError? in
+          guard kind != .failed else { return try fields.error() }
           try page(&fields)
+          return nil
         }
-      } catch {
-        // An error is a whole answer: the next question may be asked on the same connection.
-        if try answer.answerKind() == .failed { give(back: socket) }
-        throw error
-      }
-      isLast = kind == .done
+        isLast = kind != .more
+      } catch { throw .garbled(error) }
+      guard let refusal else { continue }
+      // An error is a whole answer: the next question may be asked on the same connection.
+      give(back: socket)
+      throw .refused(refusal)
     }
     give(back: socket)
   }
 
   private func greet(on socket: borrowing LocalSocket) throws(StoreError) {
-    do throws(StoreError) {
-      try sendGreeting(on: socket)
-      try hearGreeting(on: socket)
-    } catch { throw error.isTransport ? silent(error) : error }
+    do throws(StoreError) { try sendGreeting(on: socket) } catch { throw silent(error) }
+    do throws(Failure) { try hearGreeting(on: socket) } catch {
+      switch error {
+      case .refused(let error), .garbled(let error): throw error
+      case .unsent(let error), .unanswered(let error): throw silent(error)
+      }
+    }
   }
 
   private func sendGreeting(on socket: borrowing LocalSocket) throws(StoreError) {
@@ -201,23 +240,30 @@ public final class AgentClient: Sendable {
     try writer.withFrame { (frame) throws(StoreError) in try socket.send(frame, within: Self.wholeMessage) }
   }
 
-  private func hearGreeting(on socket: borrowing LocalSocket) throws(StoreError) {
-    let answer = try hear(on: socket, Self.greetingTime)
-    let kind = try answer.answerKind()
-    try answer.arguments { (fields) throws(StoreError) in if kind == .failed { throw try fields.error() } }
+  private func hearGreeting(on socket: borrowing LocalSocket) throws(Failure) {
+    let answer = try hear(on: socket, min(Self.greetingTime, answerTime))
+    let refusal: StoreError?
+    do throws(StoreError) {
+      let kind = try answer.answerKind()
+      refusal = try answer.arguments { (fields) throws(StoreError) in kind == .failed ? try fields.error() : nil }
+    } catch { throw .garbled(error) }
+    if let refusal { throw .refused(refusal) }
   }
 
-  private func hear(on socket: borrowing LocalSocket, _ time: Duration) throws(StoreError) -> Frame {
+  private func hear(on socket: borrowing LocalSocket, _ time: Duration) throws(Failure) -> Frame {
     let arrival: LocalSocket.Arrival
     do throws(StoreError) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
+      switch error.kind {
       // No agent announces so much: the question was not too large, who answers is no agent.
-      guard case .tooLarge = error.kind else { throw error }
-      throw FrameReader.malformed("it announces more than an agent ever sends")
+      case .tooLarge: throw .garbled(FrameReader.malformed("it announces more than an agent ever sends"))
+      case .damaged: throw .garbled(error)
+      default: throw .unanswered(error)
+      }
     }
     switch consume arrival {
     case .frame(let frame): return frame
-    case .closed: throw LocalSocket.gone
-    case .silence: throw LocalSocket.slow
+    case .closed: throw .unanswered(LocalSocket.gone)
+    case .silence: throw .unanswered(LocalSocket.slow)
     }
   }
 
@@ -245,16 +291,11 @@ public final class AgentClient: Sendable {
       cure: "coffer agent stop, then coffer unlock; or --no-agent", underlying: error)
   }
 
-  private func unanswered(_ error: StoreError) -> StoreError {
+  private func unknown(_ error: StoreError) -> StoreError {
     StoreError(
-      .busy, "the agent went away before it answered: whether the change was made is not known", place: place.socket.string,
-      cure: "look whether it was, then try again", underlying: error)
+      .outcomeUnknown, "the agent was asked and did not answer: whether the change was made is not known",
+      place: place.socket.string, cure: "look whether it was, then try again", underlying: error)
   }
-}
-
-extension StoreError {
-  /// Whether the conversation failed, not what it was about.
-  fileprivate var isTransport: Bool { place == LocalSocket.placeName }
 }
 
 extension Frame {

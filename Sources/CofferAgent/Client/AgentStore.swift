@@ -99,7 +99,7 @@ public final class AgentStore: Store {
   /// All of `batch` in one transaction of the vault, or nothing. A vault decides transactions and is never prepared.
   ///
   /// - Throws: ``StoreError/Kind/refused`` when a `decision` is given, ``StoreError/Kind/tooLarge(limit:)`` for more than the agent
-  ///   takes in one message: four of the largest values.
+  ///   takes in one message: four of the largest values, ``StoreError/Kind/outcomeUnknown`` when the agent was asked and did not answer.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(

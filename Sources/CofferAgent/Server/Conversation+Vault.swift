@@ -55,7 +55,10 @@ extension Conversation {
       try pages(of: names, on: socket) { (name, writer) throws(StoreError) in try writer.put(name) }
     case .commit:
       let (service, batch) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
-      try change(on: socket) { (vault) throws(StoreError) in try vault.commit(batch, service: service) }
+      let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }
+      try change(on: socket) { (vault) throws(StoreError) in
+        try vault.commit(batch, service: service) { () throws(StoreError) in if isDeserted() { throw LocalSocket.gone } }
+      }
       try done(on: socket) { (_) throws(StoreError) in }
     case .forget:
       let id = try frame.arguments { (fields) throws(StoreError) in try fields.transactionID() }

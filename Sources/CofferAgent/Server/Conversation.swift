@@ -152,10 +152,12 @@ final class Conversation {
     }
   }
 
-  /// Runs `body`, which changes the vault, in the name of the client.
+  /// Runs `body`, which changes the vault, in the name of the client, if that still waits for an answer: one that was not answered in time
+  /// has told its user so. It may go right after it was looked for, which is then a change whose outcome it does not know.
   func change<Result: Sendable>(
     on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
+    guard !socket.isDeserted else { throw LocalSocket.gone }
     let author = author ?? PeerProcess.author(at: socket)
     self.author = author
     return try author.represented { () throws(StoreError) in try use(body) }

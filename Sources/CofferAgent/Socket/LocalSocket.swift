@@ -94,11 +94,18 @@ struct LocalSocket: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `.busy` (too slow), `.io` (the peer is gone).
   func send(_ frame: UnsafeRawBufferPointer, within limit: Duration) throws(StoreError) {
+    var count = 0
+    try send(frame, within: limit, count: &count)
+  }
+
+  /// Sends all of `frame` within `limit`, and counts the bytes that went.
+  func send(_ frame: UnsafeRawBufferPointer, within limit: Duration, count: inout Int) throws(StoreError) {
     let deadline = ContinuousClock.now + limit
     var rest = frame
     while !rest.isEmpty {
       let sent = coffer_send(descriptor, rest.baseAddress, rest.count)
       if sent >= 0 {
+        count += sent
         rest = UnsafeRawBufferPointer(rebasing: rest[sent...])
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
         guard try isReady(Int16(POLLOUT), until: deadline) else { throw Self.slow }
@@ -114,6 +121,15 @@ struct LocalSocket: ~Copyable {
   var isSpent: Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&waiting, 1, 0) != 0
+  }
+
+  /// Whether the peer has closed the connection, so that nobody hears an answer.
+  var isDeserted: Bool { Self.isDeserted(descriptor) }
+
+  /// The same of a socket that is lent elsewhere at the moment.
+  static func isDeserted(_ descriptor: Int32) -> Bool {
+    var waiting = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&waiting, 1, 0) > 0 && waiting.revents & Int16(POLLHUP | POLLERR) != 0
   }
 
   private func isReadable(until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {

@@ -73,7 +73,7 @@ extension StoreError.Kind {
   fileprivate static let plain: [StoreError.Kind] = [
     .invalidName, .undeclared, .duplicateKey, .refused, .reentrant, .closed, .unencodable, .expired, .clockBehind, .notFound,
     .alreadyExists, .ambiguous, .conflict, .locked, .wrongSecret, .noVault, .notAVault, .damaged, .tampered, .rolledBack, .forked,
-    .replaced, .busy, .denied, .readOnly, .noSpace,
+    .replaced, .busy, .denied, .readOnly, .noSpace, .outcomeUnknown,
   ]
 
   /// The number of a kind in the protocol. Without `default`: a new kind needs a number before it compiles.
@@ -111,6 +111,7 @@ extension StoreError.Kind {
     case .readOnly: 30
     case .noSpace: 31
     case .io: 32
+    case .outcomeUnknown: 33
     }
   }
 }

@@ -47,6 +47,8 @@ extension DefaultsEngine {
     for _ in 0..<Self.attempts {
       guard let plan = try plan(sidecar, evenIfEmpty: scrubbing) else { return }
       guard let list = try write(plan, sidecar) else { continue }  // Another program rewrote the list meanwhile.
+      // Before the records of these batches go, which are the last to name them.
+      forgetFinished()
       try empty(sidecar, plan, list)
       try sidecar.memory.store(CoarseClock.now() - begin, .foldTime)
       if scrubbing { try sidecar.scrub(outside: sidecar.word()) }
@@ -58,6 +60,15 @@ extension DefaultsEngine {
   }
 
   private static var attempts: Int { 8 }
+
+  /// Most batches whose names are kept from one fold to the next because the store that decided them could not be written: some 10 KiB of
+  /// the journal. What is older stays in that store, 16 bytes each.
+  private static var mostFinished: Int { 64 }
+
+  /// What keeps the name of a batch that was committed, without its changes, which the list has.
+  static func records(_ finished: (id: TransactionID, place: String)) -> [Record] {
+    [.prepare(.init(id: finished.id, place: finished.place, changes: [])), .commit(finished.id)]
+  }
 
   /// How long ago any process folded, and how long that took, in nanoseconds.
   var lastFold: (age: UInt64, duration: UInt64) {
@@ -120,7 +131,8 @@ extension DefaultsEngine {
 
   private func empty(_ sidecar: Sidecar, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
-      let survivors = state.prepared.map(Record.prepare)
+      state.finished = state.finished.suffix(Self.mostFinished)
+      let survivors = state.prepared.map(Record.prepare) + state.finished.flatMap(Self.records)
       state.seen = try sidecar.beginEpoch(
         after: state.seen, list: list, foldedFrom: survivors.isEmpty ? plan.pureWord : nil, survivors: survivors,
         writer: writer)

@@ -28,7 +28,7 @@ extension DefaultsEngine {
   private var busy: StoreError { FileLock.busy(files.journal, state.withLock { $0.sidecar?.holder }) }
 
   /// Makes `decision`, with this thread marked: its own writes here would wait for themselves, and are refused instead.
-  func make(_ decision: Decision, _ id: TransactionID) throws(StoreError) {
+  func make(_ decision: Decision, _ id: TransactionID?) throws(StoreError) {
     decider.store(coffer_thread_number(), ordering: .relaxed)
     defer { decider.store(0, ordering: .relaxed) }
     try decision.make(id)

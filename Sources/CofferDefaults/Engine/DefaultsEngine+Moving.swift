@@ -133,7 +133,7 @@ extension DefaultsEngine {
     state.sidecar = new
     writer.sidecar = new
     state.seen = .never
-    if files.list != before.list, state.unreported != nil { watchAgain() }
+    if files.list != before.list, let id = state.unreported?.id { watchAgain(for: id) }
     try catchUp(&state, new)
   }
 
@@ -163,6 +163,8 @@ extension DefaultsEngine {
       // As durable as it was.
       try new.synchronize()
     }
+    // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
+    for record in state.finished.flatMap(Self.records) { try append(record, &there, new) }
     calls.reached?(.carried)
     try old.retire(.carried)
   }

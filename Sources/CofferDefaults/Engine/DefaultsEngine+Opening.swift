@@ -31,6 +31,7 @@ extension DefaultsEngine {
   }
 
   /// Heals the list if `error` says that it is damaged and the policy allows it; true when a second attempt makes sense.
+  @inline(never)
   func heal(after error: StoreError) throws(StoreError) -> Bool {
     guard isListDamage(error), !isReadOnly, options.withLock({ $0.damage }) != .fail else { return false }
     return try holdingLock { (sidecar) throws(StoreError) in try healLocked(after: error, sidecar) }

@@ -7,7 +7,8 @@ extension DefaultsEngine {
   /// Makes `changes` durable as prepared, makes the decision, and lets them take effect.
   ///
   /// - Throws: ``StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes are dropped;
-  ///   `.pending` when the decision was made and the journal could not be told: whoever takes the lock next will see to it.
+  ///   `.pending` when the decision was made and the journal could not be told, or when nobody can say now whether it was made: whoever
+  ///   takes the lock next will see to it.
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
   ) throws(StoreError) {
@@ -19,12 +20,10 @@ extension DefaultsEngine {
         try effects(of: changes, if: expectations, &state)
       }
       // Nothing to do here whatever the outcome, so nobody need ever ask for it.
-      guard !effective.isEmpty else { return try make(decision, id) }
-      try prepare(.init(id: id, place: decision.place, changes: effective, cause: cause), sidecar)
-      do throws(StoreError) { try make(decision, id) } catch {
-        abandon(id, sidecar)
-        throw error
-      }
+      guard !effective.isEmpty else { return try make(decision, nil) }
+      let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
+      try prepare(batch, sidecar)
+      do throws(StoreError) { try make(decision, id) } catch { try judge(batch, error, sidecar) }
       calls.reached?(.decided)
       try finish(id, sidecar)
       if state.withLock({ wantsFold($0) }) { foldQuietly(sidecar) }
@@ -45,7 +44,7 @@ extension DefaultsEngine {
         try refresh(&state)
         _ = try effects(of: [], if: expectations, &state)
       }
-      if let decision { try make(decision, .random()) }
+      if let decision { try make(decision, nil) }
     }
   }
 
@@ -62,8 +61,28 @@ extension DefaultsEngine {
     calls.reached?(.prepared)
   }
 
-  /// The decision was not made. If even this cannot be written, the next process finds no decision and drops the batch: what the
-  /// caller has to know is why the decision failed.
+  /// Returns where a decision whose call failed was made all the same, durably, and otherwise throws what the caller has to know.
+  private func judge(_ batch: Record.Prepared, _ error: StoreError, _ sidecar: Sidecar) throws(StoreError) {
+    guard error.kind == .outcomeUnknown else {
+      abandon(batch.id, sidecar)
+      throw error
+    }
+    let outcome: TransactionOutcome
+    do throws(StoreError) { outcome = try decisions(on: batch).settle(batch.id, FilePath(batch.place)) } catch {
+      throw StoreError(
+        .pending(batch.id), "whether transaction \(batch.id) was made is not known yet", place: batch.place,
+        cure: "make that place writable: the next access to the transaction's plain keys learns the outcome, all or nothing",
+        underlying: error)
+    }
+    guard outcome == .dropped else { return }
+    abandon(batch.id, sidecar)
+    throw StoreError(
+      .busy, "the transaction's decision was not made in time, and is given up: nothing was changed", place: batch.place,
+      cure: "try again", underlying: error)
+  }
+
+  /// The decision was not made, and will not be. If even this cannot be written, the next process finds no decision and drops the batch:
+  /// what the caller has to know is why the decision failed.
   private func abandon(_ id: TransactionID, _ sidecar: Sidecar) {
     do { try state.withLock { (state) throws(StoreError) in try append(.drop(id), &state, sidecar) } } catch {}
   }
@@ -94,37 +113,57 @@ extension DefaultsEngine {
       return state.prepared.filter { state.unresolvable[$0.id] == nil || now >= state.nextResolution }
     }
     for batch in batches {
-      do {
-        let isDecided = try outcome(of: batch)
-        try settle(batch, isDecided, sidecar)
-      } catch {
+      do throws(StoreError) { try resolve(batch, sidecar) } catch {
         state.withLock { state in
           state.unresolvable[batch.id] = error
-          state.nextResolution = now + CoarseClock.lookInterval
+          state.nextResolution = CoarseClock.now() + CoarseClock.lookInterval
         }
       }
     }
   }
 
-  private func outcome(of batch: Record.Prepared) throws(StoreError) -> Bool {
-    guard let decisions = options.withLock({ $0.decisions }) else {
-      throw StoreError(
-        .notFound, "the domain was opened without a way to ask the store that decided", place: batch.place,
-        cure: "open it together with that store")
+  private func resolve(_ batch: Record.Prepared, _ sidecar: Sidecar) throws(StoreError) {
+    let (decisions, place) = (try decisions(on: batch), FilePath(batch.place))
+    guard sidecar.isWritable else {
+      // Who only reads records nothing. Where nothing is recorded, the other store shows its old values too.
+      let outcome = try decisions.outcome(batch.id, place)
+      return state.withLock { state in
+        state.unresolvable[batch.id] = nil
+        if let outcome { state.apply(Self.record(of: outcome, batch.id)) }
+      }
     }
-    return try decisions.contains(batch.id, FilePath(batch.place))
+    let outcome = try decisions.settle(batch.id, place)
+    try state.withLock { (state) throws(StoreError) in try append(Self.record(of: outcome, batch.id), &state, sidecar) }
+    try sidecar.synchronize()
+    if outcome == .committed { forgetFinished(batch.place) }
   }
 
-  private func settle(_ batch: Record.Prepared, _ isDecided: Bool, _ sidecar: Sidecar) throws(StoreError) {
-    let record = isDecided ? Record.commit(batch.id) : .drop(batch.id)
-    try state.withLock { (state) throws(StoreError) in
-      if sidecar.isWritable { try append(record, &state, sidecar) } else { state.apply(record) }
+  private static func record(of outcome: TransactionOutcome, _ id: TransactionID) -> Record {
+    switch outcome {
+    case .committed: .commit(id)
+    case .dropped: .drop(id)
     }
-    guard sidecar.isWritable else { return }
-    try sidecar.synchronize()
-    guard isDecided, let decisions = options.withLock({ $0.decisions }) else { return }
-    // A record that stays is 16 bytes of litter; the transaction itself is complete.
-    do { try decisions.forget(batch.id, FilePath(batch.place)) } catch {}
+  }
+
+  private func decisions(on batch: Record.Prepared) throws(StoreError) -> DecisionLookup {
+    if let decisions = options.withLock({ $0.decisions }) { return decisions }
+    throw StoreError(
+      .notFound, "the domain was opened without a way to ask the store that decides", place: batch.place,
+      cure: "open it together with that store")
+  }
+
+  /// Has the stores that decided forget the batches that the journal says were committed, or those of one `place`. The batches' changes
+  /// are durable, in the journal or in the list: a store that forgot too early would leave a batch to be dropped.
+  ///
+  /// Never an error: what is not forgotten now says nothing of items, and is forgotten after a later fold.
+  func forgetFinished(_ place: String? = nil) {
+    guard let decisions = options.withLock({ $0.decisions }) else { return }
+    let finished = state.withLock { state in state.finished.filter { place == nil || $0.place == place } }
+    for (place, batches) in Dictionary(grouping: finished, by: \.place) {
+      do throws(StoreError) { try decisions.forget(batches.map(\.id), FilePath(place)) } catch { continue }
+      let ids = Set(batches.map(\.id))
+      state.withLock { state in state.finished.removeAll { ids.contains($0.id) } }
+    }
   }
 
   /// Called by readers that met undecided names: settles them if the lock is free, for their process has died then.

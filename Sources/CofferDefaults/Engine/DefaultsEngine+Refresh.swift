@@ -92,6 +92,8 @@ extension DefaultsEngine {
     state.list = list
     state.listIsSettled = true
     state.isJournalled = false
+    // Who folded has seen to them.
+    state.finished = []
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
     return true

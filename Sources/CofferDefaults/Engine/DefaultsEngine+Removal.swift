@@ -38,6 +38,8 @@ extension DefaultsEngine {
       }
       for path in [files.list, files.lastGood] { try remove(path) }
       try AtomicFile.synchronizeFolder(of: files.list, calls)
+      try sidecar.synchronize()
+      forgetFinished()
       // Who waits for this lock must not write into a file without a name. Said before the word: whoever reads the word knows.
       try sidecar.retire(.removed)
       try state.withLock { (state) throws(StoreError) in

@@ -11,6 +11,8 @@ struct EngineState: ~Copyable {
   var prepared: [Record.Prepared] = []
   /// The names in ``prepared``: they have their old values until the outcome is known.
   var undecided: [String: TransactionID] = [:]
+  /// Batches that the journal's records say were committed, oldest first: the store that decided them may still remember it.
+  var finished: [(id: TransactionID, place: String)] = []
   /// Why an outcome could not be learnt.
   var unresolvable: [TransactionID: StoreError] = [:]
   /// When to ask again.
@@ -45,6 +47,7 @@ struct EngineState: ~Copyable {
     isJournalled = false
     prepared = []
     undecided = [:]
+    finished = []
     suspect = nil
   }
 
@@ -70,7 +73,10 @@ struct EngineState: ~Copyable {
     case .prepare(let batch):
       prepared.append(batch)
       for change in batch.changes { undecided[change.name] = batch.id }
-    case .commit(let id): if let batch = settle(id) { apply(batch.changes, batch.cause) }
+    case .commit(let id):
+      guard let batch = settle(id) else { return }
+      apply(batch.changes, batch.cause)
+      finished.append((id, batch.place))
     case .drop(let id): _ = settle(id)
     }
   }

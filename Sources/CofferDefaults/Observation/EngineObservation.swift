@@ -8,7 +8,8 @@ final class EngineObservation: Sendable {
   /// All looks on behalf of observers happen here, one after the other.
   let queue = DispatchQueue(label: "coffer.defaults", qos: .utility)
   let feed = Mutex<ChangeFeed?>(nil)
-  let watch = Mutex<Subscription?>(nil)
+  /// The watch on the folder, and the period of observation that it is of.
+  let watch = Mutex<(id: UInt64, subscription: Subscription)?>(nil)
   /// A look is on its way.
   let isScheduled = Atomic<Bool>(false)
   /// The next look is to ask the file system too.
@@ -33,21 +34,21 @@ extension DefaultsEngine {
   private func startWatching() throws(StoreError) -> Subscription {
     try checkProcess()
     let id = observation.lastID.add(1, ordering: .relaxed).newValue
-    let isThere = try watchExistingFolder()
+    let isThere = try watchExistingFolder(for: id)
     state.withLock { state in
       // What changed before is no news. What stands in the way of reading is told by the first look.
       do throws(StoreError) { try refresh(&state) } catch {}
       state.unreported = UnreportedChanges(id: id) { [weak self] in self?.scheduleLook() }
     }
     noticeDifference()
-    if !isThere { watchAgain() }
+    if !isThere { watchAgain(for: id) }
     return Subscription { [weak self] in self?.stopWatching(id) }
   }
 
   /// Watches the folder; false where there is none yet. A store that is only read makes none.
-  private func watchExistingFolder() throws(StoreError) -> Bool {
+  private func watchExistingFolder(for id: UInt64) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      try watchFolder()
+      try watchFolder(for: id)
       return true
     } catch {
       guard error.kind == .notFound else { throw error }
@@ -61,32 +62,37 @@ extension DefaultsEngine {
       state.unreported = nil
       return true
     }
-    guard isLast else { return }
-    let watch = observation.watch.withLock { $0.take() }
-    watch?.cancel()
+    if isLast { endWatch(of: id) }
   }
 
-  private func watchFolder() throws(StoreError) {
+  private func endWatch(of id: UInt64) {
+    let watch = observation.watch.withLock { $0?.id == id ? $0.take() : nil }
+    watch?.subscription.cancel()
+  }
+
+  private func watchFolder(for id: UInt64) throws(StoreError) {
     let names = Set([files.list, files.journal].compactMap { $0.lastComponent?.string })
     let new = try DirectoryWatch.start(files.folder, names: names) { [weak self] notice in
       switch notice {
       case .changed: self?.noticeDifference()
-      case .lost: self?.watchAgain()
+      case .lost: self?.watchAgain(for: id)
       }
     }
     let old = observation.watch.withLock { watch in
-      defer { watch = new }
+      defer { watch = (id, new) }
       return watch
     }
-    old?.cancel()
+    old?.subscription.cancel()
   }
 
   /// There is no folder, or it was moved or removed. Only when there is one can anything change.
-  func watchAgain() {
+  func watchAgain(for id: UInt64) {
     observation.queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak self] in
-      guard let self, state.withLock({ $0.unreported != nil }) else { return }
-      do throws(StoreError) { try watchFolder() } catch { return watchAgain() }
+      guard let self, state.withLock({ $0.unreported?.id == id }) else { return }
+      do throws(StoreError) { try watchFolder(for: id) } catch { return watchAgain(for: id) }
       noticeDifference()
+      // It may have ended meanwhile, and found no watch to end.
+      if state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
     }
   }
 

@@ -35,7 +35,7 @@ enum FormEncoder {
   @usableFromInline
   static func refusal(_ type: Any.Type, _ path: [any CodingKey] = []) -> StoreError {
     StoreError(
-      .refused, "the plain value holds a \(type)\(path.described), which is a SecretPayload",
+      .refused, "the plain value holds \(withArticle("\(type)"))\(path.described), which is a SecretPayload",
       cure: "give it a key of its own, declared with secret:, and leave it out of the plain value")
   }
 }

@@ -26,7 +26,8 @@ enum SecretCoding {
       do { json = try encoder.encode(value) } catch {
         // The encoder's own error may quote the value: name the type only.
         throw StoreError(
-          .unencodable, "a \(Value.self) could not be encoded", cure: "make its encoding succeed; what was stored is unchanged")
+          .unencodable, "\(withArticle("\(Value.self)")) could not be encoded",
+          cure: "make its encoding succeed; what was stored is unchanged")
       }
       defer { json.resetBytes(in: 0..<json.count) }
       return try form(json.bytes, "application/json")
@@ -87,7 +88,7 @@ enum SecretCoding {
   private static func undecodable<Value>(_: Value.Type, _ form: SecretForm) -> StoreError {
     let stored = form.metadata.contentType.isEmpty ? "bytes" : form.metadata.contentType
     return StoreError(
-      .undecodable(stored: stored), "the stored \(stored) is not a \(Value.self)",
+      .undecodable(stored: stored), "the stored \(stored) is not \(withArticle("\(Value.self)"))",
       cure: "set it again, remove it, or read it with the type it was stored as; the stored value was left alone")
   }
 }

@@ -1,5 +1,4 @@
 #if !canImport(Darwin)
-  internal import CCofferPlatform
   internal import Dispatch
   internal import Synchronization
   internal import SystemPackage
@@ -10,10 +9,10 @@
     internal import Musl
   #endif
 
-  /// The one inotify(7) descriptor of this process, there while anything is watched: a user may have 128 of them.
+  /// The one inotify(7) descriptor of this process, made for its first watch and kept until it ends: a user may have 128 of them.
   ///
-  /// It is closed by the cancel handler of its Dispatch source and nowhere else: until that runs, the source may be waiting on the
-  /// number, which the next open(2) could give to another file.
+  /// It is never closed. Its Dispatch source may be waiting on the number until the source's cancel handler has run, some time later;
+  /// whoever watches again and again would have a descriptor, and a queue with a thread, for each time meanwhile.
   final class Inotify: Sendable {
     /// Who is told of which names.
     struct Watcher: Sendable {
@@ -41,27 +40,14 @@
 
     /// Watches `folder` for `watcher`.
     static func watch(_ folder: FilePath, _ watcher: Watcher) throws(StoreError) -> Subscription {
-      guard !coffer_is_forked_child() else { throw forked(folder) }
-      return try current.withLock { (current) throws(StoreError) in
-        let inotify: Inotify
-        if let current { inotify = current } else { inotify = try Inotify(folder) }
-        do throws(StoreError) {
-          let subscription = try inotify.add(folder, watcher)
-          current = inotify
-          return subscription
-        } catch {
-          if inotify !== current { inotify.source.cancel() }
-          throw error
-        }
+      try ForkedChild.refuse("watch files", place: folder.string)
+      let inotify = try current.withLock { (current) throws(StoreError) in
+        if let current { return current }
+        let new = try Inotify(folder)
+        current = new
+        return new
       }
-    }
-
-    /// A forked child shares its parent's epoll(7) descriptor, with which Dispatch waits: a source made in the child would reach
-    /// the parent as an event about memory that the parent does not have.
-    private static func forked(_ folder: FilePath) -> StoreError {
-      StoreError(
-        .refused, "a process forked without exec cannot watch files", place: folder.string,
-        cure: "start it with exec or posix_spawn, or watch in the parent")
+      return try inotify.add(folder, watcher)
     }
 
     private init(_ folder: FilePath) throws(StoreError) {
@@ -70,7 +56,6 @@
       guard fd >= 0 else { throw DirectoryWatch.failure(errno, folder) }
       self.fd = fd
       source = DispatchSource.makeReadSource(fileDescriptor: fd, queue: DispatchQueue(label: "coffer.watch", qos: .utility))
-      source.setCancelHandler { close(fd) }
       source.setEventHandler { [weak self] in self?.drain() }
       source.activate()
     }
@@ -89,18 +74,10 @@
 
     private func remove(_ watch: Int32, _ id: UInt64) {
       guard process == getpid() else { return }  // The parent still watches.
-      Self.current.withLock { current in
-        let isIdle = state.withLock { state in
-          guard state.watchers[watch]?.removeValue(forKey: id) != nil else { return state.watchers.isEmpty }
-          if state.watchers[watch]?.isEmpty ?? false {
-            state.watchers[watch] = nil
-            inotify_rm_watch(fd, watch)
-          }
-          return state.watchers.isEmpty
-        }
-        guard isIdle else { return }
-        if current === self { current = nil }
-        source.cancel()
+      state.withLock { state in
+        guard state.watchers[watch]?.removeValue(forKey: id) != nil, state.watchers[watch]?.isEmpty ?? false else { return }
+        state.watchers[watch] = nil
+        inotify_rm_watch(fd, watch)
       }
     }
 

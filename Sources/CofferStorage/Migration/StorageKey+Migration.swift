@@ -101,7 +101,7 @@ enum Upgrade {
     do { return try convert(old) } catch {
       // The closure's error may quote the value: name the types only.
       throw StoreError(
-        .undecodable(stored: "\(Old.self)"), "the stored \(Old.self) could not be converted to a \(New.self)",
+        .undecodable(stored: "\(Old.self)"), "the stored \(Old.self) could not be converted to \(withArticle("\(New.self)"))",
         cure: "make the key's upgraded(from:using:) succeed, or set the key anew; nothing was changed")
     }
   }
@@ -131,7 +131,8 @@ enum PromotedCoding {
     if let type = Value.self as? any PlainValue.Type, let value = type.init(plainForm: form) as? Value { return value }
     do { return try FormDecoder.decode(Value.self, from: form) } catch {
       throw StoreError(
-        .undecodable(stored: form.kindName), "the plain copy, a \(form.kindName), is not a \(Value.self)",
+        .undecodable(stored: form.kindName),
+        "the plain copy, \(withArticle(form.kindName)), is not \(withArticle("\(Value.self)"))",
         cure: "declare its former type with upgraded(from:using:), or set the key, which drops the copy; nothing was changed")
     }
   }

@@ -46,6 +46,9 @@ public final class ChangeFeed: Sendable {
     return feed
   }()
 
+  /// Where events are delivered; nil until the first listener came.
+  var queue: DispatchQueue? { state.withLock { $0.queue } }
+
   /// Whether somebody listens: a store need not gather changes that nobody hears of.
   public var isObserved: Bool { observed.load(ordering: .relaxed) }
 
@@ -58,6 +61,7 @@ public final class ChangeFeed: Sendable {
     let isEnded = try state.withLock { (state) throws(StoreError) in
       if state.isEnded { return true }
       if state.listeners == 0, let start { state.source = try start(self) }
+      try ForkedChild.refuse("tell of changes", place: "memory")
       if state.queue == nil { state.queue = DispatchQueue(label: "coffer.changes") }
       state.listeners += 1
       observed.store(true, ordering: .relaxed)
@@ -111,6 +115,17 @@ public final class ChangeFeed: Sendable {
     queue?.async {
       self.handler.trigger(.ended)
       self.handler.removeAll()
+    }
+  }
+}
+
+extension ChangeFeed.Event {
+  /// Whether a read of `name` may give something else than before.
+  func concerns(_ name: String) -> Bool {
+    switch self {
+    case .changes(let changes): changes.contains { $0.name == name && $0.cause != .overridden }
+    case .access: true
+    case .ended: false
     }
   }
 }

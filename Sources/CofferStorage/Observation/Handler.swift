@@ -44,6 +44,9 @@ public final class Handler<Value>: Sendable {
     var lastGeneration: UInt64 = 0
     var order: [Registration] = []
     var byOwner: [ObjectIdentifier: Registration] = [:]
+    /// How many registrations there may be before those without an owner are looked for.
+    var limit = lowestLimit
+    static var lowestLimit: Int { 32 }
 
     mutating func remove(_ registration: Registration) {
       byOwner[registration.id] = nil
@@ -62,6 +65,16 @@ public final class Handler<Value>: Sendable {
       }
       byOwner[new.id] = new
     }
+
+    /// Drops those whose owners are gone, once they may be half of all: a handler that is never triggered must not grow by them.
+    mutating func dropUnowned() -> [Registration] {
+      guard order.count >= limit else { return [] }
+      let unowned = order.filter { $0.owner == nil }
+      for registration in unowned { byOwner[registration.id] = nil }
+      order.removeAll { byOwner[$0.id] !== $0 }
+      limit = max(Self.lowestLimit, 2 * order.count)
+      return unowned
+    }
   }
 
   // What leaves the state is released outside of the lock: a closure's captures may call this handler as they go.
@@ -70,17 +83,18 @@ public final class Handler<Value>: Sendable {
   /// A handler without closures.
   public init() {}
 
-  /// Calls `body` at each trigger for as long as `owner` lives. `body` should hold `owner` weakly, or it lives for ever.
+  /// Calls `body` at each trigger for as long as `owner` lives. `body` should hold `owner` weakly, or it lives for ever. The handler
+  /// itself is whoever's that triggers it: this does not keep it.
   @discardableResult
   public func add(_ owner: any AnyObject & Sendable, _ body: @escaping Body) -> Canceller {
     let id = ObjectIdentifier(owner)
-    let (generation, replaced) = state.withLock { state in
+    let (generation, released) = state.withLock { state in
       state.lastGeneration += 1
-      let old = state.byOwner[id]
-      state.add(Registration(owner, state.lastGeneration, body), replacing: old)
-      return (state.lastGeneration, old)
+      let old = state.byOwner[id], unowned = state.dropUnowned()
+      state.add(Registration(owner, state.lastGeneration, body), replacing: state.byOwner[id])
+      return (state.lastGeneration, (old, unowned))
     }
-    withExtendedLifetime(replaced) {}
+    withExtendedLifetime(released) {}
     return { [weak self] in self?.remove(id, generation) }
   }
 

@@ -18,20 +18,26 @@ extension StorageRouter {
     sequences.add(source) { [weak source] in source?.end() }
     return ValueChanges(source: source) { [self] in
       let snapshot = Transaction(on: self)
-      let element = Result { () throws(StoreError) in
+      do throws(StoreError) {
         repeat try snapshot.want(each keys)
         try load(snapshot)
-        return (repeat try snapshot.value(for: each keys))
-      }
-      return .init(element: element, mark: .init(snapshot, element))
+        let values = (repeat try snapshot.value(for: each keys))
+        var seen: [SeenValue] = []
+        for (key, value) in repeat (each keys, each values) { seen.append(snapshot.seen(value, of: key)) }
+        return .init(element: .success(values), sight: .values(seen))
+      } catch { return .init(element: .failure(error), sight: Sight(error)) }
     }
   }
 
-  /// Calls `body` with the value of `key` whenever it changes, whoever changes it, for as long as `owner` lives: see ``Handler``.
-  /// An owner has one closure for each key. It is not called for the present value.
+  /// Calls `body` with the value of `key` now, and then whenever it is another, whoever changes it, for as long as `owner` lives.
+  /// An owner has one closure for each key; a second one takes the place of the first.
   ///
-  /// `body` is called on a queue of the store's, never on the thread that writes, and may use the router. Where the value cannot be
-  /// read it gets the error. Values are read at the call, so of changes in quick succession it may get the last value twice.
+  /// It is called with the present value on the calling thread, before this returns, and later on a queue of the store's, one call after
+  /// the other. It never gets the same value twice in a row, and of changes in quick succession it may get the last alone: see
+  /// ``ValueChanges``, whose elements it gets. It may use the router, and where the value cannot be read it gets the error.
+  ///
+  /// The observation keeps the router alive. It ends with `owner`, when the router or the store is closed, and by what is returned; what
+  /// it held is released then, after an owner's end at the next change or within about a minute.
   ///
   /// - Returns: what ends it before `owner` does.
   /// - Throws: what ``changes(of:)`` throws.
@@ -40,33 +46,29 @@ extension StorageRouter {
     _ key: StorageKey<V, R>, owner: any AnyObject & Sendable,
     _ body: @escaping @Sendable (Result<V, StoreError>) -> Void
   ) throws(StoreError) -> Handler<Void>.Canceller {
-    _ = try isSettled(key)
-    let place = KeyObservers.Place(route: ObjectIdentifier(R.self), name: key.name)
-    return try observers.add(owner, to: place, of: R.store(of: self).changes) { [weak self] in
-      guard let self else { return }
-      body(Result { () throws(StoreError) in try value(for: key) })
-    }
+    try changes(of: key).observe(self, as: key.name, by: owner, body)
   }
 
-  /// Ends every sequence of ``changes(of:)`` and drops every closure of ``observe(_:owner:_:)``. The stores go on.
-  public func endObservation() {
-    sequences.trigger()
-    observers.removeAll()
-  }
+  /// Ends every sequence of ``changes(of:)`` and every observation of ``observe(_:owner:_:)``. The stores go on.
+  public func endObservation() { sequences.trigger() }
 }
 
 extension StorageKey {
   var route: any Route.Type { R.self }
 }
 
-extension ValueChanges.Mark {
-  init(_ snapshot: Transaction, _ element: ValueChanges.Element) {
-    plain = snapshot.plain.readings.mapValues(\.form)
-    vault = snapshot.vault.readings.mapValues(\.stamp)
-    if case .failure(let error) = element {
-      (failure, failedKey) = (error.kind, error.key)
-    } else {
-      (failure, failedKey) = (nil, nil)
-    }
+extension Transaction {
+  /// What tells `value`, which this snapshot has of `key`, from the next.
+  fileprivate func seen<V, R>(_ value: V, of key: StorageKey<V, R>) -> SeenValue {
+    SeenValue(R.self == Plain.self ? value : nil, stored: [R.side(of: self).seen(key.names)])
+  }
+}
+
+extension TransactionSide {
+  /// What stands under the first of `names` that has a value.
+  fileprivate func seen(_ names: [String]) -> any Equatable & Sendable {
+    let readings = names.compactMap { self.readings[$0] }
+    let present = readings.first { $0.form != nil } ?? readings.first
+    return present?.seen ?? RecordVersion.absent
   }
 }

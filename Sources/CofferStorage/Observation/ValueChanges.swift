@@ -4,9 +4,13 @@
 /// for await theme in try app.changes(of: keys.theme) { show(try theme.get()) }
 /// ```
 ///
-/// It begins with the present values. After that there is an element whenever they are others than those of the element before.
-/// Values are read when the loop asks for them, so a loop that is slower than the changes gets the newest values and none of those
-/// in between. Where they cannot be read the element is the error, and the sequence goes on: a vault that is locked may be unlocked.
+/// It begins with the present values. After that there is an element whenever they are others than those of the element before: no two
+/// elements in a row are equal. Values are read when the loop asks for them, so a loop that is slower than the changes gets the newest
+/// values and none of those in between. Where they cannot be read the element is the error, and the sequence goes on: a vault that is
+/// locked may be unlocked.
+///
+/// Values of the plain store are compared as values where their type is `Equatable`, and else by what is stored. Those of the vault are
+/// compared by the version of the item, so that no secret is kept for it: an item that is stored again is another.
 ///
 /// It ends when the router or a store of its keys is closed, and when the task is cancelled. It is for one loop: ask for another to
 /// have another. While it lives it keeps its router alive.
@@ -19,17 +23,7 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
   /// What was read, and what tells it from what is read next.
   struct Look: Sendable {
     let element: Element
-    let mark: Mark
-  }
-
-  /// Equal where a loop would see the same again.
-  struct Mark: Sendable, Equatable {
-    let plain: [String: PlainForm?]
-    let vault: [String: RecordVersion]
-    let failure: StoreError.Kind?
-    let failedKey: String?
-    /// Counts what was told apart in another way.
-    var generation: UInt64 = 0
+    let sight: Sight
   }
 
   let source: ValueSource
@@ -43,7 +37,7 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
     private let source: ValueSource
     private let look: @Sendable () -> Look
     private var signals: AsyncStream<Void>.Iterator
-    private var last: Mark?
+    private var last: Sight?
 
     init(source: ValueSource, look: @escaping @Sendable () -> Look) {
       self.source = source
@@ -55,12 +49,27 @@ public struct ValueChanges<Value: Sendable>: AsyncSequence, Sendable {
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> Element? {
       while await signals.next(isolation: actor) != nil {
         let found = look()
-        if found.mark.failure == .closed { return nil }
-        guard found.mark != last else { continue }
-        last = found.mark
+        if found.sight.isEnd { return nil }
+        if let last, last.isSame(as: found.sight) { continue }
+        last = found.sight
         return found.element
       }
       return nil
+    }
+  }
+}
+
+extension ValueChanges {
+  /// The sequence of what these elements mean. `transform` also gets what to call where they may mean something else by now.
+  package func map<Other>(
+    _ transform:
+      @escaping @Sendable (Element, Sight, _ again: @escaping @Sendable () -> Void)
+      -> (ValueChanges<Other>.Element, Sight)
+  ) -> ValueChanges<Other> {
+    ValueChanges<Other>(source: source) { [look, weak source] in
+      let found = look()
+      let (element, sight) = transform(found.element, found.sight) { [weak source] in source?.signal() }
+      return ValueChanges<Other>.Look(element: element, sight: sight)
     }
   }
 }

@@ -1,60 +1,65 @@
-internal import Synchronization
-
 /// Where news of a value come from: the feed of a store, and the name of the value there.
 public struct ValueOrigin: Sendable {
   /// The store's feed.
   public let feed: ChangeFeed
   /// The name that the feed calls the value by.
   public let name: String
+  let seen: Look?
 
   /// News of `name` in `feed`.
   public init(feed: ChangeFeed, name: String) {
     self.feed = feed
     self.name = name
+    seen = nil
   }
 
-  /// Calls `body` when a read of the value may give something else than before.
-  ///
-  /// - Throws: what ``ChangeFeed/subscribe(_:)`` throws.
-  package func subscribe(_ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription {
-    try feed.subscribe { [name] event in if event.concerns(name) { body() } }
+  /// The same, with what tells whether the value is another than before where the value itself cannot be compared, or must not be kept.
+  package init(feed: ChangeFeed, name: String, seen: @escaping Look) {
+    self.feed = feed
+    self.name = name
+    self.seen = seen
   }
+
+  package typealias Look = @Sendable () throws(StoreError) -> any Equatable & Sendable
 }
 
 extension ValueChanges {
-  /// What `read` gives now, and whenever `origins` or `pulse` tell. Values of a type that can be compared are not told twice in a row.
+  /// What `read` gives now, and whenever `origins` or `pulse` tell.
+  ///
+  /// - Parameters:
+  ///   - looks: what tells two values apart that cannot be compared.
+  ///   - isSecret: whether no copy of the value may be kept to compare the next one with.
   package static func following(
-    _ origins: [ValueOrigin], _ pulse: Handler<Void>?, _ read: @escaping @Sendable () -> Element
+    _ origins: [ValueOrigin], _ pulse: Handler<Void>?, comparing looks: [ValueOrigin], isSecret: Bool,
+    _ read: @escaping @Sendable () throws(StoreError) -> Value
   ) throws(StoreError) -> ValueChanges {
     let source = ValueSource()
     for origin in origins { try source.follow(origin.feed, [origin.name]) }
     if let pulse { pulse.add(source) { [weak source] in source?.signal() } } else if origins.isEmpty { source.end() }
-    let last = Mutex<(element: Element?, generation: UInt64)>((nil, 0))
+    let look = looks.compactMap(\.seen)
+    let isComplete = look.count == looks.count
     return ValueChanges(source: source) {
-      let element = read()
-      let generation = last.withLock { last in
-        if let previous = last.element, isSame(previous, element) { return last.generation }
-        last = (element, last.generation + 1)
-        return last.generation
-      }
-      var kind: StoreError.Kind?
-      if case .failure(let error) = element { kind = error.kind }
-      return Look(
-        element: element, mark: Mark(plain: [:], vault: [:], failure: kind, failedKey: nil, generation: generation))
+      do throws(StoreError) {
+        let (value, stored) = try still(isComplete ? look : [], isSecret, read)
+        return Look(element: .success(value), sight: .values([SeenValue(isSecret ? nil : value, stored: stored)]))
+      } catch { return Look(element: .failure(error), sight: Sight(error)) }
     }
   }
 
-  private static func isSame(_ left: Element, _ right: Element) -> Bool {
-    switch (left, right) {
-    case (.success(let left), .success(let right)):
-      guard let left = left as? any Equatable else { return false }
-      return left.isEqual(to: right)
-    case (.failure(let left), .failure(let right)): return left.kind == right.kind && left.key == right.key
-    default: return false
+  /// A value and what was stored for it then: what is stored is looked at before and after.
+  private static func still(
+    _ looks: [ValueOrigin.Look], _ isSecret: Bool, _ read: () throws(StoreError) -> Value
+  ) throws(StoreError) -> (Value, [any Equatable & Sendable]) {
+    var value = try read()
+    guard isSecret || !(value is any Equatable) else { return (value, []) }
+    var stored = try looks.map { (look) throws(StoreError) in try look() }
+    // Whoever writes all the time brings further news, by which the difference is found.
+    for _ in 0..<3 {
+      value = try read()
+      let again = try looks.map { (look) throws(StoreError) in try look() }
+      if zip(stored, again).allSatisfy({ $0.isEqual(to: $1) }) { break }
+      stored = again
     }
+    return (value, stored)
   }
-}
-
-extension Equatable {
-  fileprivate func isEqual(to other: Any) -> Bool { other as? Self == self }
 }

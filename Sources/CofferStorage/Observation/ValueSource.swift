@@ -1,18 +1,35 @@
+internal import Dispatch
 internal import Synchronization
 
 /// Tells a loop, or a listener, that values may have changed. A signal that waits to be taken stands for all that come meanwhile.
 final class ValueSource: Sendable {
   enum Signal { case news, end }
 
+  private struct State {
+    var listener: (@Sendable (Signal) -> Void)?
+    var subscriptions: [Subscription] = []
+    var queue: DispatchQueue?
+    var isOver = false
+  }
+
   let signals: AsyncStream<Void>
   private let continuation: AsyncStream<Void>.Continuation
-  private let listener = Mutex<(@Sendable (Signal) -> Void)?>(nil)
-  private let subscriptions = Mutex<[Subscription]>([])
+  private let state = Mutex(State())
 
   /// Begins with a signal, for the present values.
   init() {
     (signals, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     continuation.yield()
+  }
+
+  /// Where what waits is delivered: the queue of the first feed, which delivers one thing after the other for all of its listeners.
+  var queue: DispatchQueue {
+    state.withLock { state in
+      if let queue = state.queue { return queue }
+      let new = DispatchQueue(label: "coffer.values")
+      state.queue = new
+      return new
+    }
   }
 
   /// Signals what `feed` tells of `names`, and ends when it does.
@@ -21,27 +38,37 @@ final class ValueSource: Sendable {
     let subscription = try feed.subscribe { [weak self] event in
       if event == .ended { self?.end() } else if names.contains(where: event.concerns) { self?.signal() }
     }
-    subscriptions.withLock { $0.append(subscription) }
+    state.withLock { state in
+      state.subscriptions.append(subscription)
+      if state.queue == nil { state.queue = feed.queue }
+    }
   }
 
   /// Signals once more.
   func signal() {
     continuation.yield()
-    listener.withLock { $0 }?(.news)
+    state.withLock { $0.listener }?(.news)
   }
 
   /// Ends the loop, after what it has been signalled.
   func end() {
     continuation.finish()
-    listener.withLock { $0 }?(.end)
+    let listener = state.withLock { state in
+      state.isOver = true
+      return state.listener
+    }
+    listener?(.end)
   }
 
   /// Calls `body` with each signal from now on, where it comes from; nil for no more.
   func listen(_ body: (@Sendable (Signal) -> Void)?) {
-    let former = listener.withLock { listener in
-      defer { listener = body }
-      return listener
+    let former = state.withLock { state in
+      defer { state.listener = body }
+      return state.listener
     }
     withExtendedLifetime(former) {}
   }
+
+  /// Whether the source has ended, and nothing will be signalled.
+  var isOver: Bool { state.withLock { $0.isOver } }
 }

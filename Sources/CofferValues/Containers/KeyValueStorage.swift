@@ -39,11 +39,12 @@ extension KeyValueStorage where R == Plain {
   /// A container for the value under `key`.
   ///
   /// - Parameter key: the name; the enclosing computed property's unless given. A property that is stored, or a function, has no
-  ///   name to give: such a container refuses to be read and written, and says where it was made.
+  ///   name to give, and two properties of one name, private ones of two files for example, would share the value: such a container refuses to
+  ///   be read and written, and says where it was made. Of two the first that was used goes on.
   public func makeContainer<Value: PlainValue>(
     key: String? = nil, defaultValue: Value? = nil, property: String = #function, fileID: String = #fileID, line: Int = #line
   ) -> KeyValueContainer<Value> {
-    let name = ContainerName(key, property, fileID, line)
+    let name = ContainerName(key, property, DeclarationSite(fileID: fileID, line: line), in: store)
     return KeyValueContainer(
       name: name, defaultValue: defaultValue,
       handle: PersistedValues.Checked(
@@ -69,15 +70,18 @@ extension KeyValueStorage where R == Vault {
   }
 
   /// A container for the value under `key`, whose failures, a locked vault's too, go to `onFailure`.
+  ///
+  /// - Parameter substitute: what a read that failed gives.
   public func makeContainer<Value: Codable & Sendable>(
-    key: String? = nil, property: String = #function, fileID: String = #fileID, line: Int = #line,
+    key: String? = nil, use substitute: Value?, property: String = #function, fileID: String = #fileID, line: Int = #line,
     onFailure: @escaping @Sendable (StoreError) -> Void
   ) -> KeyValueContainer<Value> {
-    let name = ContainerName(key, property, fileID, line)
+    let name = ContainerName(key, property, DeclarationSite(fileID: fileID, line: line), in: store)
     let stored = store.persistedValue(for: StorageKey(name.text, vaulted: Value.self, fileID: fileID, line: line))
     return KeyValueContainer(
       name: name, defaultValue: nil,
-      handle: PersistedValues.Checked(base: stored.onFailure(onFailure), refusal: name.refusal).eraseToAnyPersistedValue())
+      handle: PersistedValues.Checked(base: stored.onFailure(use: substitute, onFailure), refusal: name.refusal)
+        .eraseToAnyPersistedValue())
   }
 }
 
@@ -87,9 +91,10 @@ struct ContainerName: Sendable {
   /// Why a name that was derived is none.
   let refusal: StoreError?
 
-  init(_ written: String?, _ derived: String, _ fileID: String, _ line: Int) {
+  init<R>(_ written: String?, _ derived: String, _ site: DeclarationSite, in store: any Store<R>) {
     text = written ?? derived
-    refusal = written == nil ? Self.refusal(of: derived, "\(fileID):\(line)") : nil
+    let isDerived = written == nil
+    refusal = isDerived ? Self.refusal(of: derived, "\(site)") ?? ContainerSites.refusal(of: derived, at: site, in: store) : nil
   }
 
   // `#function` is the name of a computed property. In the initialiser of a stored property it is the type's name, so that all its

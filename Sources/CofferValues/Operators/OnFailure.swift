@@ -25,16 +25,11 @@ extension PersistedValues {
 }
 
 extension ThrowingPersistedValue {
-  /// The same value with `wrappedValue`: what that meets goes to `handle`, and a read that failed gives nil.
-  ///
-  /// On a handle of the vault this is where a program says that it can go on with a locked vault.
-  public func onFailure<Wrapped>(
-    _ handle: @escaping @Sendable (StoreError) -> Void
-  ) -> PersistedValues.OnFailure<Self> where Value == Wrapped? {
-    PersistedValues.OnFailure(base: self, substitute: { nil }, handle: handle)
-  }
-
   /// The same value with `wrappedValue`: what that meets goes to `handle`, and a read that failed gives `substitute`.
+  ///
+  /// On a handle of the vault this is where a program says that it can go on with a locked vault, and with what. Whoever gives nil here
+  /// cannot tell a locked vault from a value that is not there by `wrappedValue`; ``ThrowingPersistedValue/load()`` tells, of the erased
+  /// handle too.
   public func onFailure(
     use substitute: @autoclosure @escaping @Sendable () -> Value, _ handle: @escaping @Sendable (StoreError) -> Void
   ) -> PersistedValues.OnFailure<Self> {
@@ -50,15 +45,25 @@ extension PersistedValue {
 }
 
 extension ThrowingPersistedValue where Sensitivity == Vault {
+  /// Forbidden: a locked vault would read as nil, as if nobody were logged in, though nobody wrote that.
+  @_disfavoredOverload
+  @available(*, unavailable, message: "say what a locked vault reads as: .onFailure(use: nil) { error in … }")
+  public func onFailure(_ handle: @escaping @Sendable (StoreError) -> Void) -> PersistedValues.OnFailure<Self> {
+    fatalError("unavailable")
+  }
+
   /// Forbidden: a locked vault would read as nil.
   @_disfavoredOverload
   @available(
-    *, unavailable, message: "say what a locked vault does: .onFailure { error in … }.wrappedValue, or use load() and save(_:)"
+    *, unavailable,
+    message: "say what a locked vault does: .onFailure(use: nil) { error in … }.wrappedValue, or use load() and save(_:)"
   )
   public var wrappedValue: Value { fatalError("unavailable") }
 
   /// Forbidden: the erased handle has `wrappedValue`.
   @_disfavoredOverload
-  @available(*, unavailable, message: "say what a locked vault does first: .onFailure { error in … }.eraseToAnyPersistedValue()")
+  @available(
+    *, unavailable, message: "say what a locked vault does first: .onFailure(use: nil) { error in … }.eraseToAnyPersistedValue()"
+  )
   public func eraseToAnyPersistedValue() -> AnyPersistedValue<Value> { fatalError("unavailable") }
 }

@@ -71,7 +71,8 @@ extension DefaultStoreType {
   /// Removes the value.
   public func remove() throws(StoreError) { try handle.save(nil) }
 
-  /// Calls `body` with the present value now, and with each new one while `owner` and this store live.
+  /// Calls `body` with the present value now, and then whenever it is another, while `owner` lives: see
+  /// ``PersistedValues/Subject/observe(_:_:)``.
   @discardableResult
   public func observe(
     _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Default?) -> Void

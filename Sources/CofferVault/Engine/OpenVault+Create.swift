@@ -6,7 +6,7 @@ extension OpenVault {
   /// Creates a vault at `path` with one slot, of the kind that `credentials` make, and opens it.
   static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost?, label: String,
-    options: VaultOptions = VaultOptions(), clock: @escaping @Sendable () -> Date = { Date() }
+    options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     guard !credentials.isEmpty else {
       throw StoreError(

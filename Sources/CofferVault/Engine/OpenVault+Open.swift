@@ -8,7 +8,7 @@ extension OpenVault {
   /// No transaction is held while Argon2id runs. Should the header change meanwhile (another process rotates the key), what was
   /// opened is of the past: the slot follows to the present by its kept secret.
   static func unlock(
-    _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = VaultOptions(), accepting: Bool = false,
+    _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = .withoutPins, accepting: Bool = false,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     let database = try VaultDatabase.openToRead(path)

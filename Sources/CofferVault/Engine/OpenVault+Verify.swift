@@ -16,6 +16,7 @@ extension OpenVault {
     }
     try verifyRows(total: listed, progress)
     try verifyLog()
+    try database.checkOutcomes()
     try database.checkNothingIsAdded()
     try database.checkPages()
     return VerifyReport(records: listed, buckets: buckets.count)

@@ -91,7 +91,7 @@ extension OpenVault {
       case .remove: _ = try remove(name, &change)
       }
     }
-    if let id = batch.decides { try database.decide(id) }
+    if let id = batch.decides { try database.commit(id, now: now) }
   }
 
   /// Seals what `change` did: digests, log, state, with the next generation.

@@ -47,7 +47,7 @@ final class OpenVault {
   /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
   init(
     database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot,
-    options: VaultOptions = VaultOptions(), clock: @escaping @Sendable () -> Date
+    options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
     let path = database.path
     let keys = try Self.checked(path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }

@@ -29,18 +29,82 @@ extension Connection {
 
   /// Runs `body` on one state of the database, whatever others commit meanwhile. The state is that of its first statement.
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try transaction(.begin, body)
+    let result = try begun(.begin, body)
+    let code = step(.commit)
+    guard code == SQLITE_DONE else {
+      let error = failure(code, Verb.commit.doing)
+      rollBack()
+      throw error
+    }
+    return result
   }
 
   /// Runs `body` as the only writer of the database. What it changed is durable once this returns; when it throws, nothing was
-  /// changed.
+  /// changed, and nothing of it comes back later.
   ///
-  /// - Throws: what `body` throws; ``StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`, `.io`.
-  func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try transaction(.beginWriting, body)
+  /// - Parameter wasMade: whether the file, as it is now, has what `body` changed; nil where that cannot be told. Asked in a transaction
+  ///   of its own when SQLite says that the commit failed.
+  /// - Throws: what `body` throws; ``StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`, `.io`;
+  ///   `.outcomeUnknown` when a commit failed and the file lets nobody find out or mend what became of it.
+  func write<Result: ~Copyable>(
+    _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
+  ) throws(StoreError) -> Result {
+    let result = try begun(.beginWriting, body)
+    let code = step(.commit)
+    if code != SQLITE_DONE {
+      let error = failure(code, Verb.commit.doing)
+      rollBack()
+      try settle(commitThatFailed: code, error, wasMade)
+    }
+    return result
   }
 
-  private func transaction<Result: ~Copyable>(
+  /// Returns when the commit that failed with `code` is in effect all the same, durably; otherwise throws.
+  ///
+  /// A commit that failed may be in the file whole: its frames are in the write-ahead log and only their sync failed, and whoever recovers
+  /// the log after this process would find them good. A small commit that succeeds is written over them, and their checksums no longer
+  /// follow from what stands before (sqlite.org/fileformat2.html, 4.1). With a rollback journal, the commit may be made and only its
+  /// journal's removal not be durable; the small commit makes and removes a journal of its own.
+  ///
+  /// - Throws: `error` when nothing of the commit is left; `.outcomeUnknown` when the small commit fails too.
+  func settle(
+    commitThatFailed code: Int32, _ error: StoreError, _ wasMade: () throws(StoreError) -> Bool?
+  ) throws(StoreError) {
+    // Another process's lock stood in the way, before anything was written.
+    guard code & 0xff != SQLITE_BUSY else { throw error }
+    let made: Bool?
+    do throws(StoreError) { made = try overwrite(wasMade) } catch {
+      // Without room for its last frame a commit has no mark, and nobody takes it for one.
+      made = usesWriteAheadLog && code & 0xff == SQLITE_FULL ? false : nil
+    }
+    switch made {
+    case true: return
+    case false: throw error
+    case nil:
+      throw StoreError(
+        .outcomeUnknown, "the disk failed while the change was made durable: whether it was made is not known", place: place,
+        cure: "check the disk, then look at what is stored before you try again", underlying: SQLiteFailure(code: code))
+    }
+  }
+
+  private func overwrite(_ wasMade: () throws(StoreError) -> Bool?) throws(StoreError) -> Bool? {
+    let made = try begun(.beginWriting) { () throws(StoreError) in
+      let made = try wasMade()
+      // SQLite writes the page of this number whether or not it changes.
+      try execute("PRAGMA user_version=\(try number("PRAGMA user_version"))")
+      return made
+    }
+    let code = step(.commit)
+    guard code == SQLITE_DONE else {
+      let error = failure(code, Verb.commit.doing)
+      rollBack()
+      throw error
+    }
+    return made
+  }
+
+  /// Begins a transaction and runs `body` in it. When that throws, the transaction is over.
+  private func begun<Result: ~Copyable>(
     _ begin: Verb, _ body: () throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try checkOpen()
@@ -51,11 +115,7 @@ extension Connection {
     // Without a write-ahead log SQLite looks for a journal to roll back at every transaction, not only at the first.
     if !usesWriteAheadLog { try SideFiles.check(beside: path, usesWriteAheadLog: false) }
     try perform(begin)
-    do throws(StoreError) {
-      let result = try body()
-      try perform(.commit)
-      return result
-    } catch {
+    do throws(StoreError) { return try body() } catch {
       rollBack()
       throw error
     }

@@ -84,10 +84,17 @@ final class Connection {
   /// Runs one of the statements that every connection keeps.
   func perform(_ verb: Verb) throws(StoreError) {
     try checkOpen()
+    let code = step(verb)
+    guard code == SQLITE_DONE else { throw failure(code, verb.doing) }
+  }
+
+  /// Runs one of the statements that every connection keeps, on a connection that is open, and returns SQLite's result code.
+  func step(_ verb: Verb) -> Int32 {
+    guard isOpen else { return SQLITE_MISUSE }
     let statement = verbs[verb.rawValue]
     let code = sqlite3_step(statement)
     sqlite3_reset(statement)
-    guard code == SQLITE_DONE else { throw failure(code, verb.doing) }
+    return code
   }
 
   /// Changes whenever another connection, of any process, has committed since; never through this one's own commits.

@@ -5,7 +5,7 @@ enum Query: Int, CaseIterable {
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, replaceRecord, deleteRecord
   case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
   case headerRows, headerCopyRows, stateRows
-  case isDecided, decide, forget
+  case outcome, outcomes, putOutcome, expireOutcomes, redateOutcomes, droppedOutcomes, forget
 
   var sql: String {
     switch self {
@@ -37,8 +37,12 @@ enum Query: Int, CaseIterable {
     case .headerRows: "SELECT id FROM header"
     case .headerCopyRows: "SELECT id FROM header_copy"
     case .stateRows: "SELECT id FROM state"
-    case .isDecided: "SELECT 1 FROM decided WHERE txid=?1"
-    case .decide: "INSERT OR IGNORE INTO decided (txid) VALUES (?1)"
+    case .outcome: "SELECT outcome, time FROM decided WHERE txid=?1"
+    case .outcomes: "SELECT txid, outcome, time FROM decided"
+    case .putOutcome: "REPLACE INTO decided (txid, outcome, time) VALUES (?1, ?2, ?3)"
+    case .expireOutcomes: "DELETE FROM decided WHERE outcome=2 AND time<?1"
+    case .redateOutcomes: "UPDATE decided SET time=?1 WHERE outcome=2 AND time>?1"
+    case .droppedOutcomes: "SELECT count(*) FROM decided WHERE outcome=2"
     case .forget: "DELETE FROM decided WHERE txid=?1"
     }
   }

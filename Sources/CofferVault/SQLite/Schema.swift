@@ -26,7 +26,7 @@ enum Schema {
     Table("digest", "(bucket INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT"),
     Table("rec", "(idx BLOB PRIMARY KEY, rid BLOB NOT NULL, meta BLOB NOT NULL, value BLOB) STRICT, WITHOUT ROWID"),
     Table("log", "(seq INTEGER PRIMARY KEY, box BLOB NOT NULL) STRICT"),
-    Table("decided", "(txid BLOB PRIMARY KEY) STRICT, WITHOUT ROWID"),
+    Table("decided", "(txid BLOB PRIMARY KEY, outcome INTEGER NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID"),
   ]
 
   /// Makes the tables in an empty database, within a transaction of the caller's.

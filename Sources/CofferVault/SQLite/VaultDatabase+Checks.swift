@@ -20,12 +20,13 @@ extension VaultDatabase {
     }
   }
 
-  /// Removes the rows that ``checkNothingIsAdded()`` finds, within a transaction.
+  /// Removes the rows that ``checkNothingIsAdded()`` and ``checkOutcomes()`` find, within a transaction.
   func removeWhatIsAdded() throws(StoreError) {
     for sql in ["DELETE FROM header WHERE id<>1", "DELETE FROM header_copy WHERE id<>2", "DELETE FROM state WHERE id<>1"] {
       try connection.execute(sql)
     }
     try connection.execute("DELETE FROM log WHERE seq<0 OR seq>\(FileCounter.most)")
+    try removeForgedOutcomes()
   }
 
   /// Has SQLite look at every page: that each belongs to one table or to the list of free ones, and is as it should be.

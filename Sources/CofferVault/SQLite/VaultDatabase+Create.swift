@@ -21,9 +21,13 @@ extension VaultDatabase {
     let made = try NewDatabase(at: path).make(options) { connection throws(StoreError) in
       // The builder of the system's SQLite may have chosen other defaults than those that the format says.
       for pragma in ["page_size=4096", "auto_vacuum=NONE", "encoding='UTF-8'"] { try connection.execute("PRAGMA \(pragma)") }
-      try connection.write { () throws(StoreError) in
+      // A draft whose commit failed is thrown away, whatever became of it.
+      try connection.write {
+        () throws(StoreError) in
         try Schema.create(on: connection)
         try fill(VaultDatabase(creatingOn: connection))
+      } wasMade: { () throws(StoreError) in
+        false
       }
     }
     do throws(StoreError) { return try open(made, options) } catch {

@@ -1,10 +1,9 @@
 internal import CofferStorage
 
-/// The log, and the record of decided transactions.
+/// The log.
 extension VaultDatabase {
   /// Bytes of one sealed log row: a tag at least; an entry names slots and counts, never values.
   private static let boxBytes = 16...(64 * 1024)
-  private static let transactionBytes = 16
 
   /// Lends the rows of the log from `first` on to `body`, ascending.
   func forEachLogRow(
@@ -72,29 +71,6 @@ extension VaultDatabase {
     let statement = try statement(.trimLog)
     try statement.bind(sequence(seq), at: 1)
     try statement.execute()
-  }
-
-  /// Whether `transaction` was decided here.
-  func isDecided(_ transaction: TransactionID) throws(StoreError) -> Bool {
-    try run(.isDecided, transaction) { statement throws(StoreError) in try statement.first { _ in true } } ?? false
-  }
-
-  /// Records that `transaction` happened. Saying it twice is no error.
-  func decide(_ transaction: TransactionID) throws(StoreError) {
-    try run(.decide, transaction) { statement throws(StoreError) in try statement.execute() }
-  }
-
-  /// Drops the record of `transaction`, if there is one.
-  func forget(_ transaction: TransactionID) throws(StoreError) {
-    try run(.forget, transaction) { statement throws(StoreError) in try statement.execute() }
-  }
-
-  private func run<Result>(
-    _ query: Query, _ transaction: TransactionID, _ body: (Statement) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    let statement = try statement(query)
-    try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
-    return try body(statement)
   }
 
   private func sequence(_ seq: UInt64) throws(StoreError) -> Int64 {

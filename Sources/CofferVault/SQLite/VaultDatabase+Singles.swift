@@ -37,7 +37,10 @@ extension VaultDatabase {
   }
 
   /// Stores the state.
-  func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError) { try put(.putState, bytes) }
+  func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    try put(.putState, bytes)
+    writtenState = [UInt8](bytes)
+  }
 
   private func put(_ query: Query, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     let statement = try statement(query)

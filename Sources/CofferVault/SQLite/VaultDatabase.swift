@@ -9,6 +9,8 @@ final class VaultDatabase {
   let connection: Connection
   private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
   private var schemaVersion: Int64
+  /// The state that the write transaction under way, or the last one, has put.
+  var writtenState: [UInt8]?
   private var hasSwept = false
 
   /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
@@ -65,9 +67,15 @@ final class VaultDatabase {
 
   /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made. See ``Connection/write(_:)``.
   func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try connection.write { () throws(StoreError) in
+    var before: [UInt8]?
+    writtenState = nil
+    return try connection.write {
+      () throws(StoreError) in
       sweepOnce()
+      if !connection.usesWriteAheadLog { before = try stateBytes() }
       return try body()
+    } wasMade: { () throws(StoreError) in
+      try hasWritten(since: before)
     }
   }
 
@@ -77,6 +85,18 @@ final class VaultDatabase {
     hasSwept = true
     Draft.sweep(path.folder)
   }
+
+  /// Whether the last write is in effect although its commit failed. Each commit of items puts a state that never was before.
+  func hasWritten(since before: [UInt8]?) throws(StoreError) -> Bool? {
+    let now = try stateBytes()
+    if let writtenState, now == writtenState { return true }
+    // What was not published in the log is not in effect, and with the transaction that asks it never will be.
+    if connection.usesWriteAheadLog || now == before { return false }
+    return nil
+  }
+
+  /// The state, as its row has it.
+  func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
 
   /// Changes whenever another connection, of any process, has committed since.
   func dataVersion() throws(StoreError) -> Int64 { try connection.dataVersion() }

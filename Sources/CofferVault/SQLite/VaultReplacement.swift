@@ -5,8 +5,9 @@ internal import CofferStorage
 /// it as a commit. A file renamed over theirs would leave them writing to one that no longer has a name, and the last of them to
 /// close would remove the new file's write-ahead log.
 final class VaultReplacement {
-  private let backup: OpaquePointer
+  private var backup: OpaquePointer?
   private let target: VaultDatabase
+  private let source: VaultDatabase
 
   /// Begins: from here on, nobody else writes to `target`. `source` may still be changed by its own connection.
   init(of target: VaultDatabase, by source: VaultDatabase) throws(StoreError) {
@@ -16,6 +17,7 @@ final class VaultReplacement {
     }
     self.backup = backup
     self.target = target
+    self.source = source
     // What stands there is overwritten, whatever it says.
     connection.files.readsPagesUnchecked(true)
     // A step of no pages takes the target's lock, and copies nothing.
@@ -24,13 +26,26 @@ final class VaultReplacement {
   }
 
   /// Copies all of the source; SQLite commits with the last page.
+  ///
+  /// - Throws: ``StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
   func commit() throws(StoreError) {
     let code = sqlite3_backup_step(backup, -1)
-    guard code == SQLITE_DONE else { throw target.connection.failure(code, "replace the vault") }
+    guard code != SQLITE_DONE else { return }
+    let error = target.connection.failure(code, "replace the vault")
+    finish()
+    let state = try source.read { () throws(StoreError) in try source.stateBytes() }
+    try target.connection.settle(commitThatFailed: code, error) { () throws(StoreError) in
+      if try target.stateBytes() == state { return true }
+      return target.connection.usesWriteAheadLog ? false : nil
+    }
   }
 
-  deinit {
+  private func finish() {
+    guard let backup else { return }
     sqlite3_backup_finish(backup)
+    self.backup = nil
     target.connection.files.readsPagesUnchecked(false)
   }
+
+  deinit { finish() }
 }

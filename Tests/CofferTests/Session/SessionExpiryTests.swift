@@ -93,10 +93,10 @@ private final class HandSetClock: Sendable {
   @Test("an observer hears that the credential has expired, and of nothing else meanwhile")
   func toldOfExpiry() async throws {
     let home = try SessionHome()
-    let vault = try VaultStore(service: "expiring", vault: LockedVault.open(home.places.vault))
+    let vault = try VaultStore(service: "expiring", vault: home.places.openVault())
     try vault.unlock(with: home.credentials())
     let app = try StorageRouter.open("expiring", keys: keys, vault: vault, places: home.places)
-    let session = try app.session(user: keys.user, credential: keys.token, places: home.places)
+    let session = try app.session(user: keys.user, credential: keys.token)
     try login(session, until: Date() + 3600)
     let states = StateLog()
     try session.observe(states) { states.add($0) }

@@ -22,16 +22,27 @@ final class SessionHome: Sendable {
   // The test bundle stands beside the tools.
   private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/SessionTestTool"
 
-  init() throws {
+  private let environment: [String: String]?
+
+  /// - Parameter inStandardPlaces: whether the places are those of the XDG directories, and not those of one folder.
+  init(inStandardPlaces: Bool = false) throws {
     let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
       .appendingPathComponent("coffer-session-\(UUID().uuidString)")
     try FileManager.default.createDirectory(
       at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     path = folder.path
-    places = Places(home: FilePath(path))
+    let variables = ["HOME": path, "XDG_DATA_HOME": path + "/share", "XDG_CONFIG_HOME": path + "/config"]
+    environment = inStandardPlaces ? variables : nil
+    places = inStandardPlaces ? try Places.standard { variables[$0] } : Places(home: FilePath(path))
+    if inStandardPlaces {
+      for folder in ["/share", "/config"] {
+        try FileManager.default.createDirectory(
+          atPath: path + folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+      }
+    }
     let key = try KeyFile.generate()
     try key.withUnsafeBytes { try Data($0).write(to: folder.appendingPathComponent("key")) }
-    _ = try UnlockedVault.create(at: places.vault, with: Credentials(keyFile: key)).lock()
+    _ = try UnlockedVault.create(at: places.vault, with: Credentials(keyFile: key), options: places.vaultOptions).lock()
   }
 
   deinit {
@@ -45,13 +56,13 @@ final class SessionHome: Sendable {
 
   /// A router over the real stores, unlocked.
   func open() throws -> (app: StorageRouter, vault: VaultStore) {
-    let vault = try VaultStore(service: "app", vault: LockedVault.open(places.vault))
+    let vault = try VaultStore(service: "app", vault: places.openVault())
     try vault.unlock(with: credentials())
     return (try StorageRouter.open("app", keys: keys, vault: vault, places: places), vault)
   }
 
   func session(_ app: StorageRouter) throws -> Session<String> {
-    try app.session(user: keys.user, credential: keys.token, places: places)
+    try app.session(user: keys.user, credential: keys.token)
   }
 
   /// A home with a session of this process in it, and ada logged in.
@@ -92,17 +103,22 @@ final class SessionHome: Sendable {
   }
 
   /// Starts the tool; ``finish(_:)`` waits for it.
-  func start(_ arguments: String...) throws -> (process: Process, pipe: Pipe) { try start(Self.tool, arguments) }
+  func start(_ arguments: String..., environment more: [String: String] = [:]) throws -> (process: Process, pipe: Pipe) {
+    try start(Self.tool, arguments, environment.map { $0.merging(more) { $1 } })
+  }
 
   func finish(_ started: (process: Process, pipe: Pipe)) throws -> (status: Int32, output: String) {
     try Self.wait(started)
   }
 
-  private func start(_ program: String, _ arguments: [String]) throws -> (process: Process, pipe: Pipe) {
+  private func start(
+    _ program: String, _ arguments: [String], _ environment: [String: String]? = nil
+  ) throws -> (process: Process, pipe: Pipe) {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
+    if let environment = environment ?? self.environment { process.environment = environment }
     process.standardOutput = pipe
     process.standardError = pipe
     try process.run()
@@ -124,6 +140,28 @@ final class SessionHome: Sendable {
     return try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
   }
 
+  /// Has the tool killed on entering its `number`th sync of the vault's log, while another process has both stores open, settles what was
+  /// left and is killed too. So nobody closes the log in order, and the next opening recovers what is in it.
+  func killedAtSync(_ number: Int, _ arguments: String...) throws -> Int32 {
+    let (settler, input, output) = (Process(), Pipe(), Pipe())
+    settler.executableURL = URL(fileURLWithPath: Self.tool)
+    settler.arguments = ["settle", path]
+    settler.standardInput = input
+    settler.standardOutput = output
+    try settler.run()
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "open\n")
+    let strace = [
+      "-f", "-o", "/dev/null", "-P", places.vault.string + "-wal", "-e", "trace=fdatasync", "-e",
+      "inject=fdatasync:signal=SIGKILL:when=\(number)",
+    ]
+    let status = try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status
+    try input.fileHandleForWriting.write(contentsOf: Data("settle\n".utf8))
+    #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "settled\n")
+    kill(settler.processIdentifier, SIGKILL)
+    settler.waitUntilExit()
+    return status
+  }
+
   static func canTrace() throws -> Bool {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
     let process = Process()
@@ -141,7 +179,7 @@ final class SessionHome: Sendable {
     let read = try run("read", path)
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
-    let vault = try LockedVault.open(places.vault).unlock(with: credentials())
+    let vault = try places.openVault().unlock(with: credentials())
     func text(_ account: String) throws -> String? {
       let form = try vault.get(ItemName(service: "app", account: account))
       return form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }

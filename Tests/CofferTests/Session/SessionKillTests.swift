@@ -42,6 +42,25 @@ import Testing
     #expect(home.renewals == (step.name == "beforeVaultCommit" || step.name == "renewing" || step.happened ? 2 : 1))
   }
 
+  @Test(
+    "killed in the vault's sync beside a process that settles and dies too, both stores agree", arguments: ["login", "logout"])
+  func sync(what: String) throws {
+    guard try SessionHome.canTrace() else { return print("skipped: strace cannot trace a process here") }
+    var users: [String?] = []
+    for number in 1...4 {
+      let home = try SessionHome()
+      #expect(try home.run("login", home.path, "ada").status == 0)
+      let isLogin = what == "login"
+      let status =
+        try isLogin ? home.killedAtSync(number, "login", home.path, "bob") : home.killedAtSync(number, "logout", home.path)
+      let found = try home.agreement()?.user
+      #expect(status == 0 ? found == (isLogin ? "bob" : nil) : found == "ada" || found == (isLogin ? "bob" : nil))
+      users.append(found)
+    }
+    // The log's first sync, of its head, then that of the commit, and of what follows it.
+    #expect(users[1] == "ada" && users[3] == (what == "login" ? "bob" : nil), "\(users)")
+  }
+
   @Test("killed at any call that changes a file, both stores agree", arguments: ["login", "logout", "refresh"])
   func anySystemCall(what: String) throws {
     guard try SessionHome.canTrace() else { return print("skipped: strace cannot trace a process here") }

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 @Suite struct SessionObservationTests {
-  @Test("D2: every observer hears the present state and then each change, once, of this process and of another")
+  @Test("D2: every observer hears the present state and then what follows, of this process and of another, and none twice")
   func observers() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
@@ -111,16 +111,23 @@ import Testing
     while let state = await states.next() { _ = state }
   }
 
-  @Test("a session that is let go is let go, observers and all")
+  @Test("a session that nobody keeps goes with the last of its observers")
   func released() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     var session: Session<String>? = try home.session(app)
-    let states = StateLog()
-    try session?.observe(states) { states.add($0) }
-    try await eventually("begun") { states.texts == ["loggedOut"] }
+    let (states, others) = (StateLog(), StateLog())
+    var owner: Counter? = Counter()
+    if let owner { try session?.observe(owner) { states.add($0) } }
+    let cancel = try session?.observe(others) { others.add($0) }
     weak let released = session
     session = nil
+    try home.login(home.session(app), "ada")
+    let expected = ["loggedOut", "loggedIn ada"]
+    try await eventually("told without a variable of its own") { states.texts == expected && others.texts == expected }
+    #expect(released != nil)
+    cancel?()
+    owner = nil
     try await eventually("released") { released == nil }
   }
 }

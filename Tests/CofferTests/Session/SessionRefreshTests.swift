@@ -15,9 +15,10 @@ import Testing
 
   @Test("of fifty tasks that ask at once, one renews and all get what it got", arguments: [true, false])
   func once(withFiles: Bool) async throws {
-    let (home, app, ofFiles) = try SessionHome.loggedIn()
-    let keys = home.keys
-    let session = withFiles ? ofFiles : try Session(app, user: keys.user, credential: keys.token)
+    let home = try SessionHome(), keys = home.keys
+    let app = withFiles ? try home.open().app : try StorageRouter.inMemory(keys: keys)
+    let session = try home.session(app)
+    try home.login(session, "ada")
     let stale = try #require(try app.value(for: keys.token))
     let (asked, renewals) = (Counter(), Counter())
     let tokens = try await withThrowingTaskGroup(of: String.self) { group in
@@ -35,7 +36,7 @@ import Testing
       return try await group.reduce(into: Set<String>()) { $0.insert($1) }
     }
     #expect(tokens == ["ada-renewed-1"] && renewals.value == 1)
-    #expect(try home.agreement()?.token == "ada-renewed-1")
+    if withFiles { #expect(try home.agreement()?.token == "ada-renewed-1") }
   }
 
   @Test("of six processes that ask at once, one renews and all get what it got")
@@ -49,6 +50,42 @@ import Testing
     let answers = try started.map { try home.finish($0) }
     #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
     #expect(Set(answers.map(\.output)).count == 1 && home.renewals == 1)
+  }
+
+  @Test("of sixteen processes that all found the credential expired, some long before they ask, one renews")
+  func onceThoughFoundExpired() async throws {
+    let home = try SessionHome()
+    try home.run("login-until", home.path, "0.2")
+    try await Task.sleep(for: .milliseconds(300))
+    let started = try (0..<16).map { try home.start("renew", home.path, $0 < 8 ? "go" : "go later") }
+    try await eventually("all have found it expired") { home.asked == 16 }
+    try Data().write(to: URL(filePath: home.path + "/go"))
+    var answers = try started[..<8].map { try home.finish($0) }
+    try Data().write(to: URL(filePath: home.path + "/go later"))
+    answers += try started[8...].map { try home.finish($0) }
+    #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
+    #expect(Set(answers.map(\.output)).count == 1 && home.renewals == 1, "\(home.renewals) renewals")
+  }
+
+  @Test("of processes with and without a run folder in their environment, one renews and all get what it got")
+  func onceWhateverTheEnvironment() async throws {
+    let home = try SessionHome(inStandardPlaces: true)
+    try home.run("login", home.path, "ada")
+    try home.hold()
+    let runFolder = home.path + "/run-of-the-login"
+    try FileManager.default.createDirectory(
+      atPath: runFolder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    let environments = [[:], ["XDG_RUNTIME_DIR": runFolder], ["XDG_STATE_HOME": home.path + "/other-state"]]
+    let started = try (environments + environments).map {
+      try home.start("refresh", home.path, "ada-token", environment: $0)
+    }
+    try await eventually("one renews and all have asked") { home.renewals >= 1 && home.asked == 6 }
+    try home.release()
+    let answers = try started.map { try home.finish($0) }
+    #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
+    // A machine's first look at the vault is noted before that.
+    let tokens = Set(answers.map { $0.output.split(separator: "\n").suffix(2) })
+    #expect(tokens.count == 1 && home.renewals == 1, "\(home.renewals) renewals, \(answers)")
   }
 
   @Test("a process that dies as it renews leaves the way free, and the credential as it was")
@@ -108,19 +145,20 @@ import Testing
 
   @Test("a renewal that takes too long is given up, what it returns is dropped, and the next may begin")
   func limit() async throws {
-    let (home, _, session) = try SessionHome.loggedIn()
+    let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
+    let stale = try app.value(for: keys.token)
     let (gate, isOver) = (Gate(), Counter())
     let error = await #expect(throws: StoreError.self) {
-      try await session.refresh(keys.token, within: .milliseconds(50)) { _ in
+      try await session.refresh(keys.token, replacing: stale, within: .milliseconds(50)) { _ in
         // Heeds no cancellation.
         await gate.pass()
         isOver.next()
         return try Sealed("late")
       }
     }
-    #expect(error?.kind == .busy && isOver.value == 0)
-    let token = try await session.refresh(keys.token) { _ in try Sealed("ada-next") }
+    #expect(error?.kind == .busy && error?.what == "the renewal took longer than 50 ms" && isOver.value == 0)
+    let token = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
     #expect(try token.reveal() == "ada-next")
     gate.open()
     try await eventually("the late one is over") { isOver.value == 1 }
@@ -134,7 +172,7 @@ import Testing
     let error = await #expect(throws: StoreError.self) {
       try await session.refresh(keys.token, within: .milliseconds(100)) { _ in try Sealed("mine") }
     }
-    #expect(error?.kind == .busy)
+    #expect(error?.kind == .busy && error?.what == "another refresh has taken 100 ms")
     try home.release()
     #expect(try home.finish(refresh).status == 0)
     #expect(try home.agreement()?.token.hasPrefix("ada-renewed") == true)
@@ -155,20 +193,54 @@ import Testing
     }
     #expect(nobody?.kind == .notFound)
     try home.login(session, "ada")
-    await #expect(throws: Refused.self) { try await session.refresh(keys.token) { _ in throw Refused() } }
+    let stale = try app.value(for: keys.token)
+    await #expect(throws: Refused.self) { try await session.refresh(keys.token, replacing: stale) { _ in throw Refused() } }
     #expect(try home.agreement()?.token == "ada-token")
     try vault.lock()
     let locked = await #expect(throws: StoreError.self) { try await session.refresh(keys.token) { _ in try Sealed("x") } }
     #expect(locked?.kind == .locked)
   }
 
+  @Test("without a credential to replace, one that has not expired is taken as it is")
+  func freshIsTaken() async throws {
+    let (home, _, session) = try SessionHome.loggedIn()
+    let token = try await session.refresh(home.keys.token) { _ in
+      Issue.record("it is fresh")
+      return try Sealed("x")
+    }
+    #expect(try token.reveal() == "ada-token")
+  }
+
+  @Test("where the lock beside the vault cannot be had, no server is asked")
+  func unwritable() async throws {
+    let (home, app, session) = try SessionHome.loggedIn()
+    let keys = home.keys, stale = try app.value(for: keys.token)
+    _ = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
+    let folder = home.places.vault.removingLastComponent().string
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("refresh-") }
+    #expect(names.count == 1)
+    let lock = folder + "/" + (names.first ?? "")
+    // What holds for every user, root too: a folder is no file to lock.
+    try FileManager.default.removeItem(atPath: lock)
+    try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
+    let error = await #expect(throws: StoreError.self) {
+      try await session.refresh(keys.token, replacing: app.value(for: keys.token)) { _ in
+        Issue.record("its answer could not be kept")
+        return try Sealed("x")
+      }
+    }
+    #expect(error?.place?.hasSuffix(names.first ?? "none") == true, "\(String(describing: error))")
+    #expect(try home.agreement()?.token == "ada-next")
+  }
+
   @Test("a cancelled task stops waiting, and leaves the way free")
   func cancelled() async throws {
-    let (home, _, session) = try SessionHome.loggedIn()
+    let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
+    let stale = try app.value(for: keys.token)
     let began = Counter()
     let task = Task {
-      try await session.refresh(keys.token) { _ in
+      try await session.refresh(keys.token, replacing: stale) { _ in
         began.next()
         try await Task.sleep(for: .seconds(600))
         return try Sealed("never")
@@ -177,7 +249,7 @@ import Testing
     try await eventually("begun") { began.value == 1 }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(try await session.refresh(keys.token) { _ in try Sealed("ada-next") }.reveal() == "ada-next")
+    #expect(try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }.reveal() == "ada-next")
     #expect(try home.agreement()?.token == "ada-next")
   }
 }

@@ -128,7 +128,7 @@ import Testing
     let keys = SessionKeySpace()
     let places = Places(home: folder)
     let app = try StorageRouter.open("app", keys: keys, places: places)
-    let session = try app.session(user: keys.user, credential: keys.token, places: places)
+    let session = try app.session(user: keys.user, credential: keys.token)
     #expect(#expect(throws: StoreError.self) { try session.state() }?.kind == .noVault)
     #expect(#expect(throws: StoreError.self) { try session.logout() }?.kind == .noVault)
   }

@@ -10,6 +10,7 @@ private enum Theme: String, Codable, PlainValue { case light, dark }
 extension PersistentStorage {
   fileprivate var foobar: KeyValueContainer<Int> { makeContainer() }
   fileprivate var profile: KeyValueContainer<Profile> { makeContainer(defaultValue: Profile()) }
+  fileprivate var hidden: KeyValueContainer<Int> { makeContainer() }
   fileprivate var renamed: KeyValueContainer<Int> { makeContainer(key: "foobar") }
 }
 
@@ -169,6 +170,31 @@ extension PersistentStorage {
     #expect(try app.value(for: key) == 7)
     #expect(app.migrations.done == [Migration(key: "user_toggle", .renamed(from: "user_toogle"))])
     #expect(try bench.defaults().names() == ["user_toggle"])
+  }
+
+  @Test func `B16 of two properties of one name in two files the second is refused`() throws {
+    let bench = try Bench()
+    let storage = try storage(bench)
+    storage.hidden.value = 3
+    for _ in 0..<2 {
+      let error = try expect(.duplicateKey) { try OtherFile.hidden(of: storage).save(9) }
+      #expect(error.what.contains("RowsB.swift:") && error.what.contains("HiddenContainer.swift:"))
+    }
+    #expect(try storage.hidden.load() == 3)
+    // Another instance on the same suite is the same storage; another prefix, another suite and memory are not.
+    let again = try self.storage(bench)
+    try expect(.duplicateKey) { _ = try OtherFile.hidden(of: again).load() }
+    let other = try PersistentStorage(suiteName: storage.suiteName, keyPrefix: "other.", in: bench.places.defaults)
+    OtherFile.hidden(of: other).value = 4
+    #expect(try OtherFile.hidden(of: other).load() == 4)
+    for _ in 0..<3 {
+      let (one, two) = (MemoryStore<Plain>(), MemoryStore<Plain>())
+      let containers: [KeyValueContainer<Int>] = [
+        one.makeContainer(property: "n", fileID: "A/A.swift", line: 1),
+        two.makeContainer(property: "n", fileID: "B/B.swift", line: 1),
+      ]
+      for container in containers { try container.save(1) }
+    }
   }
 
   @Test func `B16 a derived name that is none is refused instead of shared`() throws {

@@ -22,8 +22,8 @@ private struct PersistedValuesService: PersistedValuesServiceProtocol {
 
   init(keychain: any Store<Vault>, userDefaults: any Store<Plain>, onFailure: @escaping @Sendable (StoreError) -> Void) {
     userToggle = userDefaults.persistedValue(forKey: "user_toogle").bool().default(false).eraseToAnyPersistedValue()
-    userId = keychain.persistedValue(forKey: "user_id").string().onFailure(onFailure).eraseToAnyPersistedValue()
-    token = keychain.persistedValue(forKey: "token").codable(Token.self).onFailure(onFailure).subject()
+    userId = keychain.persistedValue(forKey: "user_id").string().onFailure(use: nil, onFailure).eraseToAnyPersistedValue()
+    token = keychain.persistedValue(forKey: "token").codable(Token.self).onFailure(use: nil, onFailure).subject()
   }
 }
 
@@ -42,7 +42,7 @@ private struct SettingsViewModel {
     let values: [AnyPersistedValue<String?>] = [
       try bench.defaults().persistedValue(forKey: "name").string().eraseToAnyPersistedValue(),
       CacheStore<Plain>(limit: 4).persistedValue(forKey: "name").string().eraseToAnyPersistedValue(),
-      bench.vault.persistedValue(forKey: "name").string().onFailure { Issue.record($0) }.eraseToAnyPersistedValue(),
+      bench.vault.persistedValue(forKey: "name").string().onFailure(use: nil) { Issue.record($0) }.eraseToAnyPersistedValue(),
     ]
     for value in values {
       #expect(value.wrappedValue == nil)
@@ -121,6 +121,25 @@ private struct SettingsViewModel {
     SettingsViewModel(service: service).logOut()
     #expect(service.userId.wrappedValue == nil)
     #expect(try bench.vault.names() == [])
+  }
+
+  @Test func `C8 on a locked vault a logout is reported and changes nothing, and nobody is taken for logged out`() throws {
+    let bench = try Bench()
+    let failures = Collected<StoreError>()
+    let userId = bench.vault.persistedValue(forKey: "user_id").string().onFailure(use: "unknown") { failures.add($0) }
+      .eraseToAnyPersistedValue()
+    userId.wrappedValue = "u1"
+    try bench.vault.lock()
+    userId.wrappedValue = nil
+    #expect(failures.all.map(\.kind) == [.locked])
+    // What a locked vault reads as is written where the handle is made: without that it does not compile (ForbiddenProgramTests).
+    #expect(userId.wrappedValue == "unknown" && failures.all.count == 2)
+    try expect(.locked) { _ = try userId.load() }
+    try expect(.locked) { try userId.save(nil) }
+    try bench.unlock()
+    #expect(userId.wrappedValue == "u1")
+    userId.wrappedValue = nil
+    #expect(try userId.load() == nil && failures.all.count == 2)
   }
 
   @Test func `C9 an initialiser takes any handle and erases it`() throws {
@@ -270,6 +289,30 @@ private struct SettingsViewModel {
     #expect(made.wrappedValue == 2)
   }
 
+  @Test func `C17 a stored subject follows each handle and process, and a driven one its source alone`() throws {
+    let bench = try Bench()
+    let owner = Owner(), stored = Collected<Int>(), driven = Collected<Int>(), external = Handler<Void>()
+    let number = try bench.defaults().persistedValue(forKey: "n").integer().default(0)
+    try number.subject().observe(owner) { stored.add($0) }
+    try number.subject(didChange: external).observe(owner) { driven.add($0) }
+    for step in 1...100 { try bench.defaults().persistedValue(forKey: "n").integer().save(step) }
+    try eventually { stored.all.last == 100 }
+    // The store's own news conflate; what the owner gets is in order, and no value comes twice.
+    #expect(stored.all.first == 0 && stored.all == stored.all.sorted() && Set(stored.all).count == stored.all.count)
+    #expect(driven.all == [0])
+    external.trigger()
+    external.trigger()
+    #expect(driven.all == [0, 100])
+  }
+
+  @Test func `C17 without a source beside it a subject emits on each set of another value`() throws {
+    let stored = Collected<Int>(), owner = Owner(), seen = Collected<Int>()
+    let own = AnyPersistedValue(get: { stored.all.last ?? 0 }, set: { stored.add($0) }).subject()
+    try own.observe(owner) { seen.add($0) }
+    for step in [1, 1, 2, 3, 3, 1] { own.wrappedValue = step }
+    #expect(seen.all == [0, 1, 2, 3, 1] && stored.all.count == 6)
+  }
+
   @Test func `C17 a subject's sequence begins with the present value`() async throws {
     let bench = try Bench()
     let number = try bench.defaults().persistedValue(forKey: "n").integer().default(0).subject()
@@ -317,7 +360,7 @@ private struct SettingsViewModel {
     let token = bench.vault.persistedValue(forKey: "token").codable(Token.self).print("token", to: lines)
     try token.save(Token())
     _ = try token.load()
-    let erased = token.onFailure { Issue.record($0) }.eraseToAnyPersistedValue().access.print(to: lines)
+    let erased = token.onFailure(use: nil) { Issue.record($0) }.eraseToAnyPersistedValue().access.print(to: lines)
     #expect(erased.wrappedValue == "hush")
     #expect(lines.all == ["token: set value: (•••)", "token: get value: (•••)", "token: get value: (•••)", "get value: (•••)"])
   }
@@ -358,7 +401,7 @@ private struct SettingsViewModel {
     try bench.vault.persistedValue(forKey: "token").string().save("ours")
     try bench.vault.lock()
     let other = try VaultStore(
-      service: "com.example.other", vault: LockedVault.open(bench.places.vault).unlock(with: Bench.credentials()))
+      service: "com.example.other", vault: bench.places.openVault().unlock(with: Bench.credentials()))
     #expect(try other.persistedValue(forKey: "token").string().load() == nil)
   }
 

@@ -75,7 +75,7 @@ import Testing
     let kept = try KeptFiles(place.folder, ["vault.sqlite"])
     let file = try #require(kept.files["vault.sqlite"])
     var tally = try flip(
-      "vault.sqlite", Array(Campaign.cases(file.count * 8, short: 14)), of: kept, VaultOptions(), items,
+      "vault.sqlite", Array(Campaign.cases(file.count * 8, short: 14)), of: kept, .withoutPins, items,
       allowed: Self.refusals.union(["right answer"]), "the vault's file")
     #expect(tally["right answer"] > 0, "bytes that SQLite does not use change nothing")
     #expect(tally["tampered"] > 0)
@@ -89,7 +89,7 @@ import Testing
     let bits = Campaign.cases(header.count * 8, short: 4).map { range.lowerBound * 8 + $0 }
     tally.add(
       try flip(
-        "vault.sqlite", bits, of: mended, VaultOptions(), items, verifying: false, allowed: ["damaged"], "the header's only copy")
+        "vault.sqlite", bits, of: mended, .withoutPins, items, verifying: false, allowed: ["damaged"], "the header's only copy")
     )
     tally.report("bits of a vault of \(file.count) bytes, and of its header's copy")
   }

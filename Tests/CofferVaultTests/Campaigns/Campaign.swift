@@ -124,7 +124,7 @@ extension StoreError {
 extension TemporaryVault {
   /// What opens every campaign's vault, and nothing asked of a passphrase.
   func answer(
-    _ expected: [ItemName: String], _ options: VaultOptions = VaultOptions(), verifying: Bool = true
+    _ expected: [ItemName: String], _ options: VaultOptions = .withoutPins, verifying: Bool = true
   ) -> String {
     do throws(StoreError) {
       let vault = try unlocked(options)
@@ -146,7 +146,7 @@ extension TemporaryVault {
     }
   }
 
-  func unlocked(_ options: VaultOptions = VaultOptions()) throws(StoreError) -> UnlockedVault {
+  func unlocked(_ options: VaultOptions = .withoutPins) throws(StoreError) -> UnlockedVault {
     let credentials: Credentials
     do { credentials = try Self.credentials() } catch { throw StoreError(.io(ENOMEM), "no guarded memory", cure: "-") }
     return try LockedVault.open(path, options: options).unlock(with: credentials)

@@ -36,7 +36,9 @@ import Testing
   ]
 
   /// A folder with a vault, a backup of it, pins and a key file.
-  static func prepared() throws -> KeptFiles {
+  ///
+  /// - Parameter withRollbackJournal: whether the vault has no write-ahead log, as on a network's file system.
+  static func prepared(withRollbackJournal: Bool = false) throws -> KeptFiles {
     let place = try TemporaryVault()
     _ = try place.keyFile()
     let options = VaultOptions(pins: place.folder.appending("pins"))
@@ -49,6 +51,7 @@ import Testing
     let again = try place.unlocked(options)
     try again.set(form("old plaintext"), for: target)
     _ = try again.lock()
+    if withRollbackJournal { try place.attack("PRAGMA journal_mode=DELETE") }
     return try KeptFiles(place.folder)
   }
 
@@ -98,6 +101,11 @@ import Testing
       let found = try facts(step.name)
       guard found == step.new || (found == Facts() && step.name != "init") else { return "NEITHER OLD NOR NEW: \(found)" }
       guard found == step.new || !end.isAcknowledged else { return "ACKNOWLEDGED AND LOST" }
+      // A process that failed has said that nothing was changed, unless it said that this is not known.
+      if end.code == 1, !end.wasSignalled, found == step.new, step.name != "init", !end.output.contains("refused outcomeUnknown")
+      {
+        return "REFUSED AND DONE"
+      }
       if let plaintext = try plaintext() { return "PLAINTEXT in \(plaintext)" }
       return found == step.new ? "new" : "old"
     }
@@ -139,15 +147,17 @@ import Testing
   }
 
   /// Runs `body` for each step, on as many benches as the machine has cores for.
-  private func forEachStep(_ title: String, _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void) throws
-  {
+  private func forEachStep(
+    _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
+    _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
+  ) throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
-    let kept = try Self.prepared()
+    let kept = try Self.prepared(withRollbackJournal: withRollbackJournal)
     let tallies = Collected()
     let workers = 2
     Campaign.concurrently(workers) { worker in
       let bench = try Bench(kept)
-      for (number, step) in Self.steps.enumerated() where number % workers == worker { try body(bench, step) }
+      for (number, step) in steps.enumerated() where number % workers == worker { try body(bench, step) }
       tallies.add(bench.tally)
     }
     tallies.all.report(title)
@@ -189,6 +199,25 @@ import Testing
             bench.judge(step, end, group, "\(call.name) \(call.number)")
           }
         }
+      }
+    }
+  }
+
+  /// A rollback journal's commit is made when the journal is gone, and may then be reported as failed.
+  @Test func aSystemCallFailsBesideARollbackJournal() throws {
+    let steps = Self.steps.filter { ["set", "delete", "rotate"].contains($0.name) }
+    try forEachStep("failing system calls beside a rollback journal", of: steps, withRollbackJournal: true) { bench, step in
+      try bench.reset(for: step.name)
+      let tool = TracedTool(bench.place, step.name)
+      let points = try tool.points(of: "pwrite64,fsync,fdatasync,ftruncate,unlink,fcntl")
+      for call in Self.chosen(points, few: 3, step.name) {
+        try bench.reset(for: step.name)
+        bench.judge(step, try tool.run(.inputOutput, at: call), "input or output fails", "\(call.name) \(call.number)")
+      }
+      // Each sync and each removal, as these are where a commit can be in doubt.
+      for call in points where ["fsync", "fdatasync", "unlink"].contains(call.name) {
+        try bench.reset(for: step.name)
+        bench.judge(step, try tool.run(.inputOutput, at: call), "a sync or removal fails", "\(call.name) \(call.number)")
       }
     }
   }

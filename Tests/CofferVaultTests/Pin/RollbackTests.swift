@@ -144,9 +144,9 @@ import Testing
     func refusal(_ options: VaultOptions) throws -> StoreError.Kind? {
       try kind { _ = try LockedVault.open(pinned.place.path, options: options).unlock(with: TemporaryVault.credentials()) }
     }
-    #expect(try refusal(VaultOptions(expected: id, leastGeneration: 4)) == nil)
-    #expect(try refusal(VaultOptions(leastGeneration: 5)) == .rolledBack)
-    #expect(try refusal(VaultOptions(expected: VaultID(String(repeating: "0", count: 32)))) == .replaced)
+    #expect(try refusal(VaultOptions(pins: nil, expected: id, leastGeneration: 4)) == nil)
+    #expect(try refusal(VaultOptions(pins: nil, leastGeneration: 5)) == .rolledBack)
+    #expect(try refusal(VaultOptions(pins: nil, expected: VaultID(String(repeating: "0", count: 32)))) == .replaced)
     #expect(VaultID(id.description) == id && VaultID("no") == nil)
   }
 

@@ -143,12 +143,13 @@ import Testing
   @Test func aDecisionIsRememberedUntilItIsForgotten() throws {
     let vault = try fixture.create()
     let transaction = TransactionID.random()
-    #expect(try !vault.isDecided(transaction))
-    try vault.decide(transaction)
-    try vault.decide(transaction)
-    #expect(try vault.isDecided(transaction))
+    #expect(try vault.outcome(of: transaction) == nil)
+    try vault.commit(transaction, now: 1)
+    try vault.commit(transaction, now: 2)
+    #expect(try vault.outcome(of: transaction) == .committed)
+    #expect(try vault.settle(transaction, now: 3) == .committed)
     try vault.forget(transaction)
-    #expect(try !vault.isDecided(transaction))
+    #expect(try vault.outcome(of: transaction) == nil)
   }
 
   @Test func aRowBeyondTheLimitIsRefused() throws {

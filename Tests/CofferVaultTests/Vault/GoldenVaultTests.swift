@@ -60,14 +60,14 @@ import Testing
 
   /// The first 16 bytes of BLAKE2b-256 of each file.
   private static let digests: [String: String] = [
-    "all-slots.sqlite": "ccf86cbf916a26389c8089467c84607c",
-    "key-file.sqlite": "8fc69f8634a4fb9564940b2a9a949a03",
-    "passphrase-and-key-file.sqlite": "8be244eed49efa1507b08ad812f40eb8",
-    "passphrase.sqlite": "9d466fbd8a06e292bf58ebdb3e377486",
-    "recipient.sqlite": "0378b3e5ba4e485ff967e2feadfefe40",
-    "recovery-code.sqlite": "6804c403a03f06ec2a40650a1256472b",
-    "rotated-twice.sqlite": "7e1115b5913129959c48abf54751c2f0",
-    "trimmed-log.sqlite": "ad626ee5e0c031abf6be401828fa789f",
+    "all-slots.sqlite": "7e79b43b85a0cc43a44c1b2f8c709cec",
+    "key-file.sqlite": "629e866db38737208f781e22467fe5d9",
+    "passphrase-and-key-file.sqlite": "0ded3c6b68ea16f2c38db00cca262fcc",
+    "passphrase.sqlite": "32c5b344d89da567c47e8dd7019a836f",
+    "recipient.sqlite": "3cc5fd7196043afb69aa6fa61251ae88",
+    "recovery-code.sqlite": "aa6580fac3474dfb7123c0f1c7d8442d",
+    "rotated-twice.sqlite": "9bf790aedfbd8f5d9c1ba9c966a5a80f",
+    "trimmed-log.sqlite": "49fee2040215c464cc177109f0717e97",
   ]
 
   private func expect(_ item: GoldenVaults.Item, in vault: borrowing UnlockedVault) throws {

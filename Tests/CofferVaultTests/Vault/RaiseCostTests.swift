@@ -18,7 +18,7 @@ import Testing
   }
 
   private func unlock(_ place: TemporaryVault, _ keyFile: Bool = false, least: PassphraseCost? = nil) throws -> UnlockedVault {
-    try LockedVault.open(place.path, options: VaultOptions(leastCost: least)).unlock(with: credentials(keyFile))
+    try LockedVault.open(place.path, options: VaultOptions(pins: nil, leastCost: least)).unlock(with: credentials(keyFile))
   }
 
   private func cost(_ place: TemporaryVault) throws -> PassphraseCost? {
@@ -71,7 +71,7 @@ import Testing
     #expect(try place.hex("SELECT hex(bytes) FROM header") == before)
     let keyed = try TemporaryVault()
     _ = try keyed.create().lock()
-    let options = VaultOptions(leastCost: .standard)
+    let options = VaultOptions(pins: nil, leastCost: .standard)
     try LockedVault.open(keyed.path, options: options).unlock(with: TemporaryVault.credentials()).set(form("1"), for: name)
     #expect(try keyed.unlock().log().map(\.event) == [.vaultCreated, .unlocked, .itemSet])
   }

@@ -1,0 +1,3 @@
+internal import CofferStorage
+
+extension AgentStore: ItemsOfService {}

@@ -1,0 +1,86 @@
+internal import Dispatch
+internal import Synchronization
+
+/// An observation as far as it is kept.
+protocol KeptObservation: AnyObject, Sendable {
+  /// Whether its owner is there.
+  var isOwned: Bool { get }
+  func stop()
+}
+
+/// All observations of this process that are bound to an owner. Nothing else keeps them, and they keep what they are told from: so
+/// there is no circle, and whoever observes need not keep the subject, the session or the router.
+///
+/// That an owner is gone is found at the next news. Where none come it is found by looking, soon after an observation began and then
+/// ever more seldom.
+final class Observations: Sendable {
+  /// Where one owner's closure for one value is. The source stays alive while something is in the slot, and so does its identifier.
+  struct Slot: Hashable {
+    let source: ObjectIdentifier
+    let name: String
+    let owner: ObjectIdentifier
+  }
+
+  private struct State {
+    var kept: [Slot: any KeptObservation] = [:]
+    var pause = shortestPause
+    /// Of the look that is to come; zero while there is none.
+    var round: UInt64 = 0
+    var lastRound: UInt64 = 0
+
+    mutating func nextRound() -> UInt64 {
+      lastRound += 1
+      round = lastRound
+      return round
+    }
+  }
+
+  static let current = Observations()
+  private let state = Mutex(State())
+  private let queue = DispatchQueue(label: "coffer.owners", qos: .utility)
+
+  // Seconds. A look costs some 50 ns for each observation; an idle program is woken about once a minute.
+  private static let shortestPause = 1.0
+  private static let longestPause = 64.0
+
+  /// Keeps `observation`, in place of the one that the owner had there.
+  func keep(_ observation: any KeptObservation, in slot: Slot) {
+    let (former, round) = state.withLock { state in
+      let former = state.kept.updateValue(observation, forKey: slot)
+      guard state.round == 0 || state.pause > Self.shortestPause else { return (former, UInt64?.none) }
+      state.pause = Self.shortestPause
+      return (former, state.nextRound())
+    }
+    former?.stop()
+    if let round { look(in: round, after: Self.shortestPause) }
+  }
+
+  /// Drops `observation`, unless another has its place by now.
+  func drop(_ observation: any KeptObservation, from slot: Slot) {
+    let dropped = state.withLock { state -> (any KeptObservation)? in
+      guard state.kept[slot] === observation else { return nil }
+      return state.kept.removeValue(forKey: slot)
+    }
+    // Released outside of the lock: what it holds may call anything as it goes.
+    withExtendedLifetime(dropped) {}
+  }
+
+  private func look(in round: UInt64, after pause: Double) {
+    queue.asyncAfter(deadline: .now() + pause) { self.look(in: round) }
+  }
+
+  private func look(in round: UInt64) {
+    guard let kept = state.withLock({ $0.round == round ? Array($0.kept.values) : nil }) else { return }
+    for observation in kept where !observation.isOwned { observation.stop() }
+    let next = state.withLock { state -> (round: UInt64, pause: Double)? in
+      guard state.round == round else { return nil }
+      guard !state.kept.isEmpty else {
+        state.round = 0
+        return nil
+      }
+      state.pause = min(state.pause * 2, Self.longestPause)
+      return (state.nextRound(), state.pause)
+    }
+    if let next { look(in: next.round, after: next.pause) }
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import Testing
+
+/// System calls of transactions fail at random, one or several in a row, with other processes alive. An answer of success means that both
+/// halves are new; one that does not say that the outcome is unknown, that both are old: at once, and after every process has died.
+///
+/// Short by default; with `COFFER_LONG_TESTS` until 20 000 errors were injected.
+@Suite(.serialized) struct FailingCallCampaign {
+  private static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+  private static let calls = [
+    "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "?unlink", "?rename", "renameat2", "fcntl", "flock", "openat",
+    "pread64",
+    "newfstatat", "fstat", "sendto", "recvfrom", "connect", "poll",
+  ]
+  private static let errors = ["EIO", "ENOSPC", "EINTR", "EACCES", "ENOMEM"]
+
+  /// Whose calls fail.
+  enum Failing: String, CaseIterable { case writer, client, agent }
+
+  /// The processes of one round: both halves are `v0`, and the vault's log has begun.
+  private final class Stage {
+    let home: Home
+    let other: Peer, agent: Peer?, writer: Peer, failing: Peer
+
+    init(_ who: Failing) throws {
+      home = try Home()
+      other = try Peer(home, ["serve", home.path, home.keyFile])
+      guard other.ask("transact v0") == "ok" else { throw Peer.Failed(what: "no old values") }
+      agent = who == .writer ? nil : try Peer(home, ["agent", home.path, home.keyFile])
+      writer = try Peer(home, ["serve", home.path, home.keyFile] + (who == .writer ? [] : ["2000"]))
+      failing = who == .agent ? agent ?? writer : writer
+    }
+
+    func kill() { for peer in [writer, agent, other].compactMap({ $0 }) { peer.kill() } }
+  }
+
+  private struct Counts {
+    var rounds = 0, injected = 0, answers: [String: Int] = [:]
+    var wrong: [String] = []
+  }
+
+  @Test(arguments: Failing.allCases) func anErrorThatSaysThatNothingWasChangedIsTrue(who: Failing) throws {
+    guard try Home.canAttach() else { return print("skipped: strace cannot attach to a process here") }
+    let stage = try Stage(who)
+    let tracer = try Tracer(stage.failing, calls: Self.calls + ["write"])
+    #expect(stage.writer.ask("transact v1") == "ok")
+    let places = try tracer.requestedCalls(changing: false).filter { $0.name != "write" }
+    var counts = Counts()
+    while counts.injected < (Self.isLong ? 7_000 : 3) { try run(who, places, &counts) }
+    print("failing system calls of a \(who)'s transactions: \(places.count) places, \(counts)")
+    #expect(counts.wrong == [])
+  }
+
+  /// Transactions with failing calls until one fails, then the death of all.
+  private func run(_ who: Failing, _ places: [TracedCall], _ counts: inout Counts) throws {
+    let stage = try Stage(who)
+    guard let place = places.randomElement(), let error = Self.errors.randomElement() else { return }
+    // A lock that is never had is waited for, as is a call that a signal always interrupts, and the campaign with it.
+    let isRetried = error == "EINTR" || place.name == "fcntl" || place.name == "flock"
+    let step = Bool.random() ? "" : "+\(Int.random(in: isRetried ? 3...9 : 1...9))"
+    let fault = "\(place.name):error=\(error):when=\(place.number)\(step)"
+    let tracer = try Tracer(stage.failing, ["-e", "inject=\(fault)"], calls: Self.calls)
+    var old = "v0"
+    var answer = "ok"
+    var seen: String? = "v0"
+    for number in 1...6 where answer == "ok" {
+      let new = "v\(number)"
+      answer = stage.writer.ask("transact \(new)").map { String($0.prefix { $0 != ":" }) } ?? "died"
+      counts.answers[answer, default: 0] += 1
+      // The injected errors are the writer's or the agent's; this one sees what is there.
+      seen = stage.other.ask("read")
+      judge(seen, answer, old, new, "\(who), \(fault), at once", &counts)
+      if answer == "ok" { old = new } else { old = seen.map { String($0.prefix { $0 != " " }) } ?? old }
+    }
+    tracer.end()
+    counts.injected += try tracer.injected()
+    stage.kill()
+    let later = try Peer(stage.home, ["serve", stage.home.path, stage.home.keyFile]).ask("read")
+    if later != seen { counts.wrong.append("\(who), \(fault): \(seen ?? "nothing"), and after all died \(later ?? "nothing")") }
+    counts.rounds += 1
+  }
+
+  private func judge(_ seen: String?, _ answer: String, _ old: String, _ new: String, _ what: String, _ counts: inout Counts) {
+    let allowed: Set<String> =
+      switch answer {
+      case "ok": [new]
+      case "died", "error pending", "error outcomeUnknown": [old, new]
+      default: [old]
+      }
+    guard let seen, allowed.contains(where: { seen == "\($0) \($0) \($0)" }) else {
+      counts.wrong.append("\(what): \(answer), from \(old) to \(new): \(seen ?? "nothing")")
+      return
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import Testing
+
+/// A system call of a traced request: strace counts each kind of call by itself, from when it is attached.
+struct TracedCall: Hashable, CustomStringConvertible {
+  let name: String
+  let number: Int
+  var description: String { "\(name) \(number)" }
+}
+
+/// strace(1), attached to a peer that has everything open.
+final class Tracer {
+  /// Calls that change a file, a lock or a socket.
+  static let calls =
+    "pwrite64,write,fsync,fdatasync,ftruncate,fallocate,?unlink,unlinkat,?rename,renameat2,fcntl,flock,openat,close,connect,sendto,shutdown"
+
+  private let process = Process()
+  private let errors = Pipe()
+  private let log: String
+
+  /// - Parameters:
+  ///   - options: what is injected; nothing to see which calls there are.
+  ///   - calls: those that are traced.
+  init(_ peer: Peer, _ options: [String] = [], calls: [String] = [Tracer.calls]) throws {
+    log = FileManager.default.temporaryDirectory.path + "/coffer-trace-\(UUID().uuidString)"
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")
+    process.arguments = ["-f", "-p", "\(peer.toolProcess)", "-o", log, "-e", "trace=\(calls.joined(separator: ","))"] + options
+    process.standardError = errors
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    var said = ""
+    while !said.contains("attached") {
+      let more = errors.fileHandleForReading.availableData
+      guard !more.isEmpty else { throw Peer.Failed(what: "strace did not attach: \(said)") }
+      said += String(decoding: more, as: UTF8.self)
+    }
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: log) }
+
+  /// Kills the peer when it enters `call`.
+  convenience init(killing peer: Peer, at call: TracedCall) throws {
+    try self.init(peer, ["-e", "inject=\(call.name):signal=KILL:when=\(call.number)"])
+  }
+
+  /// Lets the peer go on alone, or waits for strace to have seen its end.
+  func end() {
+    // The threads that run tests block the signals that would end it more softly, and their children inherit that. A tracer that dies
+    // lets go of its process.
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// How many errors were injected.
+  func injected() throws -> Int {
+    try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").count { $0.contains("(INJECTED)") }
+  }
+
+  /// The calls of the request that the peer was told, of its thread that made most of them.
+  ///
+  /// - Parameter changing: whether openings that make nothing and other commands of fcntl are left out.
+  func requestedCalls(changing: Bool = true) throws -> [TracedCall] {
+    end()
+    var counts: [String: [String: Int]] = [:]
+    var calls: [String: [TracedCall]] = [:]
+    var isOver = false
+    for line in try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n") where !isOver {
+      // THREAD NAME(ARGUMENTS) = RESULT
+      guard let open = line.firstIndex(of: "("), !line.contains("resumed>") else { continue }
+      let words = line[..<open].split(separator: " ")
+      guard words.count == 2 else { continue }
+      let (thread, name) = (String(words[0]), String(words[1]))
+      counts[thread, default: [:]][name, default: 0] += 1
+      // What the peer says to the test is no part of what it does.
+      if line.contains("write(1, ") {
+        isOver = !line.contains("begin")
+        continue
+      }
+      if changing, name == "openat", !line.contains("O_CREAT") { continue }
+      if changing, name == "fcntl", !line.contains("SETLK") { continue }
+      calls[thread, default: []].append(TracedCall(name: name, number: counts[thread]?[name] ?? 0))
+    }
+    return calls.values.max { $0.count < $1.count } ?? []
+  }
+}
+
+extension Home {
+  /// Whether strace can attach to a process that is not its child.
+  static func canAttach() throws -> Bool {
+    guard try canTrace() else { return false }
+    let home = try Home()
+    let peer = try Peer(home, ["serve", home.path, home.keyFile])
+    do {
+      try Tracer(peer).end()
+      return true
+    } catch { return false }
+  }
+}

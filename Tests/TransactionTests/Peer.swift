@@ -1,0 +1,94 @@
+import Foundation
+import Testing
+
+/// A process of the test tool that lives beside the test: it is told what to do line by line, stopped, or killed, perhaps by strace at a
+/// chosen system call.
+final class Peer {
+  private let process = Process()
+  private let input = Pipe()
+  private let output = Pipe()
+  private var unread = ""
+
+  /// Starts the tool, under strace where `tracing` says with which options, and waits until it has everything open.
+  init(_ home: Home, _ arguments: [String], tracing: [String]? = nil) throws {
+    let command = [Home.toolPath] + arguments
+    let whole = tracing.map { ["/usr/bin/strace", "-f"] + $0 + command } ?? command
+    process.executableURL = URL(fileURLWithPath: whole[0])
+    process.arguments = Array(whole.dropFirst())
+    process.standardInput = input
+    process.standardOutput = output
+    let errors = FileManager.default.temporaryDirectory.path + "/coffer-peer-\(UUID().uuidString)"
+    _ = FileManager.default.createFile(atPath: errors, contents: nil)
+    defer { try? FileManager.default.removeItem(atPath: errors) }
+    process.standardError = FileHandle(forWritingAtPath: errors)
+    process.environment = ["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"]
+    // What is told to a peer that has died must not end the tests.
+    Foundation.signal(SIGPIPE, SIG_IGN)
+    try process.run()
+    guard readLine() == "open" else {
+      process.waitUntilExit()
+      throw Failed(what: "the peer did not open: \(try String(contentsOfFile: errors, encoding: .utf8))")
+    }
+  }
+
+  deinit {
+    if process.isRunning { kill() }
+  }
+
+  struct Failed: Error { let what: String }
+
+  /// The process that runs the tool.
+  private(set) lazy var toolProcess: Int32 = {
+    let children = try? String(
+      contentsOfFile: "/proc/\(process.processIdentifier)/task/\(process.processIdentifier)/children", encoding: .utf8)
+    let child = children?.split(separator: " ").first.flatMap { Int32($0) }
+    return process.executableURL?.path == "/usr/bin/strace" ? child ?? process.processIdentifier : process.processIdentifier
+  }()
+
+  /// Tells the peer to do `request`, without waiting.
+  func tell(_ request: String) {
+    // A peer that is dead cannot be told anything, which is what its silence then says.
+    try? input.fileHandleForWriting.write(contentsOf: Data((request + "\n").utf8))
+  }
+
+  /// What the peer answers next; nil when it died instead.
+  func hear() -> String? {
+    guard readLine() == "begin" else { return nil }
+    return readLine()
+  }
+
+  /// Tells the peer to do `request`; nil when it died instead of answering.
+  func ask(_ request: String) -> String? {
+    tell(request)
+    return hear()
+  }
+
+  func signal(_ number: Int32) { Foundation.kill(toolProcess, number) }
+
+  /// Ends the peer as nobody can prevent.
+  func kill() {
+    signal(SIGKILL)
+    process.waitUntilExit()
+  }
+
+  /// Whether this peer lives once `asker`, which was told something, has answered or died.
+  func isRunning(after asker: Peer) -> Bool {
+    _ = asker.hear()
+    return process.isRunning
+  }
+
+  /// Waits for a peer that has died.
+  func wait() { process.waitUntilExit() }
+
+  private func readLine() -> String? {
+    while true {
+      if let end = unread.firstIndex(of: "\n") {
+        defer { unread = String(unread[unread.index(after: end)...]) }
+        return String(unread[..<end])
+      }
+      let more = output.fileHandleForReading.availableData
+      guard !more.isEmpty else { return nil }
+      unread += String(decoding: more, as: UTF8.self)
+    }
+  }
+}

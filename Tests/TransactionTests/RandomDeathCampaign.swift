@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+/// Processes that write both stores at once, of which some are killed within 20 ms of each other, at no chosen place. Short by default; with
+/// `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of the agent that serves them.
+@Suite(.serialized) struct RandomDeathCampaign {
+  private static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+
+  /// Three processes that write, each started again when it is gone.
+  private final class Crowd {
+    let home: Home
+    let isOverAgent: Bool
+    private(set) var agent: Peer?
+    private(set) var writers: [Peer?] = [nil, nil, nil]
+    private var round = 0
+
+    init(isOverAgent: Bool) throws {
+      home = try Home()
+      self.isOverAgent = isOverAgent
+      #expect(try home.run("transact", home.path, home.keyFile, "v0").status == 0)
+    }
+
+    /// Starts who is missing, and tells each to write another value to both stores.
+    func begin() throws {
+      if isOverAgent, agent == nil { agent = try Peer(home, ["agent", home.path, home.keyFile]) }
+      round += 1
+      for (number, writer) in writers.enumerated() {
+        let peer = try writer ?? Peer(home, ["serve", home.path, home.keyFile] + (isOverAgent ? ["60000"] : []))
+        writers[number] = peer
+        peer.tell("transact v\(round)-\(number)")
+      }
+    }
+
+    func killAgent() {
+      agent?.kill()
+      agent = nil
+    }
+
+    func kill(_ victims: some Sequence<Int>) {
+      for victim in victims { writers[victim]?.signal(SIGKILL) }
+      for victim in victims {
+        writers[victim]?.wait()
+        writers[victim] = nil
+      }
+    }
+
+    /// Lets the living end their transactions, and returns what they say: no error but those that say what is not known.
+    func answers() -> [String] { writers.compactMap { $0?.hear() } }
+
+    /// Both halves, as a fresh process sees them.
+    func found() throws -> String? { try Peer(home, ["serve", home.path, home.keyFile]).ask("read") }
+  }
+
+  private struct Counts {
+    var rounds = 0, kills = 0, answers: [String: Int] = [:]
+    var torn: [String] = []
+
+    mutating func judge(_ found: String?) {
+      let words = found?.split(separator: " ") ?? []
+      if words.count != 3 || Set(words).count != 1 { torn.append("round \(rounds): \(found ?? "nothing")") }
+    }
+
+    mutating func note(_ answers: [String]) {
+      for answer in answers { self.answers[answer.split(separator: ":").first.map(String.init) ?? answer, default: 0] += 1 }
+    }
+  }
+
+  @Test func killsOfOneToThreeWritersAtOnceTearNothing() throws {
+    var crowd = try Crowd(isOverAgent: false)
+    var counts = Counts()
+    while counts.kills < (Self.isLong ? 5000 : 12) {
+      // A vault remembers no more than 256 transactions that were dropped within a day.
+      if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: false) }
+      try crowd.begin()
+      let victims = [0, 1, 2].shuffled().prefix(.random(in: 1...3))
+      usleep(.random(in: 0...20_000))
+      for victim in victims {
+        crowd.writers[victim]?.signal(SIGKILL)
+        usleep(.random(in: 0...7_000))
+      }
+      crowd.kill(victims)
+      counts.note(crowd.answers())
+      counts.rounds += 1
+      counts.kills += victims.count
+      counts.judge(try crowd.found())
+    }
+    print("random kills of writers: \(counts)")
+    #expect(counts.torn == [])
+  }
+
+  @Test func killsOfTheAgentUnderItsClientsTearNothing() throws {
+    var crowd = try Crowd(isOverAgent: true)
+    var counts = Counts()
+    while counts.kills < (Self.isLong ? 500 : 4) {
+      if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: true) }
+      try crowd.begin()
+      usleep(.random(in: 0...30_000))
+      crowd.killAgent()
+      // In every third round a client dies too, and with it who could settle at once.
+      if counts.rounds % 3 == 2 { crowd.kill([0]) }
+      counts.note(crowd.answers())
+      counts.rounds += 1
+      counts.kills += 1
+      counts.judge(try crowd.found())
+    }
+    print("random kills of an agent: \(counts)")
+    #expect(counts.torn == [])
+    #expect(counts.answers.keys.allSatisfy { !$0.hasPrefix("error") || Self.agentIsGone.contains($0) }, "\(counts.answers)")
+  }
+
+  /// What a client may say of an agent that was killed: it could not be asked; or it did not answer, and the vault was asked.
+  private static let agentIsGone: Set<String> = ["error locked", "error busy", "error pending", "error outcomeUnknown"]
+}
