@@ -171,7 +171,7 @@ let package = Package(
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer",
+        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferStorage", "CofferMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],

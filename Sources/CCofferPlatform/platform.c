@@ -37,6 +37,16 @@ int coffer_rename_noreplace(const char *from, const char *to) {
 #endif
 }
 
+int coffer_refresh_attributes(const char *path) {
+#ifdef __linux__
+  struct statx facts;
+  return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_NLINK, &facts);
+#else
+  struct stat facts;
+  return lstat(path, &facts);
+#endif
+}
+
 int coffer_wipe_on_fork(void *p, size_t n) {
 #ifdef MADV_WIPEONFORK
   return madvise(p, n, MADV_WIPEONFORK);

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import SystemPackage
 
 /// Why a command stops: what happened, what to do next, and the exit status. Never holds a value.
 struct Failure: Error {
@@ -7,8 +8,9 @@ struct Failure: Error {
   let what: String
   var key: String?
   var place: String?
-  let cure: String?
+  var cure: String?
   var detail: String?
+  private var isAfterStart = false
 
   init(_ error: StoreError) {
     status = error.kind.exitStatus
@@ -35,6 +37,14 @@ struct Failure: Error {
   static let terminated = Failure(.terminated, kind: "terminated", "terminated", cure: nil)
   /// The reader of our output went away. Said to nobody: `coffer list | head -1` is no mistake.
   static let pipeClosed = Failure(.pipeClosed, kind: "pipeClosed", "the reader closed the pipe", cure: nil)
+  /// What a command has to say cannot be written. It says so after it has done its work.
+  static func unwritable(_ code: Int32, place: FilePath) -> Failure {
+    let error = StoreError(errno: code, "write the output", place: place)
+    return Failure(
+      StoreError(
+        error.kind, error.what, place: error.place,
+        cure: "look at where the output goes; a change that the command was to make is made", underlying: error.underlying))
+  }
   /// A check that the program made of itself did not hold.
   static func claim(_ what: String) -> Failure {
     Failure(.failed, kind: "failed", what, cure: "please report this with the output above")
@@ -45,9 +55,16 @@ struct Failure: Error {
 
   var isQuiet: Bool { status == .pipeClosed || kind == "said" }
 
+  /// The same failure of a command that was started: what keeps it from starting has another status.
+  var afterStart: Failure {
+    var failure = self
+    failure.isAfterStart = true
+    return failure
+  }
+
   /// The same failure with the status that env(1) has for whatever keeps it from starting a command.
   var beforeCommand: Failure {
-    guard ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }
+    guard !isAfterStart, ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }
     var failure = self
     failure.status = .notStarted
     return failure
@@ -56,9 +73,9 @@ struct Failure: Error {
   /// Two lines for people: what, and what to try.
   var text: String {
     var line = "coffer: "
-    if let key { line += "'\(Printable.text(key))': " }
+    if let key { line += "'\(Printable.line(key))': " }
     line += Printable.text(what)
-    if let place { line += " (\(Printable.text(place)))" }
+    if let place { line += " (\(Printable.line(place)))" }
     if let detail { line += ": \(Printable.text(detail))" }
     if let cure { line += "\n  try: \(Printable.text(cure))" }
     return line

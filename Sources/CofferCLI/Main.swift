@@ -17,12 +17,13 @@ internal import SystemPackage
 enum Main {
   static func main() {
     Hardening.apply()
-    exit(run(ProgramName.arguments(CommandLine.arguments)).rawValue)
+    exit(run(CommandWords.split(ProgramName.arguments(CommandLine.arguments))).rawValue)
   }
 
   static func run(_ arguments: [String]) -> ExitStatus {
     var json = CommonOptions.asksForJSON(arguments)
     do {
+      try CommandWords.refuseUnreadable(arguments)
       try SecretArguments.refuse(arguments)
       try AppleWords.refuse(arguments)
       if let help = try HelpTopic.answer(arguments) {

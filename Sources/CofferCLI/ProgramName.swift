@@ -7,6 +7,10 @@ enum ProgramName {
   /// The words of the command line `words`, whose first is the program's name.
   static func arguments(_ words: [String]) -> [String] {
     let name = words.first?.split(separator: "/").last.map(String.init) ?? ""
+    // Docker's own helpers know these, and the parser would take them for its own.
+    if name == "docker-credential-coffer", words.count == 2, ["-v", "--version"].contains(words[1]) {
+      return ["credential", "docker", "version"]
+    }
     return (helpers[name] ?? []) + words.dropFirst()
   }
 }

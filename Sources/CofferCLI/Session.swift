@@ -20,8 +20,13 @@ final class Session {
     LibraryNotices.bootstrap(quiet: quiet)
   }
 
+  /// Says that an export has nothing to tell of `item`.
+  func leavesOut(_ item: VaultItem) {
+    note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
+  }
+
   /// Says something that is not an error, unless --quiet.
   func note(_ text: String) {
-    if !quiet { Output.message("coffer: note: \(text)") }
+    if !quiet { Output.message("coffer: note: \(Printable.text(text))") }
   }
 }

@@ -15,8 +15,9 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
     self.account = account.isEmpty ? "" : try StoredName.check(account, as: "account")
   }
 
-  /// The name in a sealed record, which was checked before it was sealed.
-  init(sealed service: String, _ account: String) {
+  /// The name of a record that is there. Another writer may have given it one that ``init(service:account:)`` refuses; it can be read
+  /// and removed by it all the same.
+  package init(sealed service: String, _ account: String) {
     self.service = service
     self.account = account
   }

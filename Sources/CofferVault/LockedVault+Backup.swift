@@ -28,7 +28,7 @@ extension LockedVault {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
-    let draft = ScratchFile(beside: path, "backup")
+    let draft = try Draft(beside: path)
     try VaultDatabase.open(path).backUp(to: draft.path, progress: progress)
     let report = try check(draft.path)
     try PrivateCopy.publish(draft.path, as: target)

@@ -24,20 +24,20 @@ public struct RestorableBackup: ~Copyable {
   public let slots: [SlotSummary]
   private let file: FilePath
   private let place: FilePath
-  private let copy: ScratchFile
+  private let copy: Draft
 
   /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
   ///
   /// - Throws: `StoreError` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
   public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
     let place = try VaultPlace(path).made()
-    let copy = ScratchFile(beside: place, "restore")
+    let copy = try Draft(beside: place)
     try PrivateCopy.take(file, as: copy.path)
     let locked = try LockedVault.open(copy.path, options: .withoutPins)
     self.init(locked, file, place, copy)
   }
 
-  private init(_ locked: LockedVault, _ file: FilePath, _ place: FilePath, _ copy: consuming ScratchFile) {
+  private init(_ locked: LockedVault, _ file: FilePath, _ place: FilePath, _ copy: consuming Draft) {
     id = locked.id
     slots = locked.slots
     self.file = file

@@ -32,9 +32,14 @@ extension UnlockedVault {
 
   /// Lends each item with its value to `body`, expired ones too, by name: for an export.
   ///
-  /// - Throws: `StoreError` `.damaged` for an item without a value, which names it; `.conflict` for one that was deleted meanwhile; what
-  ///   `body` throws.
-  public borrowing func forEachItem(_ body: (VaultItem, SecretForm) throws -> Void) throws {
+  /// - Parameters:
+  ///   - withoutValue: is called for an item that has none, which another program may have made; Coffer's own always have one.
+  ///   - body: is called with each other item and its value.
+  /// - Throws: `StoreError` `.damaged` for an item without a value, which names it, where nobody asked to be told of it;
+  ///   `.conflict` for one that was deleted meanwhile; what the closures throw.
+  public borrowing func forEachItem(
+    withoutValue: ((VaultItem) throws -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
+  ) throws {
     for item in try list() {
       let form = try engine.run { (vault) throws(StoreError) in
         try vault.reading { () throws(StoreError) in try vault.form(item.name) }
@@ -43,7 +48,13 @@ extension UnlockedVault {
         throw StoreError(
           .conflict, "the item was deleted during the export", key: item.name.description, place: path.string, cure: "try again")
       }
-      try body(item, form)
+      if let form {
+        try body(item, form)
+      } else if let withoutValue {
+        try withoutValue(item)
+      } else {
+        throw OpenVault.withoutValue(item.name, path)
+      }
     }
   }
 
@@ -69,7 +80,7 @@ extension UnlockedVault {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
-    let draft = ScratchFile(beside: path, "export")
+    let draft = try Draft(beside: path)
     let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
     let count = try engine.run { (vault) throws(StoreError) in
       try vault.reading { () throws(StoreError) in try vault.copyItems(of: services, to: made) }

@@ -32,6 +32,14 @@ import Testing
     ])
   func refuses(text: String) { #expect(ClassicListReader.parse(text) == nil) }
 
+  @Test("a whole number has no fraction, as macOS prints it")
+  func wholeNumbers() {
+    for (number, text) in [(1.0, "1"), (0, "0"), (-5, "-5"), (-0.0, "-0"), (0.5, "0.5"), (1e20, "1e+20"), (.infinity, "inf")] {
+      #expect(ClassicList.text(.real(number)) == text)
+    }
+    #expect(ClassicList.text(.dictionary(["autohide-delay": .real(0)])) == "{\n    \"autohide-delay\" = 0;\n}")
+  }
+
   @Test("nesting ends where the plain store's does")
   func depth() {
     func nested(_ depth: Int) -> String { String(repeating: "(", count: depth) + String(repeating: ")", count: depth) }

@@ -133,12 +133,12 @@ import Testing
     let home = try filled()
     try home.transcript("defaults write org.Example.Player title 'Dark Side'")
     try home.transcript(
-      "defaults find DARK", out: "Found 1 key in domain 'org.Example.Player': {\n    title = \"Dark Side\";\n}\n")
+      "defaults find DARK", out: "Found 1 keys in domain 'org.Example.Player': {\n    title = \"Dark Side\";\n}\n")
     try home.transcript("defaults find player", out: "Found domain 'org.Example.Player'\n")
     try home.transcript(
       "defaults find 'x y' --json",
       out: #"[{"domain":"app","keys":{"shape":{"a-b":["1",{"base64":"Dw=="},"x y"]}},"nameMatches":false}]"# + "\n")
-    try home.transcript("defaults find -- -5", out: "Found 1 key in domain 'app': {\n    volume = \"-5\";\n}\n")
+    try home.transcript("defaults find -- -5", out: "Found 1 keys in domain 'app': {\n    volume = \"-5\";\n}\n")
     try home.transcript("defaults find nowhere", err: "no domain, key or value contains the word", exit: 1)
   }
 

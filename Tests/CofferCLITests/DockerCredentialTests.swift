@@ -42,13 +42,33 @@ import Testing
     ] {
       try home.transcript("credential docker \(line)", in: input, out: text, exit: 1)
     }
-    for input in ["", "hunter2", #"{"ServerURL":"x","Username":"hunter2","Secret":"b""#] {
+    try home.transcript(
+      "credential docker", out: "Usage: docker-credential-coffer <store|get|erase|list|version>\n", exit: 1)
+    for input in [
+      "", "hunter2", #"{"ServerURL":"x","Extra":}"#, #"{"ServerURL":"x","Extra":[}"#,
+      #"{"ServerURL":"x","Username":"hunter2","Secret":"b""#,
+    ] {
       let answer = try home.coffer("credential docker store", in: Data(input.utf8))
       #expect(answer.status == 1 && answer.out.contains("line 1: ") && !answer.out.contains("hunter2") && answer.err.isEmpty)
     }
     home.locked()
     let locked = try home.coffer("credential docker get", in: Data("x".utf8))
     #expect(locked.status == 1 && locked.out.contains("nothing to unlock it with") && locked.err.isEmpty)
+  }
+
+  @Test("a request is read as docker's own helpers read it: names in any case, others passed over")
+  func leniency() throws {
+    let home = try Home.withVault()
+    try home.transcript(
+      "credential docker store",
+      in: #"{"Extra":{"a":[1,-2.5e3,"}]",null,true]},"serverurl":"ghcr.io","USERNAME":"ada","secret":"s","last":[[],{}]}"#)
+    try home.transcript("vault get docker:ghcr.io ada", out: "s")
+    try home.withHelpers()
+    for word in ["-v", "--version", "version"] {
+      #expect(try home.program(["docker-credential-coffer", word])?.out == "docker-credential-coffer (coffer) v0.1.0\n")
+    }
+    let bare = try #require(try home.program(["docker-credential-coffer"]))
+    #expect(bare.status == 1 && bare.out.hasPrefix("Usage: ") && bare.err.isEmpty)
   }
 
   @Test("under its own name, for the installed docker client too")

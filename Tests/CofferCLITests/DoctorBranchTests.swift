@@ -1,4 +1,5 @@
 import Coffer
+import CofferStorage
 import Foundation
 import Testing
 
@@ -154,16 +155,22 @@ import Testing
     try home.transcript("vault get a", out: "1")
   }
 
-  @Test("what interrupted commands and killed editors left, once it is too old to be in use")
+  @Test("what interrupted commands left is found at once, and not while its maker lives; killed editors' after a day")
   func leftovers() throws {
     let home = try Home.sound()
-    let (draft, folder) = (try home.file("data/.vault.sqlite.x1", "x"), home.path + "/run/coffer-edit-x1")
+    let (draft, folder) = (try home.file("data/.vault.sqlite.x1.coffer-draft", "x"), home.path + "/run/coffer-edit-x1")
+    let pin = try home.file("state/pins/.id-00.x2.coffer-draft-lock")
+    let used = try home.file("data/..vault.sqlite.x1.coffer-draft.x3.coffer-draft-lock")
+    let lock = try #require(try DescriptorLock.take(FilePath(used)))
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    #expect(try findings("leftovers", home).isEmpty && findings("editing", home).isEmpty)
+    #expect(try findings("editing", home).isEmpty)
     var times = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
-    for path in [draft, folder] { utimes(path, &times) }
-    #expect(try findings("leftovers", home).map(\.cure) == ["rm \(draft)"])
+    utimes(folder, &times)
+    #expect(try findings("leftovers", home).map(\.place) == [draft, String(pin.dropLast("-lock".count))])
     #expect(try findings("editing", home).map(\.cure) == ["rm -r \(folder)"])
+    #expect(home.exists("data/.vault.sqlite.x1.coffer-draft"), "looking leaves all as it is")
+    lock.release()
+    #expect(try findings("leftovers", home).count == 3)
   }
 
   @Test("what the environment says wrongly, or does not say")

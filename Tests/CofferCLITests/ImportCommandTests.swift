@@ -135,9 +135,46 @@ import Testing
     let entry = try Data(contentsOf: URL(fileURLWithPath: home.path + "/store/top.gpg"))
     for length in [entry.count / 4, entry.count / 2, entry.count - 1] {
       _ = try home.file("store/top.gpg", entry.prefix(length))
-      try home.transcript("vault import --from pass", err: "gpg could not decrypt the entry", exit: 65)
+      try home.transcript("vault import --from pass", err: "gpg ", exit: 65)
     }
     try other.transcript("vault list")
+  }
+
+  @Test("a pass store behind a link, with links, hidden entries and folders named .gpg: nothing is left out without a word")
+  func passFolders() throws {
+    let home = try Home.withVault()
+    // Stands for gpg: what is imported is not how it decrypts.
+    let bin = home.path + "/bin"
+    _ = try home.file("bin/gpg", "#!/bin/sh\nfor f; do :; done\ncat \"$f\"\necho '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
+    home.environment["PATH"] = bin + ":/usr/bin:/bin"
+    home.environment["HOME"] = home.path
+    for name in [
+      "web/ada.gpg", "dots/.hidden.gpg", ".private/x.gpg", "keys.gpg/backup.gpg", "linked/deep/y.gpg", ".git/objects/z.gpg",
+      ".gpg-id",
+      "web/.gpg-id", "notes.txt",
+    ] { _ = try home.file("real/\(name)", name) }
+    let links = [
+      (".password-store", "real"), ("real/behind", "../real/linked"), ("real/web/self", ".."), ("real/one.gpg", "web/ada.gpg"),
+    ]
+    for (link, target) in links { #expect(symlink(target, home.path + "/" + link) == 0) }
+    let names = [".private/x", "behind/deep/y", "dots/.hidden", "keys.gpg/backup", "linked/deep/y", "one", "web/ada"]
+    for words in ["", " \(home.path)/.password-store", " \(home.path)/.password-store/", " \(home.path)/real"] {
+      let answer = try home.coffer("vault import --from pass --dry-run\(words)")
+      #expect(answer.status == 0, "\(answer.err)")
+      let found = answer.out.split(separator: "\n").map { $0.split(separator: " ").dropFirst().joined(separator: "/") }
+      #expect(found == names)
+      #expect(answer.err.contains("the folder web/self leads back to one above it, and is not followed"))
+      #expect(answer.err.contains("notes.txt is no entry of pass, and is left out") && !answer.err.contains(".gpg-id"))
+    }
+    try home.transcript(
+      "vault import --from pass -q --json", out: try home.coffer("vault import --from pass -q --json --dry-run").out)
+    try home.transcript("vault get keys.gpg backup", out: "keys.gpg/backup.gpg")
+    try home.transcript("vault get dots .hidden", out: "dots/.hidden.gpg")
+    #expect(symlink("nowhere", home.path + "/real/gone.gpg") == 0)
+    try home.transcript(
+      "vault import --from pass --dry-run",
+      err: "could not look at the entry, or at what it links to (\(home.path)/.password-store/gone.gpg)",
+      exit: 74)
   }
 
   @Test("what is no pass store is said to be none")

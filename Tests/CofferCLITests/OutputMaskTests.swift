@@ -7,7 +7,7 @@ import Testing
 @Suite struct OutputMaskTests {
   private func masked(_ secrets: [String], _ text: String, chunk: Int) throws -> String {
     let forms = try secrets.map { SecretForm(try Home.secret($0)) }
-    var mask = try OutputMask(OutputMask.patterns(of: forms, tooShort: {}), chunk: chunk)
+    var mask = try OutputMask(MaskAutomaton(OutputMask.secrets(of: forms, tooShort: {})), chunk: chunk)
     var rest = Array(text.utf8)[...]
     var out: [UInt8] = []
     while true {
@@ -36,6 +36,12 @@ import Testing
     (["hunter2\n"], "hunter2\n", "<masked>\n"),
     (["line one\nline two"], "> line two\n> line one\n", "> <masked>\n> <masked>\n"),
     (["abc"], "abc", "abc"),
+    (["123\n456\n789\n"], "is 123\n456\n789\n", "is <masked>\n"),
+    (["line one\nab\nline two"], "line one\nab\nline two, ab", "<masked>, ab"),
+    (["line one\r\nab\r\nline two\r\n"], "line one\r\nab\r\nline two\r\n", "<masked>\r\n"),
+    (["abcdef", "xabcde", "bcde"], "xabcdef abcde", "<masked> a<masked>"),
+    (["abcd", "zabcdz"], "zabcd zabcdz abcdz", "z<masked> <masked> <masked>z"),
+    (["aaaa", "aaaaaaaa"], "aaaaaaa aaaaaaaaa aaa", "<masked> <masked> aaa"),
     ([], "nothing", "nothing"),
   ]
 

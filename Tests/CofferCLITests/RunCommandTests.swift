@@ -115,7 +115,7 @@ import Testing
     #expect(large.out.hasSuffix("line 19999 <masked>\n"))
   }
 
-  @Test("with --mask signals go to the command, and a command that is left behind is not waited for")
+  @Test("with --mask signals go to the command")
   func signals() throws {
     let home = try home()
     for (signal, status) in [(SIGTERM, 40), (SIGHUP, 41), (SIGUSR1, 42)] as [(Int32, Int32)] {
@@ -131,11 +131,68 @@ import Testing
       kill(child.id, signal)
       #expect(try child.wait() == status)
     }
+  }
+
+  @Test("with --mask what a descendant prints after the command has ended comes through, to its end, and masked")
+  func descendants() throws {
+    let home = try home()
+    let answer = try home.coffer(
+      "run --mask -e T=coffer://github -- bash -c 'exec > >(sleep 0.3; sed s/^/x/); echo hello $T; exit 5'")
+    #expect(answer.out == "xhello <masked>\n" && answer.status == 5, "\(answer)")
+    // One that writes elsewhere is not waited for.
     let pid = home.path + "/left"
-    let answer = try home.coffer("run --mask -- /bin/sh -c 'sleep 900 & echo $! > \(pid); echo done'")
-    #expect(answer.out == "done\n" && answer.status == 0)
-    let left = try #require(try pid_t(home.content("left").trimmingCharacters(in: .newlines)))
-    #expect(kill(left, SIGKILL) == 0, "it is still there")
+    let left = try home.coffer("run --mask -- /bin/sh -c 'sleep 900 >/dev/null 2>&1 & echo $! > \(pid); echo done'")
+    #expect(left.out == "done\n" && left.status == 0)
+    let sleeper = try #require(try pid_t(home.content("left").trimmingCharacters(in: .newlines)))
+    #expect(kill(sleeper, SIGKILL) == 0, "it is still there")
+  }
+
+  @Test("with --mask a daemon that keeps the output open is waited for, until a signal ends that")
+  func daemon() throws {
+    let home = try home()
+    let (pid, out) = (home.path + "/left", try home.file("out"))
+    let child = try Child(
+      ["run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c", "sleep 900 & echo $! > \(pid); echo $T; printf hun"],
+      environment: home.environment, opening: [0: ("/dev/null", O_RDONLY), 1: (out, O_WRONLY), 2: ("/dev/null", O_WRONLY)])
+    #expect(try eventually { try home.exists("left") && home.content("out") == "<masked>\n" })
+    let sleeper = try #require(try pid_t(home.content("left").trimmingCharacters(in: .newlines)))
+    // What the shell leaves is a zombie of coffer's until that has heard of it.
+    #expect(
+      eventually { (FileManager.default.contents(atPath: "/proc/\(child.id)/task/\(child.id)/children") ?? Data()).isEmpty })
+    #expect(kill(child.id, 0) == 0 && kill(child.id, SIGTERM) == 0)
+    #expect(try child.wait() == 128 + SIGTERM)
+    #expect(try home.content("out") == "<masked>\nhun")
+    #expect(kill(sleeper, SIGKILL) == 0, "it is still there")
+  }
+
+  @Test("with --mask an output that is full is a closed pipe to the command, which ends first; then it is status 74")
+  func fullOutput() throws {
+    let home = try home()
+    let run = { (script: String, redirection: String) in
+      try #require(try home.program(["sh", "-c", "exec \(Home.coffer) run --mask -- sh -c '\(script)' \(redirection)"]))
+    }
+    let whole = try run("echo hi; sleep 0.2; touch \(home.path)/ran; exit 3", ">/dev/full")
+    #expect(whole.status == 74 && whole.err.contains("could not write the output (standard output)"), "\(whole)")
+    #expect(home.exists("ran"), "the command was let go on to its end")
+    let told = try run("while echo line; do :; done; touch \(home.path)/told", ">/dev/full")
+    #expect(told.status == 74 && !home.exists("told"), "a closed pipe ends it")
+    // A full disk, and the command is killed: the status is still that of the output.
+    let killed = try run("echo hi; sleep 0.2; kill -9 $$", ">/dev/full")
+    #expect(killed.status == 74, "\(killed)")
+    #expect(try run("echo hi >&2; sleep 0.2; exit 3", "2>/dev/full").status == 74)
+    let gone = try #require(
+      try home.program(["bash", "-c", "\(Home.coffer) run --mask -- sh -c 'yes; exit 3' | head -1; echo ${PIPESTATUS[0]}"]))
+    #expect(gone.out == "y\n3\n" || gone.out == "y\n141\n", "\(gone)")
+  }
+
+  @Test("a value that is too large for the environment says how else it can be given")
+  func tooLarge() throws {
+    let home = try home()
+    #expect(try home.coffer("vault set big", in: Data(repeating: 0x61, count: 200_000)).status == 0)
+    for mask in ["", "--mask "] {
+      try home.transcript("run \(mask)-e BIG=coffer://big -- true", err: "try: give a large value with --file or --fd", exit: 126)
+    }
+    try home.transcript("run --file BIG=coffer://big -- /bin/sh -c 'wc -c <$BIG'", out: "200000\n")
   }
 
   @Test("no secret is in the words or the environment of coffer itself")

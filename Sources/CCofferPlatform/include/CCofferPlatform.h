@@ -11,6 +11,9 @@
 /// rename without replacing: EEXIST when `to` is there. Linux renameat2(RENAME_NOREPLACE), macOS renamex_np.
 int coffer_rename_noreplace(const char *from, const char *to);
 
+/// Asks the file system anew what it says of `path`, where it is one that lets the kernel remember that for a while (FUSE, NFS).
+int coffer_refresh_attributes(const char *path);
+
 /// Memory at [p, p+n), page aligned, reads as zeros in a forked child. Returns -1 where the kernel cannot (before Linux 4.14).
 int coffer_wipe_on_fork(void *p, size_t n);
 

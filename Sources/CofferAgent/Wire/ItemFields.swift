@@ -77,7 +77,17 @@ extension FrameWriter {
 }
 
 extension FrameReader {
-  mutating func itemName() throws(StoreError) -> ItemName { try ItemName(service: text(), account: text()) }
+  /// The name of an item that is there, perhaps one of another writer's that none may be given any more.
+  mutating func itemName() throws(StoreError) -> ItemName { try ItemName(sealed: text(), text()) }
+
+  /// A name that an item is to get.
+  ///
+  /// - Throws: ``StoreError/Kind/invalidName``.
+  mutating func newName() throws(StoreError) -> ItemName { try Self.checked(itemName()) }
+
+  private static func checked(_ name: ItemName) throws(StoreError) -> ItemName {
+    try ItemName(service: name.service, account: name.account)
+  }
 
   mutating func date() throws(StoreError) -> Date {
     let seconds = Double(bitPattern: try number(UInt64.self))
@@ -125,8 +135,8 @@ extension FrameReader {
     let condition = try condition()
     switch kind {
     case 0: return .remove(name, if: condition)
-    case 1: return .set(try form(), for: name, if: condition)
-    case 2: return .move(name, to: try itemName(), if: condition)
+    case 1: return .set(try form(), for: try Self.checked(name), if: condition)
+    case 2: return .move(name, to: try newName(), if: condition)
     default: throw Self.malformed("it has an unknown change")
     }
   }

@@ -13,6 +13,7 @@ struct DockerHelper {
     static let notFound = refusal("credentials not found in native keychain")
     static let noServer = refusal("no credentials server URL")
     static let noUser = refusal("no credentials username")
+    static let usage = refusal("Usage: docker-credential-coffer <store|get|erase|list|version>")
     static func unknownAction(_ action: String) -> Failure { refusal("docker-credential-coffer: unknown action: \(action)") }
     private static func refusal(_ text: String) -> Failure { Failure(.notFound, kind: "docker", text, cure: nil) }
   }
@@ -37,15 +38,16 @@ struct DockerHelper {
   private func store() throws {
     let request = try SecretReader.read(0, limit: Self.largest, what: "docker's request", place: "standard input")
     let (server, user, secret) = try request.withUnsafeBytes { raw in
-      var scanner = JSONScanner(raw, place: "standard input")
+      var scanner = JSONScanner(raw, place: "standard input", outcome: "nothing was stored")
       var (server, user) = ("", "")
       var secret = SecretForm(try SecretBytes(zeros: 0))
       try scanner.object { scanner, field in
-        switch field {
-        case "ServerURL": server = try scanner.text()
-        case "Username": user = try scanner.text()
-        case "Secret": secret = SecretForm(try scanner.secretText())
-        default: throw scanner.damaged("an unknown field")
+        // Docker's own helpers are written in Go, whose decoder looks for names in any case and skips the others.
+        switch field.lowercased() {
+        case "serverurl": server = try scanner.text()
+        case "username": user = try scanner.text()
+        case "secret": secret = SecretForm(try scanner.secretText())
+        default: try scanner.skip()
         }
       }
       try scanner.end()

@@ -87,20 +87,22 @@ struct Checkup {
   private func leftovers(_ check: String) -> [Finding] {
     let folder = places.vault.removingLastComponent()
     let name = places.vault.lastComponent?.string ?? "vault.sqlite"
-    return Self.entries(of: folder).compactMap { entry in
-      let path = folder.appending(entry).string
-      if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
-        return Finding(
-          check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: path,
-          cure: "rm \(path), once it is not needed")
-      }
-      guard entry.hasPrefix(".\(name)."), Self.age(of: path) > Self.longestCommand else { return nil }
-      return Finding(check, .warning, "a command that was interrupted left a draft", place: path, cure: "rm \(path)")
+    let drafts = [folder, places.state.appending("pins")].flatMap { Draft.abandoned(in: $0) }.map { path in
+      Finding(
+        check, .warning, "a command that was interrupted left a draft", place: path.string,
+        cure: "the next command that writes to the vault removes it; or rm \(path) \(path)-*")
     }
+    return drafts
+      + Self.entries(of: folder).compactMap { entry in
+        let path = folder.appending(entry).string
+        if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
+          return Finding(
+            check, .warning, "a copy of an earlier state: what opened the vault then still opens it", place: path,
+            cure: "rm \(path), once it is not needed")
+        }
+        return nil
+      }
   }
-
-  /// Seconds that a command may take: a draft that is older belongs to nobody.
-  private static let longestCommand = 3600.0
 
   private static func entries(of folder: FilePath) -> [String] {
     do { return try FileManager.default.contentsOfDirectory(atPath: folder.string).sorted() } catch { return [] }

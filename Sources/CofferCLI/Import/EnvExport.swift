@@ -11,15 +11,19 @@ enum EnvExport {
   }
 
   /// Prints `NAME='value'` for each item, once all of them are known to be printable.
-  static func values(_ vault: borrowing UnlockedVault, services: [String]) throws {
+  static func values(_ vault: borrowing UnlockedVault, services: [String], _ session: Session) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
-    try vault.forEachItem { item, form in
-      if services.isEmpty || services.contains(item.name.service) { found.append((item.name, form)) }
+    let isWanted = { (item: VaultItem) in services.isEmpty || services.contains(item.name.service) }
+    try vault.forEachItem {
+      if isWanted($0) { session.leavesOut($0) }
+    } _: { item, form in
+      if isWanted(item) { found.append((item.name, form)) }
     }
     try check(found.map(\.name))
     for (name, form) in found where !form.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) && !$0.contains(0) }) {
       throw StoreError(.unencodable, "the value is no text", key: name.description, cure: "--format json carries any bytes")
     }
+    try checkNumbers(found)
     for (name, form) in found {
       try Output.write("\(name.account)=")
       try Output.write(quoted(form.bytes))
@@ -42,6 +46,22 @@ enum EnvExport {
     }
   }
 
+  /// Variables that bash calculates when they are set, and a calculation may hold a command: `RANDOM='a[$(ls)]'` runs ls.
+  private static let numbers: Swift.Set = [
+    "BASHPID", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "HISTCMD", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM",
+    "UID",
+  ]
+
+  private static func checkNumbers(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {
+    for (name, form) in found where numbers.contains(name.account) {
+      guard form.bytes.withUnsafeBytes({ $0.allSatisfy { (0x30...0x39).contains($0) } }) else {
+        throw StoreError(
+          .unencodable, "a shell would calculate the value of this variable, and could run what is in it", key: name.description,
+          cure: "--format json, or coffer vault rename to another account")
+      }
+    }
+  }
+
   private static func isVariable(_ name: String) -> Bool {
     guard let first = name.utf8.first, !(0x30...0x39).contains(first) else { return false }
     return name.utf8.allSatisfy { byte in
@@ -49,7 +69,8 @@ enum EnvExport {
     }
   }
 
-  /// In single quotes, which shells and every reader of such files take as it is; where the value has one, in double quotes.
+  /// In single quotes, which shells and every reader of such files take as it is; where the value has one, in double quotes,
+  /// with a backslash before what a shell would expand or run.
   private static func quoted(_ value: borrowing SecretBytes) throws -> SecretBytes {
     try value.withUnsafeBytes { raw in
       let isPlain = !raw.contains(UInt8(ascii: "'"))
@@ -72,7 +93,8 @@ enum EnvExport {
     }
   }
 
+  /// Between double quotes these mean something to a shell: sh(1p), "Double-Quotes".
   private static func isEscaped(_ byte: UInt8) -> Bool {
-    byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "$")
+    [UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "$"), UInt8(ascii: "`")].contains(byte)
   }
 }

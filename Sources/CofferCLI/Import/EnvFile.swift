@@ -3,7 +3,7 @@ internal import Coffer
 /// Reads an environment file where it lies: its values may be secrets, and go straight to guarded memory.
 ///
 /// One `NAME=value` a line, `export` before it allowed. A value in single quotes is taken as it is, one in double quotes has the
-/// escapes `\n`, `\r`, `\t`, `\\`, `\"` and `\$`; both may hold several lines. Any other ends with the line or before ` #`. Nothing
+/// escapes `\n`, `\r`, `\t`, `\\`, `\"`, `\$` and ``\` ``; both may hold several lines. Any other ends with the line or before ` #`. Nothing
 /// is expanded: `$HOME` is five characters.
 struct EnvFile {
   struct Entry {
@@ -116,7 +116,7 @@ struct EnvFile {
       case UInt8(ascii: "n"): put(0x0A)
       case UInt8(ascii: "r"): put(0x0D)
       case UInt8(ascii: "t"): put(0x09)
-      case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "$"): put(escaped)
+      case UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "$"), UInt8(ascii: "`"): put(escaped)
       default:
         try check(escaped)
         put(byte)

@@ -2,26 +2,30 @@ internal import Coffer
 
 /// Reads JSON where it lies: a string that is a secret goes straight to guarded memory, and never becomes a `String`.
 ///
-/// Source: RFC 8259. What the caller does not ask for is not accepted, so no depth has to be bounded.
+/// Source: RFC 8259. What the caller does not ask for is not accepted, or passed over without recursion, so no depth has to be
+/// bounded.
 struct JSONScanner {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
+  private let outcome: String
   private var offset = 0
 
-  init(_ bytes: UnsafeRawBufferPointer, place: String) {
+  /// - Parameter outcome: what an error adds, which is thrown before anything is done.
+  init(_ bytes: UnsafeRawBufferPointer, place: String, outcome: String = "nothing was imported") {
     self.bytes = bytes
     self.place = place
+    self.outcome = outcome
   }
 
   /// Says where, and never what. Where nothing follows, what is wrong is the end.
   func damaged(_ what: String) -> StoreError {
     let line = bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1
     guard bytes[offset...].allSatisfy(Self.isSpace) else {
-      return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct the file; nothing was imported")
+      return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; \(outcome)")
     }
     return StoreError(
       .damaged, "line \(line): the text ends after \(bytes.count) bytes, in the middle: \(what)", place: place,
-      cure: "the whole file: this one may have been cut; nothing was imported")
+      cure: "all of it: this may have been cut; \(outcome)")
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
@@ -61,6 +65,34 @@ struct JSONScanner {
     guard !takes("]") else { return }
     repeat { try body(&self) } while takes(",")
     try expect("]")
+  }
+
+  /// Passes over a value of any kind, looking no closer than its end needs.
+  mutating func skip() throws(StoreError) {
+    var depth = 0
+    repeat {
+      switch peek() {
+      case UInt8(ascii: "\""): try string { _ in }
+      case UInt8(ascii: "{"), UInt8(ascii: "["):
+        depth += 1
+        offset += 1
+      case UInt8(ascii: "}") where depth > 0, UInt8(ascii: "]") where depth > 0:
+        depth -= 1
+        offset += 1
+      case UInt8(ascii: ",") where depth > 0, UInt8(ascii: ":") where depth > 0: offset += 1
+      default: try word()
+      }
+    } while depth > 0
+  }
+
+  /// A number, `true`, `false` or `null`.
+  private mutating func word() throws(StoreError) {
+    let start = offset
+    while offset < bytes.count, case let byte = bytes[offset], byte >= 0x2B, byte != 0x2C, byte < 0x7B, byte != 0x5B, byte != 0x5D
+    {
+      offset += 1
+    }
+    guard offset > start else { throw damaged("a value is missing") }
   }
 
   /// Nothing may follow.

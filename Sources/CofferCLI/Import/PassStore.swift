@@ -1,5 +1,4 @@
 internal import Coffer
-internal import FoundationEssentials
 internal import SystemPackage
 
 /// A store of pass(1): a folder of files that gpg decrypts, whose paths are the names.
@@ -19,8 +18,8 @@ struct PassStore {
   ///
   /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
   /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
-  func items(firstLineOnly: Bool, progress: Progress) throws -> [ImportedItem] {
-    let names = try names()
+  func items(firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> [ImportedItem] {
+    let names = try names(note)
     return try names.enumerated().map { index, name in
       progress.show(index, names.count)
       let content = try Self.decrypt(folder.appending(name + Self.suffix), name)
@@ -30,17 +29,16 @@ struct PassStore {
     }
   }
 
-  private func names() throws -> [String] {
+  private func names(_ note: (String) -> Void) throws -> [String] {
     guard FileFacts.exists(folder) else {
       throw StoreError(
         .notFound, "there is no pass store", place: folder.string, cure: "give its folder, or set PASSWORD_STORE_DIR")
     }
-    let entries = try FileManager.default.subpathsOfDirectory(atPath: folder.string)
-      .filter { $0.hasSuffix(Self.suffix) && !$0.split(separator: "/").contains { $0.hasPrefix(".") } }
-    guard !entries.isEmpty else {
+    let names = try PassFolders(root: folder, suffix: Self.suffix).names(note)
+    guard !names.isEmpty else {
       throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")
     }
-    return entries.map { String($0.dropLast(Self.suffix.count)) }.sorted()
+    return names
   }
 
   private static func itemName(_ path: String) throws(StoreError) -> ItemName {
@@ -54,8 +52,13 @@ struct PassStore {
     // A file that was cut off may end with status 0 and nothing printed: what counts is that gpg says it decrypted all of it.
     guard answer.status == 0, answer.notes.contains("DECRYPTION_OKAY") else {
       throw StoreError(
-        .damaged, "gpg could not decrypt the entry (status \(answer.status))", key: name, place: file.string,
-        cure: "see gpg's message above; nothing was imported")
+        .damaged,
+        answer.status == 0
+          ? "gpg found no whole message in the entry: it was cut off"
+          : "gpg could not decrypt the entry (status \(answer.status))",
+        key: name, place: file.string,
+        cure: answer.status == 0
+          ? "restore the entry from a copy of the store; nothing was imported" : "see gpg's message above; nothing was imported")
     }
     return try answer.output.duplicate()
   }

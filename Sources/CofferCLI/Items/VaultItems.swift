@@ -49,10 +49,11 @@ final class VaultItems {
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func item(service: String, account: String?) throws -> VaultItem {
     let name = try ItemName(service: service, account: account ?? "")
-    let found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
+    var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
+    if found.isEmpty { found = try spelled(service, account) }
     guard let item = found.first else { throw Self.notFound(name, account == nil ? "item of this service" : "such item") }
     guard found.count == 1 else {
-      let accounts = found.map { $0.name.account.isEmpty ? "''" : $0.name.account }.joined(separator: ", ")
+      let accounts = found.map { $0.name.account.isEmpty ? "''" : Printable.line($0.name.account) }.joined(separator: ", ")
       throw StoreError(
         .ambiguous, "\(found.count) items match: \(accounts)", key: service,
         cure: "name the account as well; '' is the empty one")
@@ -66,8 +67,16 @@ final class VaultItems {
   func value(service: String, account: String?) throws -> SecretForm {
     guard let account else { return try value(of: item(service: service, account: nil).name) }
     let name = try ItemName(service: service, account: account)
-    guard let value = try get(name) else { throw Self.notFound(name, "such item") }
-    return value
+    if let value = try get(name) { return value }
+    return try value(of: item(service: service, account: account).name)
+  }
+
+  /// The items of another writer whose names no command line takes, such as those with a newline: named as they are printed.
+  private func spelled(_ service: String, _ account: String?) throws -> [VaultItem] {
+    guard service.contains("\\") || account?.contains("\\") == true else { return [] }
+    return try list().filter { item in
+      Printable.line(item.name.service) == service && (account == nil || Printable.line(item.name.account) == account)
+    }
   }
 
   /// The value of an item that was found.

@@ -21,7 +21,7 @@ struct CapturedCommand: ~Copyable {
 
   /// - Throws: a failure of status 126 or 127 where the program could not be started.
   static func run(_ words: [String]) throws -> CapturedCommand {
-    let executable = try Executable.find(words[0], path: Places.environment("PATH"))
+    let executable = try Executable.find(ByteWord(words[0]), path: Places.environment("PATH").map { ByteWord($0) })
     let (output, notes) = (try Pipe(), try Pipe())
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -43,9 +43,11 @@ struct CapturedCommand: ~Copyable {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
     var child: pid_t = 0
     let code = CStrings.lend(words) { argv in
-      ChildEnvironment().lend { posix_spawn(&child, executable, &actions, &attributes, argv, $0) }
+      ChildEnvironment().lend { envp in
+        executable.withCString { posix_spawn(&child, $0, &actions, &attributes, argv, envp) }
+      }
     }
-    guard code == 0 else { throw Executable.failure(words[0], code) }
+    guard code == 0 else { throw Executable.failure(ByteWord(words[0]), code) }
     output.closeWriting()
     notes.closeWriting()
     let limit = SecretReader.largestValue

@@ -47,9 +47,12 @@ struct ChildEnvironment {
   }
 
   /// The search path that the command will see.
-  var path: String? {
-    guard let entry = given["PATH"] else { return Places.environment("PATH") }
-    return entry.bytes.withUnsafeBytes { String(decoding: $0.dropFirst("PATH=".utf8.count).dropLast(), as: UTF8.self) }
+  var path: ByteWord? {
+    guard let entry = given["PATH"] else { return getenv("PATH").map { ByteWord($0) } }
+    // The entry has a zero at its end.
+    return entry.bytes.withUnsafeBytes { raw in
+      raw.baseAddress.map { ByteWord($0.advanced(by: "PATH=".utf8.count).assumingMemoryBound(to: CChar.self)) }
+    }
   }
 
   /// Lends the environment as execve(2) takes it.

@@ -13,25 +13,25 @@ enum Executable {
   /// Looks `name` up as execvp(3) does, on the path that the command will see.
   ///
   /// - Throws: a failure of status 127 when there is nothing, 126 when what there is cannot be executed.
-  static func find(_ name: String, path: String?) throws(Failure) -> String {
-    guard !name.contains("/") else {
-      guard access(name, F_OK) == 0 else { throw .commandNotFound(name) }
+  static func find(_ name: ByteWord, path: ByteWord?) throws(Failure) -> ByteWord {
+    guard !name.isPath else {
+      guard name.withCString({ access($0, F_OK) }) == 0 else { throw .commandNotFound(name.text) }
       return name
     }
     var isThere = false
-    for folder in (path ?? "/usr/bin:/bin").split(separator: ":", omittingEmptySubsequences: false) {
-      let candidate = folder.isEmpty ? "./\(name)" : "\(folder)/\(name)"
+    for folder in (path ?? "/usr/bin:/bin").searchPath where !name.isEmpty {
+      let candidate = folder.appending(name)
       var facts = stat()
-      guard stat(candidate, &facts) == 0, facts.st_mode & S_IFMT != S_IFDIR else { continue }
-      if access(candidate, X_OK) == 0 { return candidate }
+      guard candidate.withCString({ stat($0, &facts) }) == 0, facts.st_mode & S_IFMT != S_IFDIR else { continue }
+      if candidate.withCString({ access($0, X_OK) }) == 0 { return candidate }
       isThere = true
     }
-    throw isThere ? .cannotExecute(name, EACCES) : .commandNotFound(name)
+    throw isThere ? .cannotExecute(name.text, EACCES) : .commandNotFound(name.text)
   }
 
   /// What it means that `name` could not be executed.
-  static func failure(_ name: String, _ code: Int32) -> Failure {
-    code == ENOENT ? .commandNotFound(name) : .cannotExecute(name, code)
+  static func failure(_ name: ByteWord, _ code: Int32) -> Failure {
+    code == ENOENT ? .commandNotFound(name.text) : .cannotExecute(name.text, code)
   }
 }
 
@@ -41,8 +41,11 @@ extension Failure {
   }
 
   static func cannotExecute(_ name: String, _ code: Int32) -> Failure {
-    Failure(
+    // execve(2): more than the kernel takes in words and environment together, or more than 128 KiB in one of them.
+    let isTooMuch = code == E2BIG
+    return Failure(
       .cannotExecute, kind: "cannotExecute", "'\(name)' cannot be executed: \(String(cString: strerror(code)))",
-      cure: "check the file's mode and what it is")
+      cure: isTooMuch
+        ? "give a large value with --file or --fd, which have no such limit" : "check the file's mode and what it is")
   }
 }

@@ -11,12 +11,12 @@ internal import SystemPackage
 
 /// A command that is ready to start: words, environment, and the descriptors it finds open.
 struct Launch {
-  let words: [String]
+  let words: [ByteWord]
   let environment: ChildEnvironment
   /// Files in memory and the numbers that the command knows them by.
   let files: [(file: MemoryFile, target: Int32)]
 
-  private var executable: String {
+  private var executable: ByteWord {
     get throws(Failure) { try Executable.find(words[0], path: environment.path) }
   }
 
@@ -31,7 +31,7 @@ struct Launch {
     Hardening.restoreForCommands()
     let code = CStrings.lend(words) { argv in
       environment.lend { envp in
-        execve(executable, argv, envp)
+        executable.withCString { _ = execve($0, argv, envp) }
         return errno
       }
     }
@@ -39,7 +39,7 @@ struct Launch {
     // A script without a first line that says who reads it is the shell's, as execvp(3) has it.
     let failed = CStrings.lend([Self.shell, executable] + words.dropFirst()) { argv in
       environment.lend { envp in
-        execve(Self.shell, argv, envp)
+        Self.shell.withCString { _ = execve($0, argv, envp) }
         return errno
       }
     }
@@ -67,8 +67,10 @@ struct Launch {
     // We go on ourselves, and a closed pipe is still an error of `write` to us.
     defer { signal(SIGPIPE, SIG_IGN) }
     var child: pid_t = 0
-    func spawn(_ file: String, _ words: [String]) -> Int32 {
-      CStrings.lend(words) { argv in environment.lend { posix_spawn(&child, file, &actions, &attributes, argv, $0) } }
+    func spawn(_ file: ByteWord, _ words: [ByteWord]) -> Int32 {
+      CStrings.lend(words) { argv in
+        environment.lend { envp in file.withCString { posix_spawn(&child, $0, &actions, &attributes, argv, envp) } }
+      }
     }
     var code = spawn(executable, words)
     if code == ENOEXEC { code = spawn(Self.shell, [Self.shell, executable] + words.dropFirst()) }
@@ -76,5 +78,5 @@ struct Launch {
     return child
   }
 
-  private static let shell = "/bin/sh"
+  private static let shell: ByteWord = "/bin/sh"
 }

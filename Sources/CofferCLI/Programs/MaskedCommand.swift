@@ -24,10 +24,10 @@ final class MaskedCommand {
     var mask: OutputMask
     var isOpen = true
 
-    init(_ patterns: [OutputMask.Pattern], to target: Int32) throws {
+    init(_ automaton: MaskAutomaton, to target: Int32) throws {
       pipe = try Pipe()
       self.target = target
-      mask = try OutputMask(patterns, chunk: MaskedCommand.chunk)
+      mask = try OutputMask(automaton, chunk: MaskedCommand.chunk)
     }
   }
 
@@ -37,12 +37,18 @@ final class MaskedCommand {
   private let streams: [Stream]
   private var child: pid_t = 0
   private var ending: Ending?
+  /// A signal that came when the command had ended, and that ends the wait for what it left behind.
+  private var last: Int32?
+  private var failure: Failure?
 
-  init(_ patterns: [OutputMask.Pattern]) throws {
-    streams = [try Stream(patterns, to: STDOUT_FILENO), try Stream(patterns, to: STDERR_FILENO)]
+  init(_ automaton: MaskAutomaton) throws {
+    streams = [try Stream(automaton, to: STDOUT_FILENO), try Stream(automaton, to: STDERR_FILENO)]
   }
 
-  /// Runs the command to its end.
+  /// Runs the command, and passes on what it and whatever it started print: to the end of both streams, as a pipe to another program
+  /// would.
+  ///
+  /// - Throws: a failure of status 74 where the output could not be written; the command was told by a closed pipe, and has ended.
   func run(_ launch: Launch) throws -> Ending {
     var before = sigset_t()
     var handled = sigset_t()
@@ -56,28 +62,31 @@ final class MaskedCommand {
     defer { close(signals) }
     child = try launch.start(output: streams[0].pipe.writing, messages: streams[1].pipe.writing, signals: before)
     for stream in streams { stream.pipe.closeWriting() }
-    while ending == nil { try wait(for: signals, timeout: -1) }
-    // What the command wrote is in the pipes now. A process that it left behind may keep them open, and is not waited for.
-    while try drain(timeout: 0) {}
-    for stream in streams where stream.isOpen { try finish(stream) }
+    while ending == nil || (last == nil && streams.contains(where: \.isOpen)) { wait(for: signals) }
+    for stream in streams where stream.isOpen { finish(stream) }
     pthread_sigmask(SIG_SETMASK, &before, nil)
-    return ending ?? .exited(0)
+    if let failure { throw failure }
+    return last.map { .killed($0) } ?? ending ?? .exited(0)
   }
 
   // MARK: Signals
 
-  private func wait(for signals: Int32, timeout: Int32) throws {
+  private func wait(for signals: Int32) {
     let open = streams.filter(\.isOpen)
     var waiting = open.map { pollfd(fd: $0.pipe.reading, events: Int16(POLLIN), revents: 0) }
     waiting.append(pollfd(fd: signals, events: Int16(POLLIN), revents: 0))
-    guard poll(&waiting, nfds_t(waiting.count), timeout) > 0 else { return }
-    for (stream, state) in zip(open, waiting) where state.revents != 0 { try pass(stream) }
+    guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { return }
+    for (stream, state) in zip(open, waiting) where state.revents != 0 { pass(stream) }
     if waiting[open.count].revents != 0 { handle(signals) }
   }
 
   private func handle(_ signals: Int32) {
     var isFromKernel = false
     while case let signal = coffer_next_signal(signals, &isFromKernel), signal > 0 {
+      guard ending == nil else {
+        if Self.ends(signal) { last = signal }
+        continue
+      }
       switch signal {
       case SIGCHLD: look()
       // The terminal sends these to the command as well, which is in the same process group: twice would be once too often.
@@ -86,6 +95,9 @@ final class MaskedCommand {
       }
     }
   }
+
+  /// Whether a signal ends a program that has not said what it does.
+  private static func ends(_ signal: Int32) -> Bool { ![SIGCHLD, SIGCONT, SIGTSTP, SIGWINCH].contains(signal) }
 
   private func look() {
     var status: Int32 = 0
@@ -104,32 +116,28 @@ final class MaskedCommand {
 
   // MARK: Output
 
-  /// Passes on what is there; false when nothing is.
-  private func drain(timeout: Int32) throws -> Bool {
-    let open = streams.filter(\.isOpen)
-    var waiting = open.map { pollfd(fd: $0.pipe.reading, events: Int16(POLLIN), revents: 0) }
-    guard !open.isEmpty, poll(&waiting, nfds_t(waiting.count), timeout) > 0 else { return false }
-    for (stream, state) in zip(open, waiting) where state.revents != 0 { try pass(stream) }
-    return true
-  }
-
-  private func pass(_ stream: Stream) throws {
+  private func pass(_ stream: Stream) {
     do throws(Failure) {
       let got = try stream.mask.take(
         { SecretReader.readOnce(stream.pipe.reading, $0.baseAddress, $0.count) },
         { (raw) throws(Failure) in try Output.write(raw, to: stream.target) })
-      if got <= 0 { try finish(stream) }
-    } catch {
-      // The reader is gone: the command shall learn it from its next write, as it would without us.
-      guard error.status == .pipeClosed else { throw error }
-      stream.isOpen = false
-      stream.pipe.closeReading()
-    }
+      if got <= 0 { finish(stream) }
+    } catch { abandon(stream, error) }
   }
 
-  private func finish(_ stream: Stream) throws(Failure) {
+  private func finish(_ stream: Stream) {
     stream.isOpen = false
-    try stream.mask.finish { (raw) throws(Failure) in try Output.write(raw, to: stream.target) }
+    do throws(Failure) {
+      try stream.mask.finish { (raw) throws(Failure) in try Output.write(raw, to: stream.target) }
+    } catch { abandon(stream, error) }
+  }
+
+  /// The output cannot be written: the command shall learn it from its next write, as it would without us. That a reader is gone is
+  /// the command's affair; anything else is said when it has ended.
+  private func abandon(_ stream: Stream, _ error: Failure) {
+    stream.isOpen = false
+    stream.pipe.closeReading()
+    if error.status != .pipeClosed { failure = failure ?? error.afterStart }
   }
 }
 

@@ -2,60 +2,28 @@ internal import Coffer
 
 /// Replaces secrets in a stream, wherever the chunks of it begin and end.
 ///
-/// Every secret is looked for by an automaton of Knuth, Morris and Pratt, which tells after each byte how much of the secret the
-/// stream ends with. What could still become part of a match is held back, and nothing more. Where secrets overlap, every byte of each
-/// is covered.
+/// What could still become part of a secret is held back, and nothing more. Where secrets overlap, every byte of each is covered.
 struct OutputMask: ~Copyable {
   static let mark = "<masked>"
   /// A shorter secret stands in most output by chance, and masking it would only tell where.
   static let shortest = 4
 
-  /// A secret and how far its beginnings repeat within it.
-  final class Pattern: Sendable {
-    let form: SecretForm
-    let fallbacks: [Int]
-
-    init(_ form: SecretForm) {
-      self.form = form
-      fallbacks = form.bytes.withUnsafeBytes { secret in
-        var table = [Int](repeating: 0, count: secret.count + 1)
-        var matched = 0
-        for index in secret.indices.dropFirst() {
-          while matched > 0, secret[index] != secret[matched] { matched = table[matched] }
-          if secret[index] == secret[matched] { matched += 1 }
-          table[index + 1] = matched
-        }
-        return table
-      }
-    }
-
-    /// What is matched after `byte`, where `matched` bytes were before it.
-    func step(_ matched: Int, _ byte: UInt8) -> Int {
-      form.bytes.withUnsafeBytes { secret in
-        var matched = matched == secret.count ? fallbacks[matched] : matched
-        while matched > 0, secret[matched] != byte { matched = fallbacks[matched] }
-        return secret[matched] == byte ? matched + 1 : 0
-      }
-    }
-  }
-
-  private let patterns: [Pattern]
-  private var matched: [Int]
+  private let automaton: MaskAutomaton
+  private var state: Int32 = 0
+  private let chunk: Int
   private var held: SecretBytes
-  private var isCovered: [Bool]
   private var count = 0
+  /// What of the held bytes is secret: ranges in their order, none next to another.
+  private var covered: [Range<Int>] = []
+  /// Whether what was handed on last was the mark: the rest of that secret needs no second one.
   private var isInsideMark = false
 
   /// - Parameter chunk: bytes that are taken in at once, at most.
-  init(_ patterns: [Pattern], chunk: Int) throws(SecretMemoryError) {
-    self.patterns = patterns
-    matched = patterns.map { _ in 0 }
-    let capacity = chunk + (patterns.map { $0.form.bytes.count }.max() ?? 0)
-    held = try SecretBytes(zeros: capacity)
-    isCovered = [Bool](repeating: false, count: capacity)
+  init(_ automaton: MaskAutomaton, chunk: Int) throws(SecretMemoryError) {
+    self.automaton = automaton
     self.chunk = chunk
+    held = try SecretBytes(zeros: chunk + automaton.longest)
   }
-  private let chunk: Int
 
   /// Takes in what `read` writes to its buffer, and hands on what is certain.
   ///
@@ -66,9 +34,15 @@ struct OutputMask: ~Copyable {
     let (start, size) = (count, chunk)
     let got = held.withUnsafeMutableBytes { read(UnsafeMutableRawBufferPointer(rebasing: $0[start..<start + size])) }
     guard got > 0 else { return got }
-    for index in start..<start + got { look(at: index) }
+    var found = covered
+    let (next, open) = held.withUnsafeBytes { raw in
+      automaton.advance(state, UnsafeRawBufferPointer(rebasing: raw[start..<start + got])) { index, length in
+        Self.cover(start + index + 1 - length..<start + index + 1, &found)
+      }
+    }
+    (state, covered) = (next, found)
     count += got
-    try release(count - (matched.max() ?? 0), write)
+    try release(count - open, write)
     return got
   }
 
@@ -77,56 +51,56 @@ struct OutputMask: ~Copyable {
     try release(count, write)
   }
 
-  private mutating func look(at index: Int) {
-    let byte = held.withUnsafeBytes { $0[index] }
-    for (number, pattern) in patterns.enumerated() {
-      matched[number] = pattern.step(matched[number], byte)
-      guard matched[number] == pattern.form.bytes.count else { continue }
-      for covered in index + 1 - matched[number]...index { isCovered[covered] = true }
-      // Whole, so nothing of it waits; its end may begin the next one.
-      matched[number] = pattern.fallbacks[matched[number]]
-    }
+  /// Adds `range`, which ends last of all, to `covered`.
+  private static func cover(_ range: Range<Int>, _ covered: inout [Range<Int>]) {
+    var start = range.lowerBound
+    while let last = covered.last, last.upperBound >= start { start = min(start, covered.removeLast().lowerBound) }
+    covered.append(start..<range.upperBound)
   }
 
   private mutating func release(_ size: Int, _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
-    var start = 0
-    while start < size {
-      let end = isCovered[start..<size].firstIndex(of: !isCovered[start]) ?? size
-      if isCovered[start] {
-        if !isInsideMark { try Self.mark.utf8Span.span.bytes.withUnsafeBytes(write) }
-      } else {
-        try held.withUnsafeBytes { (raw) throws(Failure) in try write(UnsafeRawBufferPointer(rebasing: raw[start..<end])) }
-      }
-      isInsideMark = isCovered[start]
-      start = end
+    var at = 0
+    for range in covered where range.lowerBound < size {
+      try pass(at..<range.lowerBound, write)
+      if !(isInsideMark && range.lowerBound == at) { try Self.mark.utf8Span.span.bytes.withUnsafeBytes(write) }
+      isInsideMark = true
+      at = min(range.upperBound, size)
     }
+    try pass(at..<size, write)
+    covered = covered.filter { $0.upperBound > size }.map { max(0, $0.lowerBound - size)..<$0.upperBound - size }
     let (from, rest) = (size, count - size)
     held.withUnsafeMutableBytes { raw in
       UnsafeMutableRawBufferPointer(rebasing: raw[..<rest]).copyMemory(
         from: UnsafeRawBufferPointer(rebasing: raw[from..<from + rest]))
     }
-    isCovered.replaceSubrange(..<rest, with: isCovered[from..<from + rest])
-    for index in rest..<count { isCovered[index] = false }
     count = rest
+  }
+
+  private mutating func pass(_ range: Range<Int>, _ write: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
+    guard !range.isEmpty else { return }
+    isInsideMark = false
+    try held.withUnsafeBytes { (raw) throws(Failure) in try write(UnsafeRawBufferPointer(rebasing: raw[range])) }
   }
 }
 
 extension OutputMask {
   /// What to look for: each value without a newline at its end, and each line of one that has several, because programs print
-  /// them so.
-  static func patterns(of values: [SecretForm], tooShort: () -> Void) throws -> [Pattern] {
-    var patterns: [Pattern] = []
-    for form in values {
+  /// them so. A line that is too short by itself is still part of the whole.
+  ///
+  /// - Parameter tooShort: called for each value that is too short altogether.
+  static func secrets(of values: [SecretForm], tooShort: () -> Void) throws -> [SecretForm] {
+    try values.flatMap { form in
       let value = try form.bytes.withoutTrailingNewline(.lineFeedOrCRLF)
       let lines = try value.withUnsafeBytes { raw in
-        try raw.split { $0 == 0x0A || $0 == 0x0D }.map {
+        try raw.split { $0 == 0x0A || $0 == 0x0D }.filter { $0.count >= shortest }.map {
           SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0)))
         }
       }
-      let found = lines.filter { $0.bytes.count >= shortest }
-      if found.isEmpty { tooShort() }
-      patterns += found.map(Pattern.init)
+      guard value.count >= shortest else {
+        tooShort()
+        return [SecretForm]()
+      }
+      return [SecretForm(value)] + lines
     }
-    return patterns
   }
 }

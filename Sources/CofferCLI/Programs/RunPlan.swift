@@ -49,7 +49,7 @@ struct RunPlan {
   }
 
   /// The command with all it is given.
-  func launch(_ words: [String], _ values: References) throws -> Launch {
+  func launch(_ words: [ByteWord], _ values: References) throws -> Launch {
     var environment = ChildEnvironment()
     for (name, value) in variables {
       switch value {

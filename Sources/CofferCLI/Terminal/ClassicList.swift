@@ -9,7 +9,8 @@ enum ClassicList {
     switch form {
     case .string(let text), .argument(let text): text
     case .date(let date): Moment.classic(date)
-    case .integer, .unsigned, .real: PlainText.text(form)
+    case .integer, .unsigned: PlainText.text(form)
+    case .real(let number): real(number)
     default: nested(form, level: 0)
     }
   }
@@ -30,6 +31,12 @@ enum ClassicList {
     case .data: return "<" + PlainText.text(form) + ">"
     case .string, .argument, .date, .integer, .unsigned, .real: return quoted(text(form))
     }
+  }
+
+  /// A whole number has no fraction there: `1`, where Swift has `1.0`.
+  private static func real(_ number: Double) -> String {
+    let text = String(number)
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 
   private static func quoted(_ text: String) -> String {

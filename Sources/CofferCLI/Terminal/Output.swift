@@ -47,8 +47,8 @@ enum Output {
       } else if errno == EPIPE {
         throw .pipeClosed
       } else if errno != EINTR {
-        throw Failure(
-          StoreError(errno: errno, "write the output", place: descriptor == STDOUT_FILENO ? "standard output" : "output"))
+        guard descriptor <= STDERR_FILENO else { throw Failure(StoreError(errno: errno, "write the output", place: "output")) }
+        throw .unwritable(errno, place: descriptor == STDOUT_FILENO ? "standard output" : "standard error")
       }
     }
   }

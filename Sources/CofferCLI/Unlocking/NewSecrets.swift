@@ -72,11 +72,11 @@ struct NewSecrets {
 
   /// Lends the credentials of a new slot: what the options for a new secret name, else a passphrase asked for twice. A key file
   /// that was written for a slot that could not be made is removed: it would open nothing.
-  func using(_ body: (consuming Credentials) throws -> Void) throws {
+  func using<Result>(_ body: (consuming Credentials) throws -> Result) throws -> Result {
     var found = Credentials()
     found.passphrase = try newPassphrase()
     if new.isEmpty { found.passphrase = try askedPassphrase() }
-    try withNewKeyFile(found, body)
+    return try withNewKeyFile(found, body)
   }
 
   /// Lends the credentials of a slot whose passphrase changes. Where the slot wants a key file too, that is the one that the
@@ -93,12 +93,12 @@ struct NewSecrets {
     try withNewKeyFile(found, body)
   }
 
-  private func withNewKeyFile(
-    _ given: consuming Credentials, _ body: (consuming Credentials) throws -> Void
-  ) throws {
+  private func withNewKeyFile<Result>(
+    _ given: consuming Credentials, _ body: (consuming Credentials) throws -> Result
+  ) throws -> Result {
     guard let path = new.newKeyFile else { return try body(given) }
     given.keyFile = try NewKeyFile.write(to: path)
-    do { try body(given) } catch {
+    do { return try body(given) } catch {
       NewKeyFile.discard(path)
       throw error
     }

@@ -20,7 +20,9 @@ enum Attributes {
   }
 
   static func split(_ pair: String) -> (name: String, value: String)? {
-    guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else { return nil }
-    return (String(pair[..<equals]), String(pair[pair.index(after: equals)...]))
+    // Not among characters: a combining mark after the sign makes one character of both.
+    let scalars = pair.unicodeScalars
+    guard let equals = scalars.firstIndex(of: "="), equals != scalars.startIndex else { return nil }
+    return (String(scalars[..<equals]), String(scalars[scalars.index(after: equals)...]))
   }
 }

@@ -28,7 +28,7 @@ struct ListFiles: Sendable {
     var target = path
     for _ in 0..<Self.mostLinks {
       guard let link = try Self.link(at: target) else {
-        let folder = try Self.realFolder(target.removingLastComponent(), making: makingFolder)
+        let folder = try Self.realFolder(target.folder, making: makingFolder)
         guard let name = target.lastComponent else { break }
         self.init(name.string, in: folder)
         return

@@ -37,31 +37,30 @@ package struct AtomicFile {
   ///     durable too.
   ///   - beforeRename: called with the new file's status when the new content is durable under its temporary name, from where
   ///     no other program takes it; throwing leaves the old file.
-  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then.
+  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, but for what
+  ///   ``OpenFolder/synchronize()`` throws.
   package func replace(
     with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
     beforeRename: (FileStatus) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
+    var folder: OpenFolder? = nil
     do {
-      try beforeRename(write(bytes, mode, like))
+      let status = try write(bytes, mode, like)
+      // Before the rename: a folder that cannot be opened, such as one without leave to read, refuses while all is as it was.
+      folder = try followedByAnother ? nil : OpenFolder(of: path, calls)
+      try beforeRename(status)
       try check(calls.rename(temporary.string, path.string), "replace the file", path)
     } catch {
       _ = calls.unlink(temporary.string)  // Whatever remains under this name is overwritten by the next attempt.
       throw error
     }
     calls.reached?(.listReplaced)
-    if !followedByAnother { try Self.synchronizeFolder(of: path, calls) }
+    try folder?.synchronize()
   }
 
   /// Makes a rename, a creation or a deletion beside `path` durable.
   package static func synchronizeFolder(of path: FilePath, _ calls: SystemCalls) throws(StoreError) {
-    let folder = path.removingLastComponent()
-    let fd = calls.open(folder.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
-    guard fd >= 0 else { throw StoreError(errno: -fd, "open the folder", place: folder) }
-    defer { close(fd) }
-    let result = calls.synchronize(fd)
-    // Some file systems cannot synchronise a folder and say so; they order renames by themselves.
-    guard result == 0 || result == -EINVAL else { throw StoreError(errno: -result, "make a rename durable", place: folder) }
+    try OpenFolder(of: path, calls).synchronize()
   }
 
   private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) -> FileStatus {

@@ -23,12 +23,13 @@ package final class DescriptorLock: Sendable {
   /// Lets the lock go at once, whoever still holds this object.
   package func release() { _ = coffer_ofd_unlock(descriptor) }
 
-  /// The lock of the file `path`, which is made where it is missing; nil while somebody else holds it, in this process or
-  /// another.
+  /// The lock of the file `path`, which is made where it is missing, unless `making` is false; nil while somebody else holds it, in
+  /// this process or another.
   ///
   /// - Throws: ``StoreError`` `.denied`, `.readOnly`, `.noSpace`, `.io`.
-  package static func take(_ path: FilePath) throws(StoreError) -> DescriptorLock? {
-    let descriptor = path.withPlatformString { coffer_open($0, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600) }
+  package static func take(_ path: FilePath, making: Bool = true) throws(StoreError) -> DescriptorLock? {
+    let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | (making ? O_CREAT : 0)
+    let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the lock file", place: path) }
     let lock = DescriptorLock(descriptor: descriptor)
     guard coffer_ofd_lock(descriptor, true) == 0 else {

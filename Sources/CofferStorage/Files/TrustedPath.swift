@@ -1,3 +1,4 @@
+internal import CCofferPlatform
 package import SystemPackage
 
 #if canImport(Glibc)
@@ -50,7 +51,7 @@ package enum TrustedPath {
   ///
   /// - Throws: ``StoreError/Kind/denied`` unless it is a regular file of this user, with one name, closed to everyone else.
   package static func privateFile(_ file: FilePath) throws(StoreError) -> Stat? {
-    guard let found = try Stat.ofLink(file) else { return nil }
+    guard let found = try settled(file) else { return nil }
     guard found.type != .symbolicLink else {
       throw denied("the file is a symbolic link", file, "give the path of the file that it points to")
     }
@@ -67,6 +68,15 @@ package enum TrustedPath {
         "find them with find -samefile \(file.quoted) and remove the others")
     }
     return found
+  }
+
+  /// What stands at `file`. A file system in user space may let the kernel say for a second that it has a second name which is gone:
+  /// then that is asked anew.
+  private static func settled(_ file: FilePath) throws(StoreError) -> Stat? {
+    guard let found = try Stat.ofLink(file) else { return nil }
+    guard found.linkCount > 1 else { return found }
+    _ = file.withPlatformString { coffer_refresh_attributes($0) }
+    return try Stat.ofLink(file)
   }
 
   /// `path` without symbolic links.

@@ -26,7 +26,7 @@ extension OpenVault {
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
       guard let form = record.form() else {
-        throw withoutValue(name)
+        throw Self.withoutValue(name, path)
       }
       return form
     }

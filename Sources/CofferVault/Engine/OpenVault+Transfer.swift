@@ -52,7 +52,7 @@ extension OpenVault {
     try RecordLimits.check(meta)
     let index = meta.index(.item, keys: keys)
     var list = try touch(index.bucket, change)
-    let name = try ItemName(service: meta.service, account: meta.account)
+    let name = ItemName(sealed: meta.service, meta.account)
     let old = try list.record(at: index).map { (id) throws(StoreError) in try self.meta(index, id, of: name) }
     meta.revision = try revision(after: old)
     let sealed = meta
@@ -83,22 +83,21 @@ extension OpenVault {
     (meta.service, meta.account) = (new.service, new.account)
     switch record.value {
     case .some(let value): try adopt(meta, value, &change)
-    case .none: throw withoutValue(name)
+    case .none: throw Self.withoutValue(name, path)
     }
     _ = try remove(name, &change)
     meta.revision = try revision(after: taken)
     return item(meta)
   }
 
-  /// The value and metadata of `name`, expired or not; nil when there is no such item.
-  func form(_ name: ItemName) throws(StoreError) -> SecretForm? {
+  /// The value and metadata of `name`, expired or not; nil within where the item has no value, and nil when there is no such item.
+  func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
     guard let record = try record(name) else { return nil }
-    guard let form = record.form() else { throw withoutValue(name) }
-    return form
+    return .some(record.form())
   }
 
   /// The error of an item that another program stored without a value: it can be told of, and there is nothing to hand out.
-  func withoutValue(_ name: ItemName) -> StoreError {
+  static func withoutValue(_ name: ItemName, _ path: FilePath) -> StoreError {
     StoreError(
       .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
   }
@@ -126,7 +125,7 @@ extension OpenVault {
         guard let record = try record(name) else { continue }
         switch record.value {
         case .some(let value): try target.adopt(record.meta, value, &change)
-        case .none: throw withoutValue(name)
+        case .none: throw Self.withoutValue(name, path)
         }
       }
     }

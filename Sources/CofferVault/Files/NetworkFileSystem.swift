@@ -22,7 +22,7 @@ package enum NetworkFileSystem {
   /// Whether the folder of `path` is on one.
   package static func holds(_ path: FilePath) throws(StoreError) -> Bool {
     // The folder is opened, never the database: see DatabaseFile.
-    let folder = path.removingLastComponent()
+    let folder = path.folder
     let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
     defer { close(descriptor) }

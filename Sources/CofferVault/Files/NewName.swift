@@ -25,15 +25,14 @@ enum NewName {
     draft.withPlatformString { from in
       target.withPlatformString { to in
         guard linkFile(from, to) == 0 else { return errno }
-        return unlink(from) == 0 ? 0 : errno
+        guard unlink(from) == 0 else {
+          let code = errno
+          unlink(to)
+          return code
+        }
+        return 0
       }
     }
-  }
-
-  /// A hidden name beside `target` that nothing else uses.
-  static func draft(beside target: FilePath, _ suffix: String) -> FilePath {
-    let tag = String(UInt64.random(in: .min ... .max), radix: 36)
-    return target.removingLastComponent().appending(".\(target.lastComponent?.string ?? "").\(tag).\(suffix)")
   }
 }
 

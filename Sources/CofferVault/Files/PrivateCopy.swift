@@ -21,16 +21,20 @@ enum PrivateCopy {
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
-    let draft = NewName.draft(beside: target, "new")
-    defer { _ = draft.withPlatformString { unlink($0) } }
-    try copy(source, to: draft)
-    let code = NewName.give(draft, target)
+    let draft = try Draft(beside: target)
+    // Opened first: a folder that cannot be refuses before there is a copy.
+    let folder = try OpenFolder(of: target, SystemCalls())
+    try copy(source, to: draft.path)
+    let code = NewName.give(draft.path, target)
     guard code != EEXIST else {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
     guard code == 0 else { throw StoreError(errno: code, "name the copy", place: target) }
-    try AtomicFile.synchronizeFolder(of: target, SystemCalls())
+    do throws(StoreError) { try folder.synchronize() } catch {
+      _ = target.withPlatformString { unlink($0) }
+      throw error
+    }
   }
 
   /// Copies `source`, wherever it is, to `target`, a new name in a private folder.
@@ -80,20 +84,6 @@ enum PrivateCopy {
         done += put
       }
       offset += got
-    }
-  }
-}
-
-/// A file of ours under a name that nothing else uses, gone with its side files when this value's life ends.
-struct ScratchFile: ~Copyable {
-  let path: FilePath
-
-  /// A name beside `target`, in its private folder.
-  init(beside target: FilePath, _ suffix: String) { path = NewName.draft(beside: target, suffix) }
-
-  deinit {
-    for name in [path] + SideFiles.suffixes.map({ path.appending(suffix: $0) }) {
-      _ = name.withPlatformString { unlink($0) }
     }
   }
 }

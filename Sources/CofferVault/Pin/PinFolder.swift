@@ -35,12 +35,11 @@ struct PinFolder {
   mutating func make(_ record: PinRecord) throws(StoreError) -> PinFile {
     try makeFolder()
     let name = name(of: record.vault)
-    let draft = NewName.draft(beside: name, "new")
+    let draft = try Draft(beside: name)
     let encoded = record.encoded()
     let content = encoded + [UInt8](repeating: 0, count: PinRecord.offsets[1] - PinRecord.count) + encoded
-    defer { _ = calls.unlink(draft.string) }
-    try AtomicFile(draft, calls: calls).replace(with: content.span.bytes, mode: 0o600)
-    let code = NewName.give(draft, name)
+    try AtomicFile(draft.path, temporary: draft.next, calls: calls).replace(with: content.span.bytes, mode: 0o600)
+    let code = NewName.give(draft.path, name)
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "name the pin", place: name) }
     try AtomicFile.synchronizeFolder(of: name, calls)
     guard let file = try PinFile(name, calls: calls) else {
@@ -74,7 +73,9 @@ struct PinFolder {
   /// Remembers that `vault` is the one at `vaultPath`, durably.
   mutating func expect(_ vault: VaultSalt, at vaultPath: FilePath) throws(StoreError) {
     try makeFolder()
-    try AtomicFile(name(at: vaultPath), calls: calls).replace(with: vault.bytes.span.bytes, mode: 0o600)
+    let name = name(at: vaultPath)
+    let draft = try Draft(beside: name)
+    try AtomicFile(name, temporary: draft.path, calls: calls).replace(with: vault.bytes.span.bytes, mode: 0o600)
   }
 
   private mutating func makeFolder() throws(StoreError) {

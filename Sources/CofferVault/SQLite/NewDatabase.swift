@@ -11,18 +11,20 @@ internal import SystemPackage
 
 /// Makes a database file that is there whole or not at all: it is written under another name in the same folder, and gets its own
 /// when it is complete and durable. A process that dies before leaves a hidden file that is in nobody's way.
-struct NewDatabase {
+struct NewDatabase: ~Copyable {
   private let target: FilePath
-  private let draft: FilePath
+  private let draft: Draft
 
   /// A draft for `path`, whose folder is made where it is missing.
   ///
   /// - Throws: ``StoreError/Kind/alreadyExists`` when something stands there, or a side file of what stood there.
   init(at path: FilePath) throws(StoreError) {
-    target = try VaultPlace(path).made()
+    let target = try VaultPlace(path).made()
     guard try Stat.ofLink(target) == nil else { throw Self.taken(target) }
     try SideFiles.checkAbsent(beside: target)
-    draft = NewName.draft(beside: target, "new")
+    let draft = try Draft(beside: target)
+    self.target = target
+    self.draft = draft
   }
 
   /// Lets `fill` write the draft, then gives it its name. Its last state is in the file alone, ready for a write-ahead log
@@ -30,35 +32,26 @@ struct NewDatabase {
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
   ) throws(StoreError) -> FilePath {
-    do throws(StoreError) {
-      let connection = try Connection(DatabaseFile.created(draft), options)
-      defer { connection.close() }
-      try connection.execute("PRAGMA synchronous=EXTRA")
-      try fill(connection)
-      if try !NetworkFileSystem.holds(draft) { try connection.execute("PRAGMA journal_mode=WAL") }
-    } catch {
-      discard()
-      throw error
-    }
-    do throws(StoreError) { try name() } catch {
-      discard()
-      throw error
-    }
+    try fillDraft(options, fill)
+    try name()
     try TrustedPath.synchronise(target.removingLastComponent())
     return target
   }
 
-  private func name() throws(StoreError) {
-    let code = NewName.give(draft, target)
-    guard code != EEXIST else { throw Self.taken(target) }
-    guard code == 0 else { throw StoreError(errno: code, "name the new file", place: target) }
+  private func fillDraft(
+    _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let connection = try Connection(DatabaseFile.created(draft.path), options)
+    defer { connection.close() }
+    try connection.execute("PRAGMA synchronous=EXTRA")
+    try fill(connection)
+    if try !NetworkFileSystem.holds(draft.path) { try connection.execute("PRAGMA journal_mode=WAL") }
   }
 
-  /// Removes what a failed attempt left. Only names that this value made up are touched.
-  private func discard() {
-    for path in [draft] + SideFiles.suffixes.map({ draft.appending(suffix: $0) }) {
-      _ = path.withPlatformString { unlink($0) }
-    }
+  private func name() throws(StoreError) {
+    let code = NewName.give(draft.path, target)
+    guard code != EEXIST else { throw Self.taken(target) }
+    guard code == 0 else { throw StoreError(errno: code, "name the new file", place: target) }
   }
 
   private static func taken(_ path: FilePath) -> StoreError {

@@ -1,6 +1,14 @@
 internal import CofferStorage
 internal import SystemPackage
 
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
 extension VaultDatabase {
   /// Creates a vault file at `path`, whose first rows `fill` writes in the transaction that makes the tables.
   ///
@@ -22,6 +30,10 @@ extension VaultDatabase {
         false
       }
     }
-    return try open(made, options)
+    do throws(StoreError) { return try open(made, options) } catch {
+      // Nobody knows of it yet, and nobody could open it.
+      _ = made.withPlatformString { unlink($0) }
+      throw error
+    }
   }
 }

@@ -11,6 +11,7 @@ final class VaultDatabase {
   private var schemaVersion: Int64
   /// The state that the write transaction under way, or the last one, has put.
   var writtenState: [UInt8]?
+  private var hasSwept = false
 
   /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
   var path: FilePath { connection.path }
@@ -70,11 +71,19 @@ final class VaultDatabase {
     writtenState = nil
     return try connection.write {
       () throws(StoreError) in
+      sweepOnce()
       if !connection.usesWriteAheadLog { before = try stateBytes() }
       return try body()
     } wasMade: { () throws(StoreError) in
       try hasWritten(since: before)
     }
+  }
+
+  /// Removes what killed commands left beside the vault: sealed copies, perhaps under a key that was changed since.
+  private func sweepOnce() {
+    guard !hasSwept else { return }
+    hasSwept = true
+    Draft.sweep(path.folder)
   }
 
   /// Whether the last write is in effect although its commit failed. Each commit of items puts a state that never was before.

@@ -49,7 +49,7 @@ struct AgentInstall: Command {
 
   private func makeFolders(_ folder: FilePath) throws {
     guard !FileFacts.exists(folder) else { return }
-    try makeFolders(folder.removingLastComponent())
+    try makeFolders(folder.folder)
     guard folder.withPlatformString({ mkdir($0, 0o700) }) == 0 || errno == EEXIST else {
       throw StoreError(errno: errno, "make the folder", place: folder)
     }

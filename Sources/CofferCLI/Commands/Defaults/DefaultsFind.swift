@@ -29,10 +29,10 @@ struct DefaultsFind: Command {
   private func show(_ hit: Hit) throws {
     if hit.nameMatches { try Output.line("Found domain '\(Printable.line(hit.domain))'") }
     guard !hit.keys.isEmpty else { return }
-    let count = hit.keys.count == 1 ? "1 key" : "\(hit.keys.count) keys"
     let text = ClassicList.text(.dictionary(hit.keys.mapValues(\.form)))
     try Output.line(
-      "Found \(count) in domain '\(Printable.line(hit.domain))': " + (Output.isTerminal ? Printable.text(text) : text))
+      "Found \(hit.keys.count) keys in domain '\(Printable.line(hit.domain))': "
+        + (Output.isTerminal ? Printable.text(text) : text))
   }
 
   private struct Hit: Encodable {

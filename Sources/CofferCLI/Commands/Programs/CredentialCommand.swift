@@ -57,16 +57,15 @@ struct CredentialDocker: Command {
       with exit status 1, because that is where docker's clients look for them.
       """)
 
-  @Argument(help: "store, get, erase, list or version.") var action: String
+  @Argument(help: "store, get, erase, list or version.") var action: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var common: CommonOptions
 
   func perform(_ session: Session) throws {
     do {
       if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(CofferCommand.number)") }
-      guard let action = DockerHelper.Action(rawValue: action) else {
-        throw DockerHelper.Refusal.unknownAction(action)
-      }
+      guard let word = action else { throw DockerHelper.Refusal.usage }
+      guard let action = DockerHelper.Action(rawValue: word) else { throw DockerHelper.Refusal.unknownAction(word) }
       if action != .list { try session.input.claim(for: "docker's request") }
       try CredentialSources(options: unlocking, session: session).claimInput()
       try DockerHelper(session: session, unlocking: unlocking).perform(action)

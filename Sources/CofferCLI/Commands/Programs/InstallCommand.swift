@@ -78,7 +78,7 @@ struct InstallCommand: Command {
   /// Open to read for everyone, as programs are, whatever this process's mask is.
   private static func makeFolders(_ folder: FilePath) throws {
     if FileFacts.exists(folder) { return }
-    try makeFolders(folder.removingLastComponent())
+    try makeFolders(folder.folder)
     let code = folder.withPlatformString { mkdir($0, 0o755) == 0 && chmod($0, 0o755) == 0 ? 0 : errno }
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "make the folder", place: folder) }
   }

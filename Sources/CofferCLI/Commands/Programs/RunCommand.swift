@@ -55,12 +55,13 @@ struct RunCommand: Command {
     let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, session)
     let values = try References(plan.references, unlocking, session)
     closeUnlockingDescriptor()
-    let launch = try plan.launch(command, values)
+    // The parser's words are repaired where they are not UTF-8.
+    let launch = try plan.launch(CommandWords.last(command.count), values)
     guard mask else { try launch.replaceProcess() }
-    let patterns = try OutputMask.patterns(of: plan.references.map { values[$0] }) {
+    let secrets = try OutputMask.secrets(of: plan.references.map { values[$0] }) {
       session.note("a secret of fewer than \(OutputMask.shortest) bytes is not masked: it stands in most output by chance")
     }
-    try MaskedCommand(patterns).run(launch).leave()
+    try MaskedCommand(MaskAutomaton(secrets)).run(launch).leave()
   }
 
   /// The command could read the passphrase again from a descriptor that it inherits.

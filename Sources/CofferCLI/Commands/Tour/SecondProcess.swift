@@ -87,15 +87,3 @@ enum SecondProcess {
     return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
   }
 }
-
-/// Swift strings as a null-terminated array of C strings.
-enum CStrings {
-  static func lend<Result>(_ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
-    let copies = strings.map { strdup($0) } + [nil]
-    defer { for copy in copies { free(copy) } }
-    return copies.withUnsafeBufferPointer { buffer in
-      // An array with at least its terminator has an address.
-      withExtendedLifetime(copies) { body(buffer.baseAddress.unsafelyUnwrapped) }
-    }
-  }
-}

@@ -45,8 +45,8 @@ struct VaultExport: Command {
     try CredentialSources(options: unlocking, session: session).claimInput()
     if references { return try EnvExport.references(session.items(unlocking), services: service) }
     let vault = try session.unlockedVault(unlocking)
-    if reveal, format == .env { return try EnvExport.values(vault, services: service) }
-    guard let file else { return try print(vault) }
+    if reveal, format == .env { return try EnvExport.values(vault, services: service, session) }
+    guard let file else { return try print(vault, session) }
     let secrets = NewSecrets(new: new, existing: unlocking, session: session)
     let count: Int
     do {
@@ -60,11 +60,14 @@ struct VaultExport: Command {
     session.note("exported \(count) items to \(file), a vault of its own")
   }
 
-  private func print(_ vault: borrowing UnlockedVault) throws {
+  private func print(_ vault: borrowing UnlockedVault, _ session: Session) throws {
     var isFirst = true
     try Output.write("{\"coffer\":1,\"items\":[")
-    try vault.forEachItem { item, form in
-      guard service.isEmpty || service.contains(item.name.service) else { return }
+    let isWanted = { (item: VaultItem) in service.isEmpty || service.contains(item.name.service) }
+    try vault.forEachItem {
+      if isWanted($0) { session.leavesOut($0) }
+    } _: { item, form in
+      guard isWanted(item) else { return }
       try Output.write(isFirst ? "\n" : ",\n")
       isFirst = false
       try Output.write(JSONText.encode(ItemJSON(item)).dropLast() + ",\"value\":")

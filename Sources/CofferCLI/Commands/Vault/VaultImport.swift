@@ -68,7 +68,8 @@ struct VaultImport: Command {
       return try EnvItems.read(content(file, session), service: service ?? "", place: place) { name in
         session.note("'\(name)' is a reference already, and stays in the file")
       }
-    case .pass: return try PassStore(folder: FilePath(file)).items(firstLineOnly: firstLine, progress: progress)
+    case .pass:
+      return try PassStore(folder: FilePath(file)).items(firstLineOnly: firstLine, progress: progress, note: session.note)
     }
   }
 

@@ -34,9 +34,9 @@ struct SlotAdd: Command {
     let vault = try session.unlockedVault(unlocking)
     if let recipient { return try add(recipient, to: vault, session) }
     if recoveryCode { return try addRecoveryCode(to: vault, session) }
-    try secrets.using { credentials in
-      try answer(vault.addSlot(credentials, label: label), session)
-    }
+    // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
+    let slot = try secrets.using { credentials in try vault.addSlot(credentials, label: label) }
+    try answer(slot, session)
   }
 
   private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ session: Session) throws {

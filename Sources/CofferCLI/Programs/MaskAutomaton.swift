@@ -1,0 +1,166 @@
+internal import Coffer
+
+/// Finds many secrets in one pass over a stream, however many they are: the automaton of Aho and Corasick ("Efficient String Matching:
+/// An Aid to Bibliographic Search", CACM 18/6, 1975).
+///
+/// A state is a beginning of a secret that the stream ends with. The bytes that lead on from it are read from guarded memory; what lies
+/// outside, how states hang together, tells no byte of a secret.
+final class MaskAutomaton: Sendable {
+  /// The states in the order of the secrets' bytes, the empty beginning first.
+  struct State {
+    /// The state of the longest other beginning that this one ends with.
+    var fallback: Int32 = 0
+    /// The first of the states that one byte leads to, and the next one that leads from the same state; 0 for none.
+    var child: Int32 = 0
+    var sibling: Int32 = 0
+    /// Bytes of the longest secret that this beginning ends with; 0 for none.
+    var match: Int32 = 0
+    /// Bytes of the beginning.
+    var depth: Int32 = 0
+    /// The number of the table that has all that leads on, where that is much; -1 for none.
+    var table: Int32 = -1
+  }
+
+  /// More than so many bytes that lead on are looked up in a table: a kilobyte, which a chain of a few is shorter than.
+  private static let mostSiblings = 4
+  private static let tableBytes = 256 * MemoryLayout<Int32>.stride
+
+  private let states: [State]
+  /// The byte that leads to each state.
+  private let labels: SecretForm
+  private let tables: SecretForm
+  /// Bytes of the longest secret.
+  let longest: Int
+
+  init(_ secrets: [SecretForm]) throws {
+    let size = secrets.reduce(1) { $0 + $1.bytes.count }
+    var states = [State()]
+    states.reserveCapacity(size)
+    var labels = try SecretBytes(zeros: size)
+    labels.withUnsafeMutableBytes { labels in
+      for secret in secrets { secret.bytes.withUnsafeBytes { Self.add($0, &states, labels) } }
+      Self.connect(&states, UnsafeRawBufferPointer(labels))
+    }
+    self.tables = SecretForm(try labels.withUnsafeBytes { try Self.tables(&states, $0) })
+    self.labels = SecretForm(labels)
+    self.states = states
+    longest = secrets.map { $0.bytes.count }.max() ?? 0
+  }
+
+  /// Takes a stream on from `state` by `bytes`.
+  ///
+  /// - Parameter found: called with the index of a secret's last byte among `bytes`, and its length. Of several that end there it is
+  ///   the longest, which covers the others.
+  /// - Returns: the state, and how many of the last bytes may still become a secret.
+  func advance(_ state: Int32, _ bytes: UnsafeRawBufferPointer, found: (Int, Int) -> Void) -> (state: Int32, open: Int) {
+    states.withUnsafeBufferPointer { states in
+      labels.bytes.withUnsafeBytes { labels in
+        tables.bytes.withUnsafeBytes { tables in
+          var state = state
+          for (index, byte) in bytes.enumerated() {
+            state = Self.step(state, byte, states, labels, tables)
+            guard state != 0 else { continue }
+            let match = states[Int(state)].match
+            if match > 0 { found(index, Int(match)) }
+            // Nothing leads on: what is whole waits for nothing, and its end may begin the next one.
+            while states[Int(state)].child == 0, state != 0 { state = states[Int(state)].fallback }
+          }
+          return (state, Int(states[Int(state)].depth))
+        }
+      }
+    }
+  }
+
+  @inline(__always)
+  private static func step(
+    _ state: Int32, _ byte: UInt8, _ states: UnsafeBufferPointer<State>, _ labels: UnsafeRawBufferPointer,
+    _ tables: UnsafeRawBufferPointer
+  ) -> Int32 {
+    var state = state
+    while true {
+      let next = child(of: states[Int(state)], byte, states, labels, tables)
+      if next != 0 || state == 0 { return next }
+      state = states[Int(state)].fallback
+    }
+  }
+
+  @inline(__always)
+  private static func child(
+    of state: State, _ byte: UInt8, _ states: UnsafeBufferPointer<State>, _ labels: UnsafeRawBufferPointer,
+    _ tables: UnsafeRawBufferPointer
+  ) -> Int32 {
+    guard state.table < 0 else {
+      return tables.load(fromByteOffset: Int(state.table) * tableBytes + Int(byte) * MemoryLayout<Int32>.stride, as: Int32.self)
+    }
+    var next = state.child
+    while next != 0, labels[Int(next)] != byte { next = states[Int(next)].sibling }
+    return next
+  }
+
+  // MARK: Making
+
+  private static func add(_ secret: UnsafeRawBufferPointer, _ states: inout [State], _ labels: UnsafeMutableRawBufferPointer) {
+    var state = 0
+    for byte in secret {
+      var next = Int(states[state].child)
+      while next != 0, labels[next] != byte { next = Int(states[next].sibling) }
+      if next == 0 {
+        next = states.count
+        labels[next] = byte
+        states.append(State(sibling: states[state].child, depth: states[state].depth + 1))
+        states[state].child = Int32(next)
+      }
+      state = next
+    }
+    states[state].match = Int32(secret.count)
+  }
+
+  /// Finds the fallbacks, the shorter beginnings first, whose own the longer ones need.
+  private static func connect(_ states: inout [State], _ labels: UnsafeRawBufferPointer) {
+    var queue: [Int] = [0]
+    var at = 0
+    while at < queue.count {
+      let parent = queue[at]
+      at += 1
+      var next = Int(states[parent].child)
+      while next != 0 {
+        var fallback = parent
+        var found = 0
+        while found == 0, fallback != 0 {
+          fallback = Int(states[fallback].fallback)
+          found = Int(states[fallback].child)
+          while found != 0, labels[found] != labels[next] { found = Int(states[found].sibling) }
+        }
+        states[next].fallback = Int32(found)
+        if states[next].match == 0 { states[next].match = states[found].match }
+        queue.append(next)
+        next = Int(states[next].sibling)
+      }
+    }
+  }
+
+  private static func children(of state: Int, _ states: [State]) -> [Int32] {
+    var children: [Int32] = []
+    var next = states[state].child
+    while next != 0 {
+      children.append(next)
+      next = states[Int(next)].sibling
+    }
+    return children
+  }
+
+  private static func tables(_ states: inout [State], _ labels: UnsafeRawBufferPointer) throws -> SecretBytes {
+    let wide = states.indices.filter { $0 == 0 || children(of: $0, states).count > mostSiblings }
+    var tables = try SecretBytes(zeros: wide.count * tableBytes)
+    tables.withUnsafeMutableBytes { tables in
+      for (number, state) in wide.enumerated() {
+        for child in children(of: state, states) {
+          let offset = number * tableBytes + Int(labels[Int(child)]) * MemoryLayout<Int32>.stride
+          tables.storeBytes(of: child, toByteOffset: offset, as: Int32.self)
+        }
+        states[state].table = Int32(number)
+      }
+    }
+    return tables
+  }
+}

@@ -1,0 +1,89 @@
+internal import CofferStorage
+internal import FoundationEssentials
+package import SystemPackage
+
+#if canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Darwin)
+  internal import Darwin
+#endif
+
+/// A hidden name beside a file that is being made, gone with its side files when this value's life ends.
+///
+/// A lock on a file beside it tells others that its maker lives: what a process that was killed left behind is known by it at once, and
+/// removed by whoever makes a draft in the same folder next, or writes to the vault there. The database itself is not what is locked:
+/// closing a descriptor of it would drop SQLite's own locks (sqlite.org/howtocorrupt.html, 2.2).
+package struct Draft: ~Copyable {
+  private static let suffix = ".coffer-draft"
+  private static let lockSuffix = "-lock"
+  /// The names of the draft, its lock last: while that stands, the others may.
+  private static let suffixes = ["", "-new"] + SideFiles.suffixes + [lockSuffix]
+
+  let path: FilePath
+  private let lock: DescriptorLock
+
+  /// A name beside `target` that nothing else uses.
+  init(beside target: FilePath) throws(StoreError) {
+    Self.sweep(target.folder)
+    (path, lock) = try Self.name(beside: target)
+  }
+
+  private static func name(beside target: FilePath) throws(StoreError) -> (FilePath, DescriptorLock) {
+    while true {
+      let tag = String(UInt64.random(in: .min ... .max), radix: 36)
+      let path = target.removingLastComponent().appending(".\(target.lastComponent?.string ?? "").\(tag)\(suffix)")
+      // Nil where somebody swept the folder just now, before the lock was taken.
+      if let lock = try DescriptorLock.take(path.appending(suffix: lockSuffix)) { return (path, lock) }
+    }
+  }
+
+  deinit { Self.remove(path) }
+
+  /// The name of what is written first and then put in the place of the draft.
+  var next: FilePath { path.appending(suffix: "-new") }
+
+  /// Removes the drafts of dead processes from `folder`. One that cannot be removed stays: `doctor` tells of it.
+  static func sweep(_ folder: FilePath) {
+    for draft in names(in: folder) {
+      // Held while the files go, so that nobody else takes them for dead at the same time.
+      guard let lock = taken(draft, making: true) else { continue }
+      remove(draft)
+      lock.release()
+    }
+  }
+
+  /// The drafts in `folder` that no process works on any more. Nothing is changed.
+  package static func abandoned(in folder: FilePath) -> [FilePath] {
+    names(in: folder).filter { !isThere($0.appending(suffix: lockSuffix)) || taken($0, making: false) != nil }
+  }
+
+  private static func names(in folder: FilePath) -> [FilePath] {
+    let entries: [String]
+    do { entries = try FileManager.default.contentsOfDirectory(atPath: folder.string) } catch { return [] }
+    let names = entries.compactMap { entry -> String? in
+      guard entry.utf8.first == UInt8(ascii: "."), let end = suffixes.first(where: { entry.hasSuffix(suffix + $0) }) else {
+        return nil
+      }
+      return String(entry.dropLast(end.count))
+    }
+    return Set(names).sorted().map { folder.appending($0) }
+  }
+
+  /// The lock of `draft`; nil while its maker lives, or where locks cannot be had and nobody can tell.
+  private static func taken(_ draft: FilePath, making: Bool) -> DescriptorLock? {
+    do throws(StoreError) {
+      return try DescriptorLock.take(draft.appending(suffix: lockSuffix), making: making)
+    } catch { return nil }
+  }
+
+  private static func isThere(_ path: FilePath) -> Bool {
+    var facts = stat()
+    return path.withPlatformString { lstat($0, &facts) } == 0
+  }
+
+  private static func remove(_ draft: FilePath) {
+    for suffix in suffixes { _ = draft.appending(suffix: suffix).withPlatformString { unlink($0) } }
+  }
+}

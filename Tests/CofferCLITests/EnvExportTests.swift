@@ -1,0 +1,76 @@
+import Coffer
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct EnvExportTests {
+  /// What shells expand, run or take for an end, and what editors and terminals put into files.
+  private static let pieces: [String] = [
+    "'", "\"", "\\", "$", "`", "$(touch pwned)", "`touch pwned`", "${HOME}", "$HOME", "\n", "\r", "\t", " ", "!", "!!", "#", ";",
+    "&",
+    "|", "<", ">", "(", ")", "*", "?", "[", "]", "{a,b}", "~", "=", "%", "^", "\u{1b}", "\u{7f}", "\u{85}", "é", "e\u{301}", "🔑",
+    "a", "touch pwned", "\\n", "\\\n", "''", "$'", "$\"", "export", "\u{feff}", "-",
+  ]
+
+  private static func values(_ count: Int) -> [String] {
+    var generator = SystemRandomNumberGenerator()
+    let single = pieces.map { "it's \($0) x" } + pieces + pieces.map { "'\($0)" } + pieces.map { "'\($0)'\($0)" }
+    return single
+      + (0..<count).map { _ in
+        (0..<Int.random(in: 1...12)).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
+      }
+  }
+
+  @Test("no shell runs what a value says, and every shell and import read back what was exported")
+  func roundTrip() throws {
+    let home = try Home.withVault()
+    let values = Self.values(ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] == nil ? 200 : 5_000)
+    let items = try values.enumerated().map { index, value in
+      try JSONSerialization.data(withJSONObject: ["service": "app", "account": "V\(index)", "value": value])
+    }
+    let list = Data("[".utf8) + items.joined(separator: Data(",".utf8)) + Data("]".utf8)
+    #expect(try home.coffer("vault import --from json -", in: list).status == 0)
+    let exported = try home.coffer("vault export --reveal --format env --service app")
+    #expect(exported.status == 0, "\(exported.err)")
+    let file = try home.file("app.env", exported.bytes)
+    var shells = 0
+    for shell in [["sh"], ["bash"], ["bash", "--posix"], ["dash"], ["zsh"], ["busybox", "sh"]] {
+      let print = (0..<values.count).map { "printf '%s\\0' \"$V\($0)\"" }.joined(separator: "\n")
+      let script = try home.file("print.sh", ". \(file)\n\(print)\n")
+      guard let read = try home.program(["env", "-C", home.path] + shell + [script]), read.status != 127 else {
+        Swift.print("skipped: there is no \(shell[0])")
+        continue
+      }
+      shells += 1
+      #expect(read.status == 0 && read.err.isEmpty, "\(shell): \(read.err)")
+      let found = read.out.split(separator: "\0", omittingEmptySubsequences: false).dropLast()
+      #expect(found.count == values.count)
+      for (value, seen) in zip(values, found) where value.utf8.elementsEqual(seen.utf8) == false {
+        Issue.record("\(shell) reads \(seen.debugDescription) for \(value.debugDescription)")
+      }
+      #expect(!home.exists("pwned"), "\(shell) ran a value")
+    }
+    let content = try Home.secret(exported.out)
+    let entries = try EnvFile.read(content, place: "f")
+    #expect(entries.count == values.count)
+    for entry in entries {
+      let index = try #require(Int(entry.name.dropFirst()))
+      #expect(entry.value.bytes.withUnsafeBytes { $0.elementsEqual(values[index].utf8) }, "\(values[index].debugDescription)")
+    }
+    Swift.print("environment files: \(values.count) values in \(shells) shells")
+  }
+
+  @Test("a variable that bash calculates is exported as a number or not at all")
+  func calculated() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set app RANDOM", in: "a[$(touch \(home.path)/pwned)]")
+    try home.transcript(
+      "vault export --reveal --format env", err: "'app/RANDOM': a shell would calculate the value of this variable", exit: 2)
+    try home.transcript("vault set app RANDOM", in: "42")
+    try home.transcript("vault export --reveal --format env", out: "RANDOM='42'\n")
+    // What it protects from, with the file that would have been written.
+    let file = try home.file("f", "RANDOM='a[$(touch \(home.path)/pwned)]'\n")
+    if try home.program(["bash", "-c", ". \(file)"]) != nil { #expect(home.exists("pwned")) }
+  }
+}

@@ -1,0 +1,127 @@
+import Coffer
+import CofferMemory
+import CofferStorage
+import Foundation
+import Testing
+
+@testable import CofferCLI
+@testable import CofferVault
+
+/// Items that Coffer does not make and another writer of the format may.
+@Suite struct ForeignWriterTests {
+  private static let bell = "a\u{7}b\n\u{202E}c"
+  private static let spelled = #"a\u{7}b\n\u{202e}c"#
+
+  /// A home whose vault another writer has written to: a name with control characters, and an item without a value.
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set plain a", in: "1")
+    let key = try Data(contentsOf: URL(fileURLWithPath: home.path + "/key"))
+    var credentials = Credentials()
+    credentials.keyFile = try key.bytes.withUnsafeBytes { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
+    let vault = try OpenVault.unlock(
+      FilePath(home.path + "/data/vault.sqlite"), with: credentials,
+      options: VaultOptions(pins: FilePath(home.path + "/state/pins"), lockFolder: FilePath(home.path + "/state")))
+    try vault.writing { (change) throws(StoreError) in
+      try Self.plant(ItemName(sealed: Self.bell, "x\u{1b}[31m"), [UInt8]("hi".utf8), in: vault, &change)
+      try Self.plant(ItemName(sealed: "empty", "e"), nil, in: vault, &change)
+    }
+    vault.database.close()
+    return home
+  }
+
+  /// Stores a record as another writer might, of any name, with a value or without.
+  private static func plant(
+    _ name: ItemName, _ value: [UInt8]?, in vault: OpenVault, _ change: inout CofferVault.Change
+  ) throws(StoreError) {
+    let index = vault.index(of: name)
+    let meta = RecordMeta(
+      revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
+    var list = try vault.touch(index.bucket, change)
+    let record = try vault.checked { () throws(FormatError) in
+      guard let value else { return try SealedRecord(meta, value: nil, index: index, keys: vault.keys) }
+      return try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
+        try SealedRecord(meta, value: value, index: index, keys: vault.keys)
+      }
+    }
+    try vault.put(record, replacing: false)
+    list.put(record.id, at: index)
+    change.lists[index.bucket] = list
+    change.added += 1
+    change.events.append(LogEntry(.itemSet, by: .current, time: 1, index: index))
+  }
+
+  private func check(_ home: Home) throws {
+    let (width, accounts) = (Self.spelled.count + 2, [(Self.spelled, "x\\u{1b}[31m"), ("empty", "e"), ("plain", "a")])
+    try home.transcript(
+      "vault list", out: accounts.map { $0.padding(toLength: width, withPad: " ", startingAt: 0) + $1 + "\n" }.joined())
+    try home.transcript("vault get \(Self.spelled)", out: "hi")
+    try home.transcript("vault get \(Self.spelled) x\\u{1b}[31m", out: "hi")
+    #expect(try home.coffer("vault show \(Self.spelled)").out.hasPrefix("service   \(Self.spelled)\naccount   x\\u{1b}[31m\n"))
+    try home.transcript("vault copy \(Self.spelled) --to-service copied --to-account c")
+    try home.transcript("vault get copied c", out: "hi")
+    try home.transcript("vault rename \(Self.spelled) --to-service \(Self.bell)", err: "control character", exit: 64)
+    try home.transcript("vault get \(Self.spelled) other", err: "no such item", exit: 1)
+    try home.transcript("vault delete \(Self.spelled)")
+    try home.transcript("vault list \(Self.spelled)")
+    try home.transcript("vault get empty", err: "'empty/e': the item has no value", exit: 65)
+    try home.transcript("vault copy empty --to-service filled", err: "the item has no value", exit: 65)
+    #expect(try home.coffer("vault show empty").out.contains("bytes     0"))
+  }
+
+  @Test("what is not seen, or turns text around, is spelled out; joiners of words and emoji stay")
+  func printable() {
+    let hidden =
+      "\u{7}\u{85}\u{200B}\u{200E}\u{200F}\u{061C}\u{202A}\u{202E}\u{2066}\u{2069}\u{2028}\u{2029}\u{FEFF}\u{E0041}\u{AD}"
+    let spelled = hidden.unicodeScalars.map { "\\u{\(String($0.value, radix: 16))}" }.joined()
+    #expect(Printable.line(hidden) == spelled && Printable.text(hidden) == spelled)
+    for text in ["👩‍💻 é e\u{301} ❤️ می‌خواهم", "", "שלום"] { #expect(Printable.line(text) == text) }
+    #expect(Printable.line("a\r\nb\n\u{301}") == "a\\u{d}\\nb\\n\u{301}")
+  }
+
+  @Test("an item of another writer's name is read and deleted under the name that list prints")
+  func names() throws {
+    let home = try home()
+    #expect(try home.coffer("vault log").out.contains(Self.spelled))
+    try check(home)
+    try home.transcript("vault verify --quiet", out: try home.coffer("vault verify --quiet").out)
+  }
+
+  @Test("a name that is none says so in English")
+  func refusedNames() throws {
+    let home = try Home.withVault()
+    for (words, text) in [("x \u{7}", "an account name with the control character U+7"), ("\u{7} x", "a service name with")] {
+      for verb in ["get", "set", "delete", "show"] { try home.transcript("vault \(verb) \(words)", in: "v", err: text, exit: 64) }
+    }
+    try home.transcript("vault set ''", in: "v", err: "an empty service name", exit: 64)
+  }
+
+  @Test("through an agent too")
+  func namesThroughAgent() throws {
+    let home = try home()
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    home.locked()
+    try check(home)
+  }
+
+  @Test("an item without a value is left out of an export with a word about it, and can be filled and deleted")
+  func withoutValue() throws {
+    let home = try home()
+    try home.transcript("vault delete \(Self.spelled)")
+    let json = try home.coffer("vault export --reveal")
+    #expect(json.status == 0 && json.err == "coffer: note: 'empty/e' has no value and is left out: another program made it so\n")
+    #expect(json.out.contains("\"service\":\"plain\"") && !json.out.contains("empty"))
+    try home.transcript("vault export --reveal --format env --service plain", out: "a='1'\n")
+    try home.transcript("vault export --reveal --format env -q", out: "a='1'\n")
+    let sealed = "vault export \(home.path)/other -q --new-key-file \(home.path)/k"
+    try home.transcript(sealed, err: "'empty/e': the item has no value", exit: 65)
+    #expect(!home.exists("other") && !home.exists("k"))
+    try home.transcript(sealed + " --service plain")
+    try home.transcript("vault rename empty --to-service moved", err: "'empty/e': the item has no value", exit: 65)
+    try home.transcript("vault set empty e", in: "now")
+    try home.transcript("vault get empty e", out: "now")
+    try home.transcript("vault delete empty e")
+    try home.transcript("vault list", out: "plain  a\n")
+  }
+}

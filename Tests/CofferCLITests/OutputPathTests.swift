@@ -1,0 +1,49 @@
+import Foundation
+import Testing
+
+@Suite struct OutputPathTests {
+  /// Runs `coffer` in the home's own folder.
+  private func here(_ home: Home, _ line: String, in input: String = "") throws -> (status: Int32, out: String, err: String)? {
+    try home.program(["env", "-C", home.path, Home.coffer] + Home.words(line), in: input)
+  }
+
+  @Test("a bare name is a file of the current folder, for whatever writes one")
+  func bareNames() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set s a", in: "hunter2")
+    try home.transcript("defaults write app theme dark")
+    let filled = try here(home, "inject -o out", in: "x={{ coffer://s/a }}")
+    #expect(filled?.status == 0 && filled?.err == "", "\(filled?.err ?? "")")
+    #expect(try home.content("out") == "x=hunter2")
+    let backup = try here(home, "vault backup copy --quiet")
+    #expect(backup?.status == 0 && backup?.err == "", "\(backup?.err ?? "")")
+    let export = try here(home, "vault export other --new-key-file nk --quiet")
+    #expect(export?.status == 0 && home.exists("nk"), "\(export?.err ?? "")")
+    let list = try here(home, "defaults export app list.plist")
+    #expect(list?.status == 0 && home.exists("list.plist"), "\(list?.err ?? "")")
+    let restored = try here(home, "--home there vault restore copy --quiet --yes")
+    #expect(restored?.status == 0 && home.exists("there/data/vault.sqlite"), "\(restored?.err ?? "")")
+    let installed = try here(home, "install --prefix to")
+    #expect(installed?.status == 0 && home.exists("to/bin/coffer"), "\(installed?.err ?? "")")
+  }
+
+  @Test("a key file stays with the slot that it opens, though the answer cannot be printed")
+  func keyFileOfSlot() throws {
+    let home = try Home.withVault()
+    let added = try #require(
+      try home.program(["sh", "-c", "exec \(Home.coffer) vault slot add --new-key-file \(home.path)/two --json >/dev/full"]))
+    #expect(added.status == 74 && added.err.contains("a change that the command was to make is made"), "\(added.err)")
+    try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/two"])
+  }
+
+  @Test("an answer that cannot be printed says that the change is made, and a key file that cannot be written that none is")
+  func fullOutput() throws {
+    let home = try Home.withVault()
+    let set = try #require(
+      try home.program(["sh", "-c", "printf x | exec \(Home.coffer) vault set s a --json >/dev/full"]))
+    #expect(set.status == 74 && set.err.contains("a change that the command was to make is made"), "\(set.err)")
+    try home.transcript("vault get s a", out: "x")
+    let get = try #require(try home.program(["sh", "-c", "exec \(Home.coffer) vault get s a >/dev/full"]))
+    #expect(get.status == 74 && get.err.contains("could not write the output (standard output)"))
+  }
+}
