@@ -7,6 +7,7 @@ final class Peer {
   private let process = Process()
   private let input = Pipe()
   private let output = Pipe()
+  private let reader: FileHandle
   private var unread = ""
 
   /// Starts the tool, under strace where `tracing` says with which options, and waits until it has everything open.
@@ -22,8 +23,9 @@ final class Peer {
     defer { try? FileManager.default.removeItem(atPath: errors) }
     process.standardError = FileHandle(forWritingAtPath: errors)
     process.environment = ["SWIFT_BACKTRACE": "enable=no", "PATH": "/usr/bin:/bin"]
-    // What is told to a peer that has died must not end the tests.
-    Foundation.signal(SIGPIPE, SIG_IGN)
+    // A reader of the pipe outlives the peer: a request to a dead one then raises no SIGPIPE, which would end the tests.
+    reader = FileHandle(
+      fileDescriptor: fcntl(input.fileHandleForReading.fileDescriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)
     try process.run()
     guard readLine() == "open" else {
       process.waitUntilExit()
