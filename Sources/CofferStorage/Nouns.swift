@@ -7,20 +7,27 @@ package func withArticle(_ noun: String) -> String {
 }
 
 extension String {
-  /// The text on one line, with everything spelled out that could forge a line, move a cursor or turn the direction of writing: control
-  /// and format characters and separators of lines. A refused name holds just those.
-  package var spelledOut: String {
-    guard unicodeScalars.contains(where: \.isInvisible) else { return self }
-    return unicodeScalars.map { $0.isInvisible ? "\\u{\(String($0.value, radix: 16))}" : String($0) }.joined()
+  /// The text with all spelled out that is not seen, or has other text seen in another place: a name must not move the cursor, forge a line,
+  /// or turn what follows it around.
+  ///
+  /// - Parameter kept: a character that stays as it is, such as the newline of a text that may have lines.
+  package func spelledOut(but kept: Unicode.Scalar? = nil) -> String {
+    let isSpelled = { (scalar: Unicode.Scalar) in scalar.isHidden && scalar != kept }
+    guard unicodeScalars.contains(where: isSpelled) else { return self }
+    return unicodeScalars.map { isSpelled($0) ? "\\u{\(String($0.value, radix: 16))}" : String($0) }.joined()
   }
 }
 
 extension Unicode.Scalar {
-  fileprivate var isInvisible: Bool {
-    guard !isASCII else { return value < 0x20 || value == 0x7F }
+  /// Control characters, line and paragraph separators, and what Unicode says may be ignored in showing a text: the signs that change
+  /// its direction (UAX 9) are among that. Joiners and variation selectors are part of how words and emoji are written.
+  fileprivate var isHidden: Bool {
+    if isASCII { return value < 0x20 || value == 0x7F }
     switch properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator: return true
-    default: return false
+    case .control, .lineSeparator, .paragraphSeparator: return true
+    default: break
     }
+    let isPartOfWriting = [0x200C, 0x200D].contains(value) || (0xFE00...0xFE0F).contains(value)
+    return properties.isDefaultIgnorableCodePoint && !isPartOfWriting
   }
 }

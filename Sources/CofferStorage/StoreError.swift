@@ -115,13 +115,13 @@ public struct StoreError: Error, Sendable {
 }
 
 extension StoreError: CustomStringConvertible {
-  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control and format characters, which a refused
-  /// name may hold, are spelled out.
+  /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control characters and others that are
+  /// not seen, which a refused name may hold, are spelled out.
   public var description: String {
     var text = key.map { "key '\($0)': " } ?? ""
     text += what
     if let place { text += " (\(place))" }
     if let underlying { text += ": \(underlying)" }
-    return (text + "; " + cure).spelledOut
+    return (text + "; " + cure).spelledOut()
   }
 }

@@ -15,18 +15,16 @@ public enum StoredName {
     }
     guard name.utf8.count <= longest else {
       throw StoreError(
-        .invalidName, "\(article(role)) \(role) name of \(name.utf8.count) bytes", cure: "use at most \(longest) bytes of UTF-8")
+        .invalidName, "\(withArticle(role)) name of \(name.utf8.count) bytes", cure: "use at most \(longest) bytes of UTF-8")
     }
     if let bad = name.unicodeScalars.first(where: { $0.properties.generalCategory == .control }) {
       throw StoreError(
         .invalidName,
-        "\(article(role)) \(role) name with the control character U+\(String(bad.value, radix: 16, uppercase: true))",
+        "\(withArticle(role)) name with the control character U+\(String(bad.value, radix: 16, uppercase: true))",
         cure: "use printable characters only")
     }
     return name
   }
-
-  private static func article(_ role: String) -> String { "aeiou".contains(role.prefix(1)) ? "an" : "a" }
 
   /// Nearly every name: 1 to ``longest`` characters of printable ASCII, which no rule forbids. The rules themselves ask
   /// Unicode's tables for each character.

@@ -45,6 +45,9 @@ struct ErrorTextTests {
   @Test func `letters of all alphabets and emoji stay as they are`() {
     let error = StoreError(.notFound, "kein Schlüssel “ключ” 鍵 🔑", key: "é", cure: "lege ihn an")
     #expect("\(error)" == "key 'é': kein Schlüssel “ключ” 鍵 🔑; lege ihn an")
+    // Joiners and variation selectors are part of these.
+    let joined = StoreError(.notFound, "👩‍💻 ❤️ می‌خواهم", key: "k", cure: "x")
+    #expect("\(joined)" == "key 'k': 👩‍💻 ❤️ می‌خواهم; x")
   }
 
   @Test(arguments: ["on", "off", "(a, b)", "1e400", "-1e400", "", "1.5"])

@@ -53,7 +53,7 @@ package enum FileLock {
   package static func busy(_ place: FilePath, _ holder: UInt32?, _ patience: Duration = patience) -> StoreError {
     let who = holder.map { "process \($0)" } ?? "another process"
     return StoreError(
-      .busy, "\(who) has held the lock for \(patience.components.seconds) s", place: place.string,
+      .busy, "\(who) has held the lock for \(patience.inWords)", place: place.string,
       cure: "let that process go on or end it, then try again; nothing was changed")
   }
 }

@@ -13,14 +13,11 @@ package struct FileStatus: Sendable {
   package let device: UInt64, inode: UInt64
   package let mode: UInt32
   package let owner: UInt32, group: UInt32
-  /// Names that the file has: 0 once it was deleted.
-  package let links: Int
   package let size: Int
   /// Nanoseconds since 1970.
   package let modified: Int64
 
   package var isRegular: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFREG) }
-  package var isLink: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFLNK) }
   package var isFolder: Bool { mode & UInt32(S_IFMT) == UInt32(S_IFDIR) }
   package var permissions: UInt32 { mode & 0o7777 }
 
@@ -55,7 +52,6 @@ package struct FileStatus: Sendable {
     mode = UInt32(raw.st_mode)
     owner = raw.st_uid
     group = raw.st_gid
-    links = Int(raw.st_nlink)
     size = Int(raw.st_size)
     #if canImport(Darwin)
       let moment = raw.st_mtimespec

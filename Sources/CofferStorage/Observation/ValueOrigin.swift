@@ -50,16 +50,19 @@ extension ValueChanges {
   private static func still(
     _ looks: [ValueOrigin.Look], _ isSecret: Bool, _ read: () throws(StoreError) -> Value
   ) throws(StoreError) -> (Value, [any Equatable & Sendable]) {
-    var value = try read()
-    guard isSecret || !(value is any Equatable) else { return (value, []) }
+    if !isSecret {
+      let value = try read()
+      if value is any Equatable { return (value, []) }
+    }
     var stored = try looks.map { (look) throws(StoreError) in try look() }
-    // Whoever writes all the time brings further news, by which the difference is found.
-    for _ in 0..<3 {
-      value = try read()
+    var rounds = 0
+    while true {
+      let value = try read()
       let again = try looks.map { (look) throws(StoreError) in try look() }
-      if zip(stored, again).allSatisfy({ $0.isEqual(to: $1) }) { break }
+      rounds += 1
+      // Whoever writes all the time brings further news, by which the difference is found.
+      if rounds == 3 || zip(stored, again).allSatisfy({ $0.isEqual(to: $1) }) { return (value, again) }
       stored = again
     }
-    return (value, stored)
   }
 }

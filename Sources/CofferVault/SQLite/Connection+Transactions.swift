@@ -30,12 +30,7 @@ extension Connection {
   /// Runs `body` on one state of the database, whatever others commit meanwhile. The state is that of its first statement.
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     let result = try begun(.begin, body)
-    let code = step(.commit)
-    guard code == SQLITE_DONE else {
-      let error = failure(code, Verb.commit.doing)
-      rollBack()
-      throw error
-    }
+    if let failed = commitOrRollBack() { throw failed.error }
     return result
   }
 
@@ -50,12 +45,7 @@ extension Connection {
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) -> Result {
     let result = try begun(.beginWriting, body)
-    let code = step(.commit)
-    if code != SQLITE_DONE {
-      let error = failure(code, Verb.commit.doing)
-      rollBack()
-      try settle(commitThatFailed: code, error, wasMade)
-    }
+    if let failed = commitOrRollBack() { try settle(commitThatFailed: failed.code, failed.error, wasMade) }
     return result
   }
 
@@ -94,13 +84,17 @@ extension Connection {
       try execute("PRAGMA user_version=\(try number("PRAGMA user_version"))")
       return made
     }
-    let code = step(.commit)
-    guard code == SQLITE_DONE else {
-      let error = failure(code, Verb.commit.doing)
-      rollBack()
-      throw error
-    }
+    if let failed = commitOrRollBack() { throw failed.error }
     return made
+  }
+
+  /// Ends the transaction; nil when it is committed.
+  private func commitOrRollBack() -> (code: Int32, error: StoreError)? {
+    let code = step(.commit)
+    guard code != SQLITE_DONE else { return nil }
+    let error = failure(code, Verb.commit.doing)
+    rollBack()
+    return (code, error)
   }
 
   /// Begins a transaction and runs `body` in it. When that throws, the transaction is over.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferVault
 
-/// Vaults of the frozen format, which every later version must open with every slot.
+/// Vaults of format 1, which every version from the first release on must open with every slot.
 @Suite struct GoldenVaultTests {
   @Test(arguments: GoldenVaults.all) func `a vault of format 1 opens with each of its slots and reads as it was written`(
     golden: GoldenVaults.Vault
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `the vaults are the bytes that froze the format`() throws {
+  @Test func `the vaults are the bytes that stand for the format`() throws {
     if ProcessInfo.processInfo.environment["COFFER_WRITE_FIXTURES"] != nil { try GoldenVaults.write() }
     for (name, digest) in Self.digests {
       let file = try [UInt8](Data(contentsOf: GoldenVaults.folder.appending(path: name)))
@@ -54,8 +54,8 @@ import Testing
     #expect(try Data(contentsOf: GoldenVaults.folder.appending(path: "items.json")) == GoldenVaults.itemsAsJSON())
   }
 
-  @Test func `the vaults of a frozen format are not written again`() throws {
-    #expect(throws: GoldenVaults.Frozen.self) { try GoldenVaults.write() }
+  @Test func `vaults that are there are not written over`() throws {
+    #expect(throws: GoldenVaults.Refusal.self) { try GoldenVaults.write() }
   }
 
   /// The first 16 bytes of BLAKE2b-256 of each file.

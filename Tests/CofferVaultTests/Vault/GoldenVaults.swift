@@ -82,15 +82,21 @@ enum GoldenVaults {
   }
 }
 
-// MARK: Writing them, once
+// MARK: Writing them
 
 extension GoldenVaults {
-  struct Frozen: Error, CustomStringConvertible {
-    let description = "format 1 is frozen: Fixtures/Vaults/v1 is never written again; a new format has a folder of its own"
+  struct Refusal: Error, CustomStringConvertible {
+    let description: String
+    static let isThere = Refusal(
+      description: """
+        Fixtures/Vaults/v1 is there, and is not written over. From the first release on format 1 is frozen, and a new format has a \
+        folder of its own; before that, remove the folder to write it anew
+        """)
+    static let sideFiles = Refusal(description: "the closed vault left other files than its own")
   }
 
   static func write() throws {
-    guard !FileManager.default.fileExists(atPath: folder.path) else { throw Frozen() }
+    guard !FileManager.default.fileExists(atPath: folder.path) else { throw Refusal.isThere }
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data("correct horse battery staple".utf8).write(to: folder.appending(path: passphraseFile))
     try Data((0..<64).map { UInt8($0 * 3) }).write(to: folder.appending(path: secondFactor))
@@ -125,7 +131,9 @@ extension GoldenVaults {
     for kind in golden.slots.dropFirst() { try opened.addSlot(credentials(kind), label: "\(kind)", cost: .testing) }
     for _ in 1..<golden.epoch { try opened.rotate() }
     _ = try opened.lock()
-    guard try FileManager.default.contentsOfDirectory(atPath: place.folder.string) == ["vault.sqlite"] else { throw Frozen() }
+    guard try FileManager.default.contentsOfDirectory(atPath: place.folder.string) == ["vault.sqlite"] else {
+      throw Refusal.sideFiles
+    }
     try FileManager.default.copyItem(atPath: place.path.string, toPath: golden.file.path)
   }
 
