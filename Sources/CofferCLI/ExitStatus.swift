@@ -59,7 +59,9 @@ extension StoreError.Kind {
     case .locked: .locked
     case .alreadyExists: .cannotCreate
     case .noSpace, .readOnly, .io: .io
-    case .busy, .conflict, .pending, .outcomeUnknown: .busy
+    case .busy, .conflict, .pending: .busy
+    // Not .busy, which scripts answer by doing it again: this may have been done.
+    case .outcomeUnknown: .io
     case .newerFormat: .newerVersion
     case .wrongSecret, .denied, .refused: .refused
     case .noVault: .noVault

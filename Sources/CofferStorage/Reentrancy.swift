@@ -24,10 +24,10 @@ package enum Reentrancy {
 
   /// Throws ``StoreError/Kind/reentrant`` when this thread runs a closure of `transaction(_:)` on the router of number `router`: a write
   /// past that transaction would stand although it fails, and be made again when it runs again.
-  package static func checkTransaction(_ router: UInt64, _ place: String) throws(StoreError) {
+  package static func checkTransaction(_ router: UInt64, _ place: @autoclosure () -> String) throws(StoreError) {
     guard coffer_transaction_router() == router else { return }
     throw StoreError(
-      .reentrant, "a write through the router was made inside a closure of its transaction", place: place,
+      .reentrant, "a write through the router was made inside a closure of its transaction", place: place(),
       cure: "write through the closure's transaction, or after it")
   }
 
