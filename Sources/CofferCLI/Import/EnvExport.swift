@@ -23,7 +23,7 @@ enum EnvExport {
     for (name, form) in found where !form.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) && !$0.contains(0) }) {
       throw StoreError(.unencodable, "the value is no text", key: name.description, cure: "--format json carries any bytes")
     }
-    try checkNumbers(found)
+    try refuseShellVariables(found)
     for (name, form) in found {
       try Output.write("\(name.account)=")
       try Output.write(quoted(form.bytes))
@@ -46,19 +46,12 @@ enum EnvExport {
     }
   }
 
-  /// Variables that bash calculates when they are set, and a calculation may hold a command: `RANDOM='a[$(ls)]'` runs ls.
-  private static let numbers: Swift.Set = [
-    "BASHPID", "EPOCHREALTIME", "EPOCHSECONDS", "EUID", "HISTCMD", "LINENO", "OPTIND", "PPID", "RANDOM", "SECONDS", "SRANDOM",
-    "UID",
-  ]
-
-  private static func checkNumbers(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {
-    for (name, form) in found where numbers.contains(name.account) {
-      guard form.bytes.withUnsafeBytes({ $0.allSatisfy { (0x30...0x39).contains($0) } }) else {
-        throw StoreError(
-          .unencodable, "a shell would calculate the value of this variable, and could run what is in it", key: name.description,
-          cure: "--format json, or coffer vault rename to another account")
-      }
+  /// Whatever the value is: a shell that takes `42` for `RANDOM` does not give it back, and bash runs `ls` for `RANDOM='a[$(ls)]'`.
+  private static func refuseShellVariables(_ found: [(name: ItemName, form: SecretForm)]) throws(StoreError) {
+    for (name, _) in found where ShellVariables.own(name.account) {
+      throw StoreError(
+        .unencodable, "the account is a variable of a shell's own, which would not be read back", key: name.description,
+        cure: "--format json, or coffer vault rename to another account")
     }
   }
 
