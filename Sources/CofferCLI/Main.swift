@@ -34,6 +34,7 @@ enum Main {
         try Output.line(CofferCommand.configuration.version)
         return .done
       }
+      try ProcessEnvironment.refuseUnreadable()
       var command = try parse(LeadingOptions.line(arguments))
       guard let ours = command as? any Command else {
         try command.run()

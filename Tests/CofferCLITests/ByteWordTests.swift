@@ -48,6 +48,26 @@ import Testing
     #expect(try sh(home, "coffer --json $'\\xff'").err.hasPrefix("{\"error\":"))
   }
 
+  @Test("a variable that coffer reads is refused where it is not UTF-8, and a command gets the others as they are")
+  func environment() throws {
+    let home = try Home.withVault()
+    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let article = try String(contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/CommandLine.md"), encoding: .utf8)
+    let table = try #require(article.components(separatedBy: "\n## Environment\n").last)
+    let names = table.matches(of: /(?m)^\| `([A-Z_]+)` \|/).map { String($0.1) }.filter { $0 != "COFFER_PASSPHRASE" }
+    #expect(names.count >= 14)
+    for name in names + ["HOME"] {
+      let answer = try sh(home, "\(name)=$'\(home.path)/b\\xff' coffer vault list")
+      #expect(answer.status == 64 && answer.err.contains("\(name) in the environment is not UTF-8"), "\(name): \(answer.err)")
+    }
+    let before = try FileManager.default.contentsOfDirectory(atPath: home.path).count
+    #expect(try sh(home, "COFFER_HOME=$'\(home.path)/b\\xfe' coffer defaults write d k v").status == 64)
+    #expect(try sh(home, "COFFER_HOME=$'\(home.path)/b\\xfe' coffer run -- true").status == 125)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).count == before)
+    let passed = try sh(home, "ANY=$'a\\xfe\\xff' coffer run -- sh -c 'printf %s \"$ANY\"'")
+    #expect(passed.status == 0 && passed.bytes == Data("a".utf8) + Data([0xFE, 0xFF]), "\(passed.err)")
+  }
+
   @Test("a combining mark after an option's sign belongs to the value, and a secret there is refused unseen")
   func combining() throws {
     let home = try Home.withVault()

@@ -16,6 +16,23 @@ enum ProcessEnvironment {
     return value
   }
 
+  /// The variables that coffer itself reads as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
+  private static let texts = [
+    "COFFER_HOME", "COFFER_DOMAIN", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY", "COFFER_EXPECT_VAULT", "HOME",
+    "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "VISUAL", "EDITOR", "PASSWORD_STORE_DIR",
+    "CREDENTIALS_DIRECTORY",
+  ]
+
+  /// Refuses values that are not UTF-8: as text, two different folders would be one.
+  static func refuseUnreadable() throws(Failure) {
+    for name in texts {
+      guard let value = getenv(name), !ByteWord(value).isText else { continue }
+      throw .usage(
+        "\(name) in the environment is not UTF-8 (not repeated here), and would be taken for another name",
+        try: "a value in UTF-8, or unset \(name)")
+    }
+  }
+
   static func set(_ name: String, _ value: String) throws(Failure) {
     guard setenv(name, value, 1) == 0 else {
       throw Failure(StoreError(errno: errno, "set \(name) in the environment", place: "environment"))
