@@ -48,7 +48,9 @@ public struct Places: Sendable, Equatable {
   /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
   /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder.
   public static func standard(_ variable: (String) -> String? = Places.environment) throws(StoreError) -> Places {
-    if let home = variable("COFFER_HOME"), !home.isEmpty { return Places(home: try TrustedPath.absolute(FilePath(home)).lexicallyNormalized()) }
+    if let home = variable("COFFER_HOME"), !home.isEmpty {
+      return Places(home: try TrustedPath.absolute(FilePath(home)).lexicallyNormalized())
+    }
     let user = try userFolder(variable)
     func base(_ name: String, _ fallback: String) -> FilePath {
       folder(variable(name)) ?? user.appending(fallback)
