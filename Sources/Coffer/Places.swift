@@ -48,7 +48,9 @@ public struct Places: Sendable, Equatable {
   /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
   /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder.
   public static func standard(_ variable: (String) -> String? = Places.environment) throws(StoreError) -> Places {
-    if let home = variable("COFFER_HOME"), !home.isEmpty { return Places(home: try absolute(FilePath(home))) }
+    if let home = variable("COFFER_HOME"), !home.isEmpty {
+      return Places(home: try TrustedPath.absolute(FilePath(home)).lexicallyNormalized())
+    }
     let user = try userFolder(variable)
     func base(_ name: String, _ fallback: String) -> FilePath {
       folder(variable(name)) ?? user.appending(fallback)
@@ -76,14 +78,5 @@ public struct Places: Sendable, Equatable {
     }
     throw StoreError(
       .denied, "this user has no home folder", cure: "set HOME, or set COFFER_HOME to a folder for Coffer's files")
-  }
-
-  private static func absolute(_ path: FilePath) throws(StoreError) -> FilePath {
-    guard path.isRelative else { return path.lexicallyNormalized() }
-    guard let current = getcwd(nil, 0) else {
-      throw StoreError(errno: errno, "find the current folder", place: path)
-    }
-    defer { free(current) }
-    return FilePath(String(cString: current)).pushing(path).lexicallyNormalized()
   }
 }

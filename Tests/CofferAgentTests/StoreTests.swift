@@ -48,6 +48,9 @@ import Testing
       #expect(kind { _ = try store.load(name) } == .invalidName)
     }
     #expect(kind { _ = try AgentStore(service: "", vault: "", client: agent.client()) } == .invalidName)
+    // Whoever settles a transaction of this store may be in another folder.
+    let current = FileManager.default.currentDirectoryPath
+    #expect(try AgentStore(service: "app", vault: "data/vault", client: agent.client()).place == current + "/data/vault")
   }
 
   @Test func `a batch holds its expectations, all or nothing`() throws {

@@ -46,7 +46,11 @@ import Testing
     #expect(stage.writer.ask("transact v1") == "ok")
     let places = try tracer.requestedCalls(changing: false).filter { $0.name != "write" }
     var counts = Counts()
-    while counts.injected < (Self.isLong ? 7_000 : 3) { try run(who, places, &counts) }
+    while counts.injected < (Self.isLong ? 7_000 : 3) {
+      try run(who, places, &counts)
+      // The long form takes hours: it says where it is.
+      if counts.rounds.isMultiple(of: 250) { print("so far, \(who): \(counts)") }
+    }
     print("failing system calls of a \(who)'s transactions: \(places.count) places, \(counts)")
     #expect(counts.wrong == [])
   }

@@ -120,6 +120,35 @@ import Testing
     try home.expectAgreement(on: ["new"])
   }
 
+  @Test func `a batch that the new journal has completed is not prepared again from the journal that was moved away`() throws {
+    guard let home = try Self.prepared() else { return }
+    let serve = ["serve", home.path, home.keyFile]
+    let keeper = try Peer(home, serve), carrier = try Peer(home, serve + ["none", "carried"])
+    #expect(keeper.ask("transact old") == "ok" && keeper.ask("fold") == "ok")
+    #expect(try home.run("transact", home.path, home.keyFile, "new", "decided").status == SIGKILL)
+    keeper.signal(SIGSTOP)
+    try FileManager.default.moveItem(atPath: home.path + "/.app.plist.coffer", toPath: home.path + "/aside")
+    // The next look at the journal's name is at most 100 ms away.
+    usleep(150_000)
+    #expect(carrier.ask("write x") == nil)
+    let wal = home.vaultPath.string + "-wal"
+    // Whoever opens the stores settles the batch, and dies here when the vault is about to forget it.
+    #expect(throws: Peer.Failed.self) {
+      _ = try Peer(
+        home, serve,
+        tracing: ["-o", "/dev/null", "-P", wal, "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=KILL:when=2"])
+    }
+    #expect(try home.recordedOutcomes() == 1, "the vault still remembers the transaction as committed")
+    let last = try Peer(home, serve)
+    #expect(last.ask("transact newer") == "ok")
+    last.kill()
+    keeper.signal(SIGCONT)
+    #expect(keeper.ask("write y") == "ok")
+    #expect(keeper.ask("read") == "newer newer newer")
+    keeper.kill()
+    try home.expectAgreement(on: ["newer"])
+  }
+
   @Test func `a transaction whose plain half changes nothing records no outcome`() throws {
     let home = try Home()
     #expect(try home.run("transact", home.path, home.keyFile, "same").status == 0)

@@ -1,5 +1,6 @@
 public import CofferStorage
 internal import CofferVault
+internal import SystemPackage
 
 #if canImport(Glibc)
   internal import Glibc
@@ -28,12 +29,13 @@ public final class AgentStore: Store {
   ///
   /// - Parameters:
   ///   - service: the service whose items these are: an app's domain.
-  ///   - vault: the vault's file.
+  ///   - vault: the vault's file; a relative path begins at the current folder.
   ///   - client: asks the agent.
   /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a bad service name.
   public init(service: String, vault: String, client: AgentClient) throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
-    place = vault
+    // A prepared batch names this place, and whoever settles it may be in another folder.
+    place = try TrustedPath.absolute(FilePath(vault)).string
     self.client = client
   }
 

@@ -22,7 +22,8 @@ extension DefaultsEngine {
     guard error.underlying is Errno || error.kind == .busy else { return error }
     return StoreError(
       error.kind, "every value is stored, but not in the property list yet: " + error.what, place: error.place,
-      cure: "put that right and synchronize again; every Coffer process reads what was stored", underlying: error.underlying)
+      cure: "put that right: the next write brings the list up to date; every Coffer process reads the new values already",
+      underlying: error.underlying)
   }
 
   /// Folds because the journal is long. A failure costs nobody an acknowledged value: the journal goes on growing, and

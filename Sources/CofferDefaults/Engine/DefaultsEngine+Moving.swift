@@ -158,7 +158,10 @@ extension DefaultsEngine {
     try old.retire(.beingCarried)
     calls.reached?(.carrying)
     if !changes.isEmpty { try append(.write(changes), &there, new) }
-    for batch in state.prepared where !there.prepared.contains(where: { $0.id == batch.id }) {
+    // One that the new journal has completed must not be prepared again: the vault may still remember it as committed, and its old
+    // values would then take the place of newer ones.
+    let known = Set(there.prepared.map(\.id) + there.finished.map(\.id))
+    for batch in state.prepared where !known.contains(batch.id) {
       try append(.prepare(batch), &there, new)
       // As durable as it was.
       try new.synchronize()

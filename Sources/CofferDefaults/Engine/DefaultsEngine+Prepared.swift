@@ -115,6 +115,8 @@ extension DefaultsEngine {
     for batch in batches {
       do throws(StoreError) { try resolve(batch, sidecar) } catch {
         state.withLock { state in
+          // Where the journal was told and only its sync failed, there is nothing left to learn.
+          guard state.prepared.contains(where: { $0.id == batch.id }) else { return }
           state.unresolvable[batch.id] = error
           state.nextResolution = CoarseClock.now() + CoarseClock.lookInterval
         }
@@ -135,7 +137,7 @@ extension DefaultsEngine {
     let outcome = try decisions.settle(batch.id, place)
     try state.withLock { (state) throws(StoreError) in try append(Self.record(of: outcome, batch.id), &state, sidecar) }
     try sidecar.synchronize()
-    if outcome == .committed { forgetFinished(batch.place) }
+    if outcome == .committed { forgetFinished([batch.id]) }
   }
 
   private static func record(of outcome: TransactionOutcome, _ id: TransactionID) -> Record {
@@ -152,13 +154,13 @@ extension DefaultsEngine {
       cure: "open it together with that store")
   }
 
-  /// Has the stores that decided forget the batches that the journal says were committed, or those of one `place`. The batches' changes
-  /// are durable, in the journal or in the list: a store that forgot too early would leave a batch to be dropped.
+  /// Has the stores that decided forget the batches that the journal says were committed, or those in `ids`. The batches' changes
+  /// are durable, in the list or, those in `ids`, in the journal: a store that forgot too early would leave a batch to be dropped.
   ///
   /// Never an error: what is not forgotten now says nothing of items, and is forgotten after a later fold.
-  func forgetFinished(_ place: String? = nil) {
+  func forgetFinished(_ ids: Set<TransactionID>? = nil) {
     guard let decisions = options.withLock({ $0.decisions }) else { return }
-    let finished = state.withLock { state in state.finished.filter { place == nil || $0.place == place } }
+    let finished = state.withLock { state in state.finished.filter { ids?.contains($0.id) ?? true } }
     for (place, batches) in Dictionary(grouping: finished, by: \.place) {
       do throws(StoreError) { try decisions.forget(batches.map(\.id), FilePath(place)) } catch { continue }
       let ids = Set(batches.map(\.id))

@@ -79,6 +79,14 @@ package enum TrustedPath {
     return try Stat.ofLink(file)
   }
 
+  /// `path` from the root: a relative one means a place in the folder that is current now.
+  package static func absolute(_ path: FilePath) throws(StoreError) -> FilePath {
+    guard path.isRelative else { return path }
+    guard let current = getcwd(nil, 0) else { throw StoreError(errno: errno, "find the current folder", place: path) }
+    defer { free(current) }
+    return FilePath(platformString: current).pushing(path).lexicallyNormalized()
+  }
+
   /// `path` without symbolic links.
   static func resolve(_ path: FilePath) throws(StoreError) -> FilePath {
     let resolved = path.withPlatformString { realpath($0, nil) }

@@ -29,11 +29,12 @@ final class VaultReplacement {
   ///
   /// - Throws: ``StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
   func commit() throws(StoreError) {
+    // Before the step: once it failed, nothing may stand between it and the commit that takes its place.
+    let state = try source.read { () throws(StoreError) in try source.stateBytes() }
     let code = sqlite3_backup_step(backup, -1)
     guard code != SQLITE_DONE else { return }
     let error = target.connection.failure(code, "replace the vault")
     finish()
-    let state = try source.read { () throws(StoreError) in try source.stateBytes() }
     try target.connection.settle(commitThatFailed: code, error) { () throws(StoreError) in
       if try target.stateBytes() == state { return true }
       return target.connection.usesWriteAheadLog ? false : nil
