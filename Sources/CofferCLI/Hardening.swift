@@ -13,6 +13,7 @@ internal import Synchronization
 /// What this process gives up before it touches a secret.
 enum Hardening {
   static func apply() {
+    occupyStandardStreams()
     _ = SecretMemory.hardenProcess()  // Where the system refuses, `coffer doctor` is the place to say so: nothing leaked yet.
     let mask = umask(0o077)
     // A closed pipe is then an error of `write`, which has an exit status, and not a silent death.
@@ -33,6 +34,27 @@ enum Hardening {
     guard let inherited = inherited.withLock({ $0 }) else { return }
     umask(inherited.mask)
     if !inherited.ignoresClosedPipe { signal(SIGPIPE, SIG_DFL) }
+  }
+
+  /// Takes the numbers of standard streams that are closed, as the C library does for programs with more rights than their caller: a file
+  /// that is opened later would be read as the input, or written as the output. Reading and writing fail as on a closed one, and a command
+  /// that is started finds it closed.
+  private static func occupyStandardStreams() {
+    for stream in STDIN_FILENO...STDERR_FILENO where fcntl(stream, F_GETFD) < 0 {
+      #if os(Linux)
+        // O_PATH, behind _GNU_SOURCE. A folder, so that /dev/stdin cannot be read either.
+        let (path, flags) = ("/", Int32(0o10000000))
+      #else
+        let (path, flags) = ("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+      #endif
+      guard coffer_open(path, flags | O_CLOEXEC, 0) == stream else { exit(ExitStatus.io.rawValue) }
+    }
+  }
+
+  /// Whether `descriptor` was open when the program started. What it opens itself is closed on exec, and what it was given by exec is not.
+  static func wasGiven(_ descriptor: Int32) -> Bool {
+    let flags = fcntl(descriptor, F_GETFD)
+    return flags >= 0 && flags & FD_CLOEXEC == 0
   }
 
   private struct Inherited {

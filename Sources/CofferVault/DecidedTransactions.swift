@@ -25,7 +25,13 @@ public enum DecidedTransactions {
   public static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let now = Milliseconds.count(Date())
-    return try database.write { () throws(StoreError) in try database.settle(transaction, now: now) }
+    guard let outcome = try database.write({ () throws(StoreError) in try database.settle(transaction, now: now) }) else {
+      throw StoreError(
+        .busy, "\(VaultDatabase.mostDropped) transactions were dropped within a day, and no more can be remembered",
+        place: database.connection.place,
+        cure: "find out what kills the programs that use this vault; a day later there is room again")
+    }
+    return outcome
   }
 
   /// Drops the records of `transactions` that both stores have durably. Ids that are not there are ignored, and where none is, nothing is

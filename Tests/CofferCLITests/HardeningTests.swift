@@ -21,4 +21,50 @@ import Testing
     terminal.type("\u{3}")
     #expect(try child.wait() == 130)
   }
+
+  /// Descriptors are numbered from the lowest that is free: a file of coffer's own may have the number that the line names.
+  @Test("a descriptor that was not open at the start is refused, and nothing of coffer's own files is stored")
+  func absentDescriptors() throws {
+    let home = try Home.withVault()
+    try home.transcript("set p --plain before")
+    let before = try home.coffer("vault slot list").out
+    var lines = [
+      "vault set s n <&-", "set p --plain <&-", "set p --plain --data <&-", "vault slot add --new-passphrase-file - <&-",
+    ]
+    for number in 3...6 {
+      for line in ["vault set s n --fd", "set p --plain --data --fd", "vault slot add --new-passphrase-fd"] {
+        lines.append("\(line) \(number) </dev/null \(number)<&-")
+      }
+    }
+    for line in lines {
+      let (status, err) = try shell(line, home)
+      #expect(status == 64 && err.contains("is not open for reading"), "\(line): \(status) \(err)")
+    }
+    #expect(try home.coffer("vault get s n").status == 1)
+    try home.transcript("get p", out: "before")
+    #expect(try home.coffer("vault slot list").out == before)
+  }
+
+  @Test("with closed standard streams nothing is read from or written to files of coffer's own")
+  func closedStreams() throws {
+    let home = try Home.withVault()
+    #expect(try shell("vault set s n --file /dev/stdin <&-", home).status != 0)
+    let value = try home.file("value", "kept")
+    #expect(try shell("vault set s n --file \(value) <&- >&- 2>&-", home).status == 0)
+    #expect(try shell("vault get s n <&- >&-", home).status == 74)
+    #expect(try shell("vault get s missing <&- >&- 2>&-", home).status == 1)
+    try home.transcript("vault get s n", out: "kept")
+    #expect(try home.coffer("vault verify").status == 0)
+    // What a command is given is as it was found.
+    #expect(
+      try shell("run -- /bin/sh -c '! [ -e /proc/self/fd/0 ] && ! [ -e /proc/self/fd/1 ]' 2>/dev/null <&- >&-", home).status == 0)
+  }
+
+  private func shell(_ line: String, _ home: Home) throws -> (status: Int32, err: String) {
+    let err = try home.file("err")
+    let child = try Child(
+      ["-c", "exec \"$0\" \(line)", Home.coffer], environment: home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: (err, O_WRONLY)], program: "/bin/sh")
+    return (try child.wait(), try home.content("err"))
+  }
 }

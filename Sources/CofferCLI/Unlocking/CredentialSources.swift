@@ -88,7 +88,7 @@ struct CredentialSources {
   }
 
   func passphrase(fromDescriptor descriptor: Int32) throws -> SecretBytes {
-    try SecretReader.read(
+    try SecretReader.given(
       descriptor, limit: SecretReader.largestPassphrase + 2, what: "the passphrase", place: "descriptor \(descriptor)"
     ).withoutTrailingNewline(.lineFeedOrCRLF).asPassphrase(from: "descriptor \(descriptor)")
   }

@@ -20,6 +20,17 @@ enum SecretReader {
   /// Bytes of a value, at most: what a vault takes.
   static let largestValue = VaultItem.largestValue
 
+  /// Everything that `descriptor` delivers, whose number the command line names. A number that was not open when the program started may by
+  /// now be that of a file of its own, such as the vault, which must not become a value.
+  static func given(_ descriptor: Int32, limit: Int, what: String, place: String) throws -> SecretBytes {
+    guard Hardening.wasGiven(descriptor) else { throw notOpen(descriptor) }
+    return try read(descriptor, limit: limit, what: what, place: place)
+  }
+
+  private static func notOpen(_ descriptor: Int32) -> Failure {
+    .usage("descriptor \(descriptor) is not open for reading", try: "N<FILE in the shell")
+  }
+
   /// Everything that `descriptor` delivers.
   ///
   /// - Throws: `.tooLarge` as a usage failure past `limit` bytes, so that `/dev/zero` ends too.
@@ -30,7 +41,7 @@ enum SecretReader {
       let capacity = buffer.count
       let got = buffer.withUnsafeMutableBytes { readOnce(descriptor, $0.baseAddress.map { $0 + count }, capacity - count) }
       guard got >= 0 else {
-        if errno == EBADF { throw Failure.usage("descriptor \(descriptor) is not open for reading", try: "N<FILE in the shell") }
+        if errno == EBADF { throw notOpen(descriptor) }
         throw Failure(StoreError(errno: errno, "read \(what)", place: FilePath(place)))
       }
       count += got

@@ -62,7 +62,7 @@ struct ValueOptions: ParsableArguments {
     if usesStandardInput || fd != nil {
       let descriptor = fd ?? STDIN_FILENO
       return try trimmed(
-        try SecretReader.read(
+        try SecretReader.given(
           descriptor, limit: SecretReader.largestValue, what: "the value",
           place: descriptor == 0 ? "standard input" : "descriptor \(descriptor)"))
     }

@@ -45,19 +45,16 @@ extension VaultDatabase {
   /// change: what was found may be written and not be durable, as its writer died before the sync, and the commit makes it so.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Throws: ``StoreError/Kind/busy`` when as many transactions are remembered as dropped as can be.
-  func settle(_ transaction: TransactionID, now: UInt64) throws(StoreError) -> TransactionOutcome {
+  /// - Returns: nil when as many transactions are remembered as dropped as can be. That is no error within the transaction: the days that
+  ///   are counted from now on must be committed, or there would never be room.
+  func settle(_ transaction: TransactionID, now: UInt64) throws(StoreError) -> TransactionOutcome? {
     try expire(now)
     if let found = try entry(of: transaction) {
       try put(found.outcome, transaction, found.time == now ? now + 1 : now)
       return found.outcome
     }
     let dropped = try statement(.droppedOutcomes).first { row throws(StoreError) in try row.int64(0) } ?? 0
-    guard dropped < Self.mostDropped else {
-      throw StoreError(
-        .busy, "\(dropped) transactions were dropped within a day, and no more can be remembered", place: connection.place,
-        cure: "find out what kills the programs that use this vault; a day later there is room again")
-    }
+    guard dropped < Self.mostDropped else { return nil }
     try put(.dropped, transaction, now)
     return .dropped
   }
