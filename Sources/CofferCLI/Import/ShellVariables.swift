@@ -1,4 +1,5 @@
-/// Variables that belong to a shell: an assignment to one fails, is ignored, is calculated, or changes the shell's user or state.
+/// Variables that belong to a shell: an assignment to one fails, is ignored, is calculated, changes the shell's user or state, or is run at
+/// the next prompt.
 ///
 /// Sources: bash(1), "Shell Variables"; zshparam(1), "Parameters Set By The Shell" and "Parameters Used By The Shell"; zshmodules(1);
 /// dash(1), `getopts`. Shells tell upper case from lower.
@@ -9,7 +10,8 @@ enum ShellVariables {
 
   private static let bash = """
     BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO DIRSTACK EPOCHREALTIME \
-    EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO OPTIND PIPESTATUS PPID RANDOM SECONDS SHELLOPTS SRANDOM UID _
+    EPOCHSECONDS EUID FUNCNAME GROUPS HISTCMD LINENO OPTIND PIPESTATUS PPID PROMPT_COMMAND PS0 PS1 PS2 PS4 RANDOM SECONDS SHELLOPTS \
+    SRANDOM UID _
     """
 
   private static let zsh = """
