@@ -68,7 +68,7 @@ import Testing
   @Test func killsOfOneToThreeWritersAtOnceTearNothing() throws {
     var crowd = try Crowd(isOverAgent: false)
     var counts = Counts()
-    while counts.kills < (Self.isLong ? 5000 : 12) {
+    while counts.kills < (Self.isLong ? 5000 : 6) {
       // A vault remembers no more than 256 transactions that were dropped within a day.
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: false) }
       try crowd.begin()

@@ -16,7 +16,7 @@ import Testing
   func churn() throws {
     let home = try SessionHome()
     let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
-    let run = try home.run("churn", home.path, isLong ? "100000" : "1000")
+    let run = try home.run("churn", home.path, isLong ? "100000" : "300")
     print(run.output)
     #expect(run.status == 0, "\(run.output)")
     let lines = run.output.split(separator: "\n")
