@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 /// System calls of transactions fail at random, one or several in a row, with other processes alive. An answer of success means that both
@@ -37,6 +38,14 @@ import Testing
   private struct Counts {
     var rounds = 0, injected = 0, waited = 0, answers: [String: Int] = [:]
     var wrong: [String] = []
+
+    mutating func add(_ other: Self) {
+      rounds += other.rounds
+      injected += other.injected
+      waited += other.waited
+      answers.merge(other.answers) { $0 + $1 }
+      wrong += other.wrong
+    }
   }
 
   @Test(arguments: Failing.allCases) func anErrorThatSaysThatNothingWasChangedIsTrue(who: Failing) throws {
@@ -45,25 +54,54 @@ import Testing
     let tracer = try Tracer(stage.failing, calls: Self.calls + ["write"])
     #expect(stage.writer.ask("transact v1") == "ok")
     let places = try tracer.requestedCalls(changing: false).filter { $0.name != "write" }
-    var counts = Counts()
-    while counts.injected < (Self.isLong ? 7_000 : 3) {
-      try run(who, places, &counts)
-      // The long form takes hours: it says where it is.
-      if counts.rounds.isMultiple(of: 250) { print("so far, \(who): \(counts)") }
-    }
+    let counts = Self.isLong ? Self.inLanes(24) { try Self.run(who, places) } : try Self.until(3) { try Self.run(who, places) }
     print("failing system calls of a \(who)'s transactions: \(places.count) places, \(counts)")
     #expect(counts.wrong == [])
   }
 
+  /// Rounds until `injected` errors were injected.
+  private static func until(_ injected: Int, _ round: () throws -> Counts) throws -> Counts {
+    var counts = Counts()
+    while counts.injected < injected { counts.add(try round()) }
+    return counts
+  }
+
+  /// Rounds side by side until 7 000 errors were injected: nearly all of a round's time is spent waiting for locks.
+  private static func inLanes(_ lanes: Int, _ round: @escaping @Sendable () throws -> Counts) -> Counts {
+    let sum = Sum()
+    let ended = DispatchSemaphore(value: 0)
+    for _ in 1...lanes {
+      // Threads of their own: the pool of tasks has one for each core.
+      Thread.detachNewThread {
+        while sum.counts.withLock({ $0.injected < 7_000 }) {
+          do {
+            let counts = try round()
+            sum.counts.withLock {
+              $0.add(counts)
+              // The long form takes an hour: it says where it is.
+              if $0.rounds.isMultiple(of: 250) { print("so far: \($0)") }
+            }
+          } catch { sum.counts.withLock { $0.wrong.append("a round could not be run: \(error)") } }
+        }
+        ended.signal()
+      }
+    }
+    for _ in 1...lanes { ended.wait() }
+    return sum.counts.withLock { $0 }
+  }
+
+  private final class Sum: Sendable { let counts = Mutex(Counts()) }
+
   /// Transactions with failing calls until one fails, then the death of all.
-  private func run(_ who: Failing, _ places: [TracedCall], _ counts: inout Counts) throws {
+  private static func run(_ who: Failing, _ places: [TracedCall]) throws -> Counts {
+    var counts = Counts()
     let stage = try Stage(who)
-    guard let place = places.randomElement(), let error = Self.errors.randomElement() else { return }
+    guard let place = places.randomElement(), let error = errors.randomElement() else { return counts }
     // A lock that is never had is waited for, as is a call that a signal always interrupts, and the campaign with it.
     let isRetried = error == "EINTR" || place.name == "fcntl" || place.name == "flock"
     let step = Bool.random() ? "" : "+\(Int.random(in: isRetried ? 3...9 : 1...9))"
     let fault = "\(place.name):error=\(error):when=\(place.number)\(step)"
-    let tracer = try Tracer(stage.failing, ["-e", "inject=\(fault)"], calls: Self.calls)
+    let tracer = try Tracer(stage.failing, ["-e", "inject=\(fault)"], calls: calls)
     var possible: Set = ["v0"]
     var answer = "ok"
     var seen: String?
@@ -73,7 +111,7 @@ import Testing
       counts.answers[answer, default: 0] += 1
       // The injected errors are the writer's or the agent's; this one sees what is there.
       seen = stage.other.ask("read")
-      possible = Self.values(after: answer, possible, new)
+      possible = values(after: answer, possible, new)
       // A process whose unlocking fails keeps others waiting for as long as it lives. What they see then is known after its death.
       if seen?.hasPrefix("error busy") == true {
         counts.waited += 1
@@ -87,6 +125,7 @@ import Testing
     let later = try Peer(stage.home, ["serve", stage.home.path, stage.home.keyFile]).ask("read")
     judge(later, &possible, "\(who), \(fault), \(seen ?? "nothing"), and after all died", &counts)
     counts.rounds += 1
+    return counts
   }
 
   /// The values that both halves may have, after a transaction that sets `new` was answered.
@@ -99,7 +138,7 @@ import Testing
   }
 
   /// Holds what was read against what may be there; from then on nothing else may.
-  private func judge(_ seen: String?, _ possible: inout Set<String>, _ place: String, _ counts: inout Counts) {
+  private static func judge(_ seen: String?, _ possible: inout Set<String>, _ place: String, _ counts: inout Counts) {
     guard let seen, let value = possible.first(where: { seen == "\($0) \($0) \($0)" }) else {
       counts.wrong.append("\(place): \(seen ?? "nothing"), which should be of \(possible.sorted())")
       return
