@@ -28,22 +28,27 @@ let package = Package(
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
 
-    .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CCofferPlatform"], swiftSettings: strict),
+    // The system as all targets see it: its calls, files, locks and watches, and the error that tells of them.
+    .target(
+      name: "CofferPlatform", dependencies: ["CCofferPlatform", .product(name: "SystemPackage", package: "swift-system")],
+      swiftSettings: strict),
+
+    .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CofferPlatform"], swiftSettings: strict),
     .target(
       name: "CofferStorage",
       dependencies: [
-        "CofferMemory", "CCofferPlatform",
+        "CofferMemory", "CofferPlatform",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     .target(
       name: "CofferDefaults",
-      dependencies: ["CofferStorage", "CCofferPlatform", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferStorage", "CofferPlatform", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: strict),
     .target(
       name: "CofferVault",
       dependencies: [
-        "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CCofferPlatform",
+        "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CofferPlatform",
         .product(name: "SystemPackage", package: "swift-system"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -52,37 +57,37 @@ let package = Package(
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferPlatform",
+        "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     .target(
       name: "CofferValues",
-      dependencies: ["CofferStorage", "CofferDefaults", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferPlatform", "CofferStorage", "CofferDefaults", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: strict),
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
+        "CofferValues", "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CCofferPlatform",
+        "Coffer", "CofferPlatform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     // Foundation's own UserDefaults as a store, for programs that live beside code that uses it.
-    .target(name: "CofferFoundation", dependencies: ["CofferStorage"], swiftSettings: strict),
+    .target(name: "CofferFoundation", dependencies: ["CofferPlatform", "CofferStorage"], swiftSettings: strict),
     // For the tests of programs that use Coffer, and of stores made elsewhere.
     .target(
       name: "CofferTesting",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferValues", "CofferVault", "CofferStorage", "CofferMemory",
+        "Coffer", "CofferDefaults", "CofferValues", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -94,7 +99,7 @@ let package = Package(
     .executableTarget(
       name: "CofferBenchmarks",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
@@ -102,76 +107,76 @@ let package = Package(
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(
       name: "CofferStorageTests",
-      dependencies: ["CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")]),
+      dependencies: ["CofferPlatform", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")]),
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
     .executableTarget(
       name: "VaultTestTool",
-      dependencies: ["CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")],
       path: "Tests/VaultTestTool", swiftSettings: strict),
     // A vault store that ends its process at a given step, for the two tools that die.
-    .target(name: "DyingVault", dependencies: ["CofferVault", "CofferStorage"], path: "Tests/DyingVault", swiftSettings: strict),
+    .target(name: "DyingVault", dependencies: ["CofferVault", "CofferPlatform", "CofferStorage"], path: "Tests/DyingVault", swiftSettings: strict),
     // A transaction over both real stores, and the process that dies in the midst of it.
     .executableTarget(
       name: "TransactionTestTool",
       dependencies: [
-        "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "DyingVault",
+        "CofferAgent", "CofferDefaults", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "DyingVault",
         .product(name: "SystemPackage", package: "swift-system"),
       ],
       path: "Tests/TransactionTestTool", swiftSettings: strict),
     .testTarget(
       name: "TransactionTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "TransactionTestTool",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TransactionTestTool",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // Compiles programs that must not compile, against the modules of this build.
-    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferValues", "CofferStorage", "CofferMemory"]),
+    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory"]),
     // The five systems, row by row, on the real stores.
-    .testTarget(name: "CofferValuesTests", dependencies: ["Coffer", "DefaultsTestTool"], swiftSettings: strict),
+    .testTarget(name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests"),
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(
       name: "DefaultsTestTool",
-      dependencies: ["CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferDefaults", "CofferPlatform", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
       path: "Tests/DefaultsTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferDefaultsTests",
       dependencies: [
-        "CofferDefaults", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferDefaults", "CofferPlatform", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     // A session's other processes: they log in, log out and refresh, and die in the midst of it.
     .executableTarget(
       name: "SessionTestTool",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferStorage", "DyingVault", .product(name: "SystemPackage", package: "swift-system"),
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "DyingVault", .product(name: "SystemPackage", package: "swift-system"),
       ],
       path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system"),
       ]),
     .testTarget(
       name: "CofferTests",
-      dependencies: ["Coffer", "CofferStorage", "SessionTestTool", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "SessionTestTool", .product(name: "SystemPackage", package: "swift-system")],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",
       dependencies: [
-        "CofferTesting", "CofferFoundation", "Coffer", "CofferStorage", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],

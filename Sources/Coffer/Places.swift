@@ -1,13 +1,6 @@
+public import CofferPlatform
 public import CofferStorage
 public import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Where Coffer keeps things. Programs and the command line compute the same places, so that each finds what the other stored.
 ///

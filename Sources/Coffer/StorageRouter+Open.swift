@@ -1,5 +1,6 @@
 public import CofferAgent
 public import CofferDefaults
+public import CofferPlatform
 public import CofferStorage
 public import CofferVault
 

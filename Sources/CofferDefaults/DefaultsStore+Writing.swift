@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 // Writes go to the domain, whatever the layers say.

@@ -1,4 +1,4 @@
-internal import CCofferPlatform
+package import CofferPlatform
 
 /// Keeps a Coffer call from running inside an `update` closure, which holds a store's lock: it would deadlock on the lock, or
 /// write behind the update's back. Stores call ``check(_:)`` at the head of every operation.

@@ -1,4 +1,5 @@
 public import CofferMemory
+public import CofferPlatform
 
 /// The one carrier of a secret: encoded bytes in guarded memory that print as `Sealed(•••)`.
 ///

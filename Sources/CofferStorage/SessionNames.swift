@@ -1,3 +1,5 @@
+package import CofferPlatform
+
 // The plain keys that a logout removes are listed in the domain itself: a program that knows nothing of a key removes it too.
 
 /// The list of the plain keys that end with a session, as the domain stores it.

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import Synchronization
 
 /// The typed address of one value: its name, its type, where it goes and how it is coded. Declare each once, in a ``KeySpace``.

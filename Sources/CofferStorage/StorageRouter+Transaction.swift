@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 extension StorageRouter {
   /// How often a transaction runs before it gives up: a conflict means that someone else got through, so that many in a row
   /// mean a key too busy for this, and `update` is the right call.

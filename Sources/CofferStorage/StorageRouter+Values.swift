@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 extension StorageRouter {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///

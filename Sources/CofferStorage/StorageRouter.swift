@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import Synchronization
 
 /// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.

@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 // The typed core over one store. A router adds to it the choice of the store and the knowledge of declared keys.
 extension Store {
   /// The value of `key`: its default, or nil, only when nothing is stored.

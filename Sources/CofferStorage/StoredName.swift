@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// The rules for names of keys, services and accounts.
 public enum StoredName {
   /// Bytes of UTF-8 in a name, at most: a service is often a URL, and a longer name is a value in the wrong place.

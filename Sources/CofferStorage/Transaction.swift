@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// What a `transaction` closure works on: its reads come from the stores, its writes are kept until the closure returns.
 ///
 /// It is over when the closure returns: a call on one that escaped throws ``StoreError/Kind/closed``.

@@ -1,3 +1,4 @@
+public import CofferPlatform
 internal import CofferStorage
 
 extension PersistedValues {

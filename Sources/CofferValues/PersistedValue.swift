@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// A handle to one stored value, which may be out of reach: each read and write can throw, and there is no reading past that.

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// The address of an item: a service and an account, as in a keychain. Bytes of UTF-8, never normalised.

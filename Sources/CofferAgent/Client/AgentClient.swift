@@ -1,16 +1,9 @@
 internal import CofferMemory
+public import CofferPlatform
 public import CofferStorage
 public import CofferVault
 internal import Synchronization
 public import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///

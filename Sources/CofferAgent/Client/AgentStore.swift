@@ -1,14 +1,7 @@
+public import CofferPlatform
 public import CofferStorage
 internal import CofferVault
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///

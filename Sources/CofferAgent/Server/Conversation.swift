@@ -1,15 +1,8 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// One client's questions and the answers to them, on the client's thread.
 final class Conversation {

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Slows down who tries passphrases: each failure after the third doubles the time before the next try counts.

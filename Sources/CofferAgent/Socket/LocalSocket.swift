@@ -1,15 +1,7 @@
-internal import CCofferPlatform
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A connected socket of this machine. Moves frames, each within a time that no peer can stretch.
 struct LocalSocket: ~Copyable {

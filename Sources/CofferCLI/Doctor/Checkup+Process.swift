@@ -1,14 +1,6 @@
-internal import CCofferPlatform
 internal import Coffer
+internal import CofferPlatform
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 extension Checkup {
   /// Bytes of memory that a command wants to lock: a value of 2 MiB twice while it is sealed, keys, and room to read.

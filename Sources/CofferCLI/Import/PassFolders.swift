@@ -1,14 +1,7 @@
 internal import Coffer
+internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The entries of a pass store by their paths, found as pass finds them: through symbolic links, hidden or not.
 struct PassFolders {

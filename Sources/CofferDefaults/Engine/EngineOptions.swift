@@ -1,3 +1,4 @@
+package import CofferPlatform
 package import CofferStorage
 
 /// How an engine behaves. Of several openers in one process, the last to say something other than the default is heard.

@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// Encodes `Encodable` values as property-list structure: fields that are nil are left out, and numbers, dates, data and URLs keep
 /// their native forms.
 @usableFromInline

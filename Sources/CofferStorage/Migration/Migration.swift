@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// Something that opening a router, or the first use of a key, changed about what an older program had stored.
 public struct Migration: Sendable, Hashable {
   /// What was changed. Each is one atomic step: before it the old state stands, after it the new one.

@@ -1,3 +1,5 @@
+internal import CofferPlatform
+
 extension StorageKey {
   /// The same key, which takes over the value of a former name, in whichever store that lies: of several the first that has one.
   ///

@@ -1,3 +1,4 @@
+package import CofferPlatform
 internal import Synchronization
 
 /// Which keys have yet to be migrated, and what was done.

@@ -1,3 +1,4 @@
+public import CofferPlatform
 internal import Dispatch
 internal import Synchronization
 

@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 extension StorageRouter {
   /// The values of `keys` now and whenever they change, whoever changes them: see ``ValueChanges``. Several keys are read at one
   /// moment, as by ``values(_:)``.

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// A type with one key, that converts itself to a property-list value and back as leniently as it likes.

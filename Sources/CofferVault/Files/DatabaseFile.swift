@@ -1,15 +1,7 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A database file that this process has opened, or is about to open, with SQLite. It ends after the connection does.
 ///

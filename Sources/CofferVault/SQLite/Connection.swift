@@ -1,14 +1,7 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// One connection to a database file, with every defence that SQLite has switched on.
 ///

@@ -1,13 +1,6 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Makes a database file that is there whole or not at all: it is written under another name in the same folder, and gets its own
 /// when it is complete and durable. A process that dies before leaves a hidden file that is in nobody's way.

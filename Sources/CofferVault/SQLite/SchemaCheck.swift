@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Compares a file's tables with ``Schema`` before any statement touches one. Whoever can write the file can add a trigger, a view or

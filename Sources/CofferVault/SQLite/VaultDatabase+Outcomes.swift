@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// The outcomes of transactions over two stores. Their rows are not sealed: whoever settles one may have no key.

@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open see

@@ -1,5 +1,6 @@
 internal import CCofferSodium
 public import CofferMemory
+public import CofferPlatform
 public import CofferStorage
 
 /// An identity: an X25519 key pair whose public half, the ``Recipient``, lets others give its holder a way into a vault.

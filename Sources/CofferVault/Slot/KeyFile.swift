@@ -1,4 +1,5 @@
 public import CofferMemory
+public import CofferPlatform
 public import CofferStorage
 
 /// A key file: one that was generated here, or any other file of some length.

@@ -1,5 +1,6 @@
 import CCofferSQLite
 import CofferMemory
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
