@@ -150,7 +150,7 @@ private struct Restoration {
       try name(side, aside.appending(suffix: suffix))
     }
     try name(backup.path, place)
-    try TrustedPath.synchronise(place.removingLastComponent())
+    try TrustedPath.synchronise(place.parent)
     return kept
   }
 

@@ -14,7 +14,7 @@ internal import SystemPackage
 extension Sidecar {
   /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
   static func make(at path: FilePath, _ calls: SystemCalls, until deadline: ContinuousClock.Instant?) throws(StoreError) -> Bool {
-    let draft = path.removingLastComponent().appending((path.lastComponent?.string ?? "") + draftSuffix)
+    let draft = path.appending(suffix: draftSuffix)
     let fd = calls.open(draft.string, O_RDWR | O_CREAT | openFlags, 0o600)
     if refusals.contains(fd) { return false }
     guard fd >= 0 else { throw StoreError(errno: -fd, "make the journal", place: draft) }

@@ -27,7 +27,7 @@ package struct AtomicFile {
 
   private static func randomName(beside path: FilePath) -> FilePath {
     let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
-    return path.removingLastComponent().appending(".\(path.lastComponent?.string ?? "file").\(suffix)")
+    return path.parent.appending(".\(path.lastName ?? "file").\(suffix)")
   }
 
   /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.

@@ -33,7 +33,7 @@ package struct Draft: ~Copyable {
   private static func name(beside target: FilePath) throws(StoreError) -> (FilePath, DescriptorLock) {
     while true {
       let tag = String(UInt64.random(in: .min ... .max), radix: 36)
-      let path = target.removingLastComponent().appending(".\(target.lastComponent?.string ?? "").\(tag)\(suffix)")
+      let path = target.parent.appending(".\(target.lastName ?? "").\(tag)\(suffix)")
       // Nil where somebody swept the folder just now, before the lock was taken.
       if let lock = try DescriptorLock.take(path.appending(suffix: lockSuffix)) { return (path, lock) }
     }

@@ -34,7 +34,7 @@ struct NewDatabase: ~Copyable {
   ) throws(StoreError) -> FilePath {
     try fillDraft(options, fill)
     try name()
-    try TrustedPath.synchronise(target.removingLastComponent())
+    try TrustedPath.synchronise(target.parent)
     return target
   }
 
