@@ -113,7 +113,7 @@ import Testing
       seen = stage.other.ask("read")
       possible = values(after: answer, possible, new)
       // A process whose unlocking fails keeps others waiting for as long as it lives. What they see then is known after its death.
-      if seen?.hasPrefix("error busy") == true {
+      if let seen, seen.hasPrefix("error busy") || seen.hasPrefix("error pending") && seen.contains("locking protocol") {
         counts.waited += 1
       } else {
         judge(seen, &possible, "\(who), \(fault), at once, \(answer)", &counts)
