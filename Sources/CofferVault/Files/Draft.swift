@@ -84,6 +84,8 @@ package struct Draft: ~Copyable {
   }
 
   private static func remove(_ draft: FilePath) {
-    for suffix in suffixes { _ = draft.appending(suffix: suffix).withPlatformString { unlink($0) } }
+    // As texts: to take a path apart and put it together costs more than all the rest.
+    let name = draft.string
+    for suffix in suffixes { unlink(name + suffix) }
   }
 }
