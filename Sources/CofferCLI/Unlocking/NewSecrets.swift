@@ -29,7 +29,9 @@ struct NewSecrets {
   ///
   /// Nothing is old yet, so the unlocking sources serve too. A key file that was asked for, alone, makes a vault for a
   /// machine: then the environment and the terminal are not asked for a passphrase.
-  func credentials() throws -> Credentials {
+  ///
+  /// - Parameter keyFile: that file, to be kept until the vault is made.
+  func credentials(_ keyFile: inout FirstKeyFile?) throws -> Credentials {
     var found = try sources.fromOptions()
     if new.hasPassphrase {
       guard found.passphrase == nil else {
@@ -45,7 +47,9 @@ struct NewSecrets {
       guard found.keyFile == nil else {
         throw Failure.usage("two key files were given for one new vault", try: "--key-file or --new-key-file")
       }
-      found.keyFile = try NewKeyFile.write(to: path)
+      let made = try FirstKeyFile(at: path, session)
+      keyFile = made
+      found.keyFile = try made.content(session)
       return found
     }
     guard found.isEmpty else { return found }
