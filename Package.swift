@@ -156,7 +156,8 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferStorage", "CofferMemory",
+        .product(name: "SystemPackage", package: "swift-system"),
       ]),
     .testTarget(
       name: "CofferTests",
