@@ -22,7 +22,8 @@ import Testing
   }
 
   /// Sets `theme` and `token`, and leaves open whether the vault has decided it.
-  private func transact(_ plain: DefaultsStore, _ vault: VaultStore, isMade: Bool) throws(StoreError) {
+  private func transact(_ plain: DefaultsStore, _ vault: VaultStore, isMade: Bool) throws {
+    let secret = SecretForm(try SecretBytes.random(8))
     var theme = Batch<Plain>()
     theme.writes["theme"] = .set(.string("new"))
     try plain.commit(
@@ -30,7 +31,7 @@ import Testing
       decision: Decision(place: vault.place) { (id) throws(StoreError) in
         var token = Batch<Vault>()
         token.decides = id
-        token.writes["token"] = .set(SecretForm(try SecretBytes.random(8)))
+        token.writes["token"] = .set(secret)
         if isMade { try vault.commit(token, decision: nil) }
         throw StoreError(.outcomeUnknown, "nobody answered", cure: "ask")
       })
