@@ -24,7 +24,8 @@ struct Serving {
         try AgentStore(
           service: "app", vault: home.appending("vault.sqlite").string,
           client: AgentClient(
-            folder: home.appending("run"), vault: home.appending("vault.sqlite"), answerTime: .milliseconds(milliseconds)))
+            folder: home.appending("run"), vault: home.appending("vault.sqlite"), options: .withoutPins,
+            answerTime: .milliseconds(milliseconds)))
       } else { try TransactionTestTool.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
     // From here on SQLite's files are open, and what they hold has been read.
