@@ -159,7 +159,7 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "TestRandom",
+        "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferStorage", "CofferMemory", "TestRandom",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     .testTarget(

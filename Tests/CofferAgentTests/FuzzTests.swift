@@ -46,6 +46,11 @@ import Testing
         try $0.put("s")
         try $0.put(batch)
       },
+      try body(.version) {
+        try $0.put("s")
+        try $0.put("n")
+      },
+      try body(.marked) { try $0.put("s") },
       try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in }, try body(.stop) { _ in },
     ]
   }
@@ -83,7 +88,7 @@ import Testing
       case .load:
         _ = try fields.text()
         _ = try fields.texts()
-      case .contains, .names: _ = try fields.text()
+      case .contains, .names, .version, .marked: _ = try fields.text()
       case .commit:
         _ = try fields.text()
         _ = try fields.batch()

@@ -228,6 +228,28 @@ struct MovedFileTests {
     #expect(try next.load("n") == .integer(100))
   }
 
+  @Test func `what a dying process carried over, and others changed and folded since, is not brought back by an idle one`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let idle = try folder.open(isShared: false)
+    try increment(idle, times: 3)
+    try idle.save(.integer(7), for: "removed")
+    let tool = try Tool("carry-and-die", folder, "2")
+    #expect(tool.firstLine() == "moved")
+    tool.finish()
+    #expect(tool.wasKilled)
+    let next = try folder.open(isShared: false)
+    #expect(try next.load("n") == .integer(3) && next.load("removed") == .integer(7), "they were carried over")
+    try next.save(.integer(100), for: "n")
+    try next.save(nil, for: "removed")
+    // The records that told of it go with the fold.
+    try next.synchronize()
+    Thread.sleep(forTimeInterval: Self.look)
+    #expect(try idle.load("n") == .integer(100) && idle.load("removed") == nil)
+    #expect(try next.load("n") == .integer(100) && next.load("removed") == nil)
+  }
+
   @Test func `a writer that was stopped while the journal was moved loses nothing when it goes on`() throws {
     let folder = try TemporaryFolder()
     let tool = try Tool("hold-then-write", folder, arguments: [], hasInput: true)

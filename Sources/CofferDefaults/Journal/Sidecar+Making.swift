@@ -51,6 +51,8 @@ extension Sidecar {
     // Of no boot: whoever opens it first sees to it that its name is durable too.
     let fields: [(SidecarLayout.Field, UInt64)] = [
       (.magic, SidecarLayout.magic), (.version, SidecarLayout.version), (.allocated, UInt64(SidecarLayout.smallestBytes)),
+      (.evenStart, CheckedNumber(0, in: .evenStart).rawValue), (.oddStart, CheckedNumber(0, in: .oddStart).rawValue),
+      (.use, Use.current.field), (.identity, newIdentity()),
       (.holder, UInt64(UInt32(bitPattern: getpid()))), (.word, JournalWord(epoch: 1, end: 0).rawValue),
     ]
     for (field, number) in fields {
