@@ -245,7 +245,7 @@ struct MovedFileTests {
     try next.save(nil, for: "removed")
     // The records that told of it go with the fold.
     try next.synchronize()
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     #expect(try idle.load("n") == .integer(100) && idle.load("removed") == nil)
     #expect(try next.load("n") == .integer(100) && next.load("removed") == nil)
   }

@@ -55,6 +55,11 @@ final class ThemeController {
       let second = try DefaultsStore.makeClearedInstance()
       #expect(second.place == first.place)
       #expect(try second.names().isEmpty)
+      let folder = URL(fileURLWithPath: first.place).deletingLastPathComponent()
+      try Data(repeating: 0x5A, count: 8192).write(to: folder.appending(path: ".CofferTestingTests.ProductTests.rubbish.plist.coffer"))
+      let third = try DefaultsStore.makeClearedInstance(function: "rubbish")
+      #expect(try third.names().isEmpty)
+      try third.removeAll()
     }
   }
 

@@ -332,6 +332,8 @@ final class Sidecar: Sendable {
 
   /// Whether the journal `identity` was carried over into this one before the present epoch.
   func hasCarried(_ identity: UInt64) throws(StoreError) -> Bool {
+    // Zero is a field not yet used, and all that is left of a header overwritten with zeros: that journal's values were not carried over.
+    guard identity != 0 else { return false }
     for field in SidecarLayout.carried where try memory.load(field) == identity { return true }
     return false
   }

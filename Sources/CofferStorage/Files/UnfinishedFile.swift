@@ -27,7 +27,7 @@ struct UnfinishedFile: ~Copyable {
     self.calls = calls
     if let temporary {
       _ = calls.unlink(temporary.string)
-      descriptor = try Self.make(temporary, calls)
+      descriptor = try Self.make(temporary, for: target, calls)
       name = temporary
       return
     }
@@ -45,9 +45,9 @@ struct UnfinishedFile: ~Copyable {
 
   deinit { close(descriptor) }
 
-  private static func make(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> Int32 {
+  private static func make(_ path: FilePath, for target: FilePath, _ calls: SystemCalls) throws(StoreError) -> Int32 {
     let made = calls.open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard made >= 0 else { throw StoreError(errno: -made, "create a file beside the one to replace", place: path) }
+    guard made >= 0 else { throw StoreError(errno: -made, "create a file beside the one to replace", place: target) }
     return made
   }
 
@@ -56,7 +56,7 @@ struct UnfinishedFile: ~Copyable {
   ) throws(StoreError) -> (descriptor: Int32, name: FilePath) {
     while true {
       let name = randomName(beside: target)
-      let made = try make(name, calls)
+      let made = try make(name, for: target, calls)
       _ = calls.lock(made, LOCK_EX | LOCK_NB)
       // Gone where somebody swept the folder just now, before the lock was taken.
       if isStill(made, name) { return (made, name) }
