@@ -19,14 +19,8 @@ struct InitOptions: ParsableArguments {
     }
     let secrets = NewSecrets(new: new, existing: existing, session: session)
     try secrets.claimInput()
-    let vault: UnlockedVault
-    do {
-      vault = try UnlockedVault.create(
-        at: path, with: secrets.credentials(), label: label, options: session.places.vaultOptions)
-    } catch let error as StoreError {
-      // Thrown by the making of the vault, after the key file: a key that opens nothing would only confuse.
-      if let keyFile = new.newKeyFile { NewKeyFile.discard(keyFile) }
-      throw error
+    let vault = try secrets.using(forVaultAt: path) { credentials in
+      try UnlockedVault.create(at: path, with: credentials, label: label, options: session.places.vaultOptions)
     }
     try answer(vault, session)
   }
