@@ -44,7 +44,8 @@ import Testing
       ("vault restore \(home.path)/backup", "restored 1 items", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
     ] {
       let words = [
-        "strace", "-f", "-qq", "-o", "/dev/null", "-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC", Home.coffer,
+        "strace", "-f", "-qq", "-o", "/dev/null", "-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC",
+        Home.coffer,
       ]
       guard let answer = try home.program(words + Home.words(line)) else { return print("skipped: there is no strace") }
       #expect(answer.status == 0 && answer.out.contains(word), "\(answer)")

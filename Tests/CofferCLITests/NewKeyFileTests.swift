@@ -16,7 +16,7 @@ import Testing
   @Test("a key file is kept while it is not known whether its slot was made") func outcomeUnknown() throws {
     let home = try Home.withVault()
     var unknown = 0
-    for write in 2...14 {
+    for write in [2, 8, 14] {
       let key = home.path + "/new\(write)"
       // No sync of the log succeeds, and after some writes none of those: the failed commit cannot be taken back.
       let faults = injecting(["fdatasync:error=EIO:when=1+", "pwrite64:error=EIO:when=\(write)+"], home.vault + "-wal")

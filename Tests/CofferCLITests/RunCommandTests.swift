@@ -173,7 +173,10 @@ import Testing
     let reader = open(fifo, O_RDWR | O_CLOEXEC)
     defer { close(reader) }
     let child = try Child(
-      ["run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c", "echo $$ > \(home.path)/pid; while :; do echo aaaa; done"],
+      [
+        "run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c",
+        "echo $$ > \(home.path)/pid; while :; do echo aaaa; done",
+      ],
       environment: home.environment, opening: [0: ("/dev/null", O_RDONLY), 1: (fifo, O_WRONLY), 2: ("/dev/null", O_WRONLY)])
     #expect(
       eventually {
