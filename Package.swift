@@ -99,6 +99,8 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    // The random choices of campaigns, which a seed gives again.
+    .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(
       name: "CofferStorageTests",
@@ -106,7 +108,7 @@ let package = Package(
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
+        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool", "TestRandom",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
@@ -127,7 +129,7 @@ let package = Package(
     .testTarget(
       name: "TransactionTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "TransactionTestTool",
+        "CofferVault", "CofferStorage", "CofferMemory", "TransactionTestTool", "TestRandom",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // Compiles programs that must not compile, against the modules of this build.
@@ -138,12 +140,13 @@ let package = Package(
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(
       name: "DefaultsTestTool",
-      dependencies: ["CofferDefaults", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferDefaults", "CofferStorage", "TestRandom", .product(name: "SystemPackage", package: "swift-system")],
       path: "Tests/DefaultsTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferDefaultsTests",
       dependencies: [
-        "CofferDefaults", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferDefaults", "CofferStorage", "DefaultsTestTool", "TestRandom",
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     // A session's other processes: they log in, log out and refresh, and die in the midst of it.
@@ -156,7 +159,8 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferStorage", "CofferMemory", "TestRandom",
+        .product(name: "SystemPackage", package: "swift-system"),
       ]),
     .testTarget(
       name: "CofferTests",
@@ -171,7 +175,7 @@ let package = Package(
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferStorage", "CofferMemory", "TestRandom",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],

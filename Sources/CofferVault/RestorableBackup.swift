@@ -28,12 +28,15 @@ public struct RestorableBackup: ~Copyable {
 
   /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
   ///
-  /// - Throws: `StoreError` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
+  /// - Throws: `StoreError` `.io` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
   public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
     let place = try VaultPlace(path).made()
     let copy = try Draft(beside: place)
     try PrivateCopy.take(file, as: copy.path)
-    let locked = try LockedVault.open(copy.path, options: .withoutPins)
+    let locked: LockedVault
+    do throws(StoreError) { locked = try LockedVault.open(copy.path, options: .withoutPins) } catch {
+      throw error.naming(file, insteadOf: copy.path)
+    }
     self.init(locked, file, place, copy)
   }
 
@@ -64,11 +67,25 @@ public struct RestorableBackup: ~Copyable {
     with credentials: consuming Credentials, options: VaultOptions, replacing: Bool = false,
     progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
-    let backup = try OpenVault.unlock(
-      copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
-    try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
+    let backup: OpenVault
+    do throws(StoreError) {
+      backup = try OpenVault.unlock(
+        copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
+      try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
+    } catch {
+      throw error.naming(file, insteadOf: copy.path)
+    }
     try options.check(backup.id, at: file)
     return try Restoration(backup, place, options, replacing: replacing).run()
+  }
+}
+
+extension StoreError {
+  /// The same error of a file whose private copy was worked on: the copy is gone when the error is read.
+  fileprivate func naming(_ file: FilePath, insteadOf copy: FilePath) -> StoreError {
+    guard let place, place.hasPrefix(copy.string) else { return self }
+    return StoreError(
+      kind, what, key: key, place: file.string + place.dropFirst(copy.string.count), cure: cure, underlying: underlying)
   }
 }
 

@@ -65,7 +65,7 @@ import Testing
     try other.transcript("vault backup --quiet \(home.path)/theirs")
     try home.transcript("vault restore \(home.path)/theirs", err: "no slot of the vault opens", exit: 77)
     try home.transcript("vault restore \(home.path)/theirs --key-file \(other.path)/key", err: "--force to replace it", exit: 77)
-    try home.transcript("vault restore \(home.path)/nowhere", err: "there is no such file", exit: 78)
+    try home.transcript("vault restore \(home.path)/nowhere", err: "the file is not there (\(home.path)/nowhere)", exit: 74)
     try home.transcript("vault restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
     try home.transcript("vault get a", out: "mine")
     let forced = try home.coffer("vault restore \(home.path)/theirs --key-file \(other.path)/key --force")
@@ -134,6 +134,26 @@ import Testing
     let json = try home.coffer("vault repair --rebuild --json")
     #expect(json.status == 0 && json.out.contains("\"rebuiltState\":true") && json.out.contains("\"items\":0"))
     try home.transcript("vault list")
+  }
+
+  @Test("repair --rebuild does nothing to a vault that is whole, and a file that is no vault is named by its own name")
+  func nothingToRebuild() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    let before = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault repair --rebuild", out: "nothing to repair: 1 record is where and what it was\n")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: home.vault)) == before)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").allSatisfy { !$0.contains(".before-") })
+
+    for (content, status) in [(Data("junk".utf8), Int32(65)), (before.prefix(5000), 65)] {
+      let file = try home.file("file", content)
+      let answer = try home.coffer("vault restore \(file)")
+      #expect(answer.status == status && answer.err.contains("(\(file))") && !answer.err.contains("draft"), "\(answer.err)")
+    }
+    let other = try Home.withVault()
+    let answer = try home.coffer("vault restore \(other.vault)")
+    #expect(answer.status == 77 && answer.err.contains(other.vault) && !answer.err.contains("draft"), "\(answer.err)")
   }
 
   @Test("repair goes back to an older key only when told so, and names the slots that are back")

@@ -2,6 +2,7 @@ internal import CofferDefaults
 internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
+internal import TestRandom
 
 /// Bytes from strangers: property lists, journals and command lines, all made from one seed. Prints what went wrong.
 enum Fuzz {

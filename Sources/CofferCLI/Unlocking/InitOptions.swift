@@ -19,9 +19,20 @@ struct InitOptions: ParsableArguments {
     }
     let secrets = NewSecrets(new: new, existing: existing, session: session)
     try secrets.claimInput()
-    let vault = try secrets.using(forVaultAt: path) { credentials in
-      try UnlockedVault.create(at: path, with: credentials, label: label, options: session.places.vaultOptions)
+    let vault: UnlockedVault
+    var keyFile: FirstKeyFile?
+    do {
+      vault = try UnlockedVault.create(
+        at: path, with: secrets.credentials(&keyFile), label: label, options: session.places.vaultOptions)
+    } catch {
+      if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: path, error) {
+        throw Main.failure(error)?.keeping(keyFile: made) ?? error
+      }
+      // A key that opens nothing would only confuse.
+      keyFile?.discard()
+      throw error
     }
+    withExtendedLifetime(keyFile) {}
     try answer(vault, session)
   }
 
@@ -44,5 +55,6 @@ struct InitOptions: ParsableArguments {
 /// The help of both spellings.
 let initDiscussion = """
   Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
-  the vault is one for a machine: the file written there opens it and no passphrase is asked for.
+  the vault is one for a machine: the file written there opens it and no passphrase is asked for. \
+  A key file that an interrupted init left there is used, and told of.
   """

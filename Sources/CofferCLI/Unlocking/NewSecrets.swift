@@ -18,28 +18,13 @@ struct NewSecrets {
     try sources.claimInput()
   }
 
-  /// Lends the credentials of the vault that `body` makes at `place`. A key file that was written for one that could not be made is
-  /// removed.
+  /// The credentials of a first vault, and the key file that was written for it.
   ///
   /// Nothing is old yet, so the unlocking sources serve too. A key file that was asked for, alone, makes a vault for a
   /// machine: then the environment and the terminal are not asked for a passphrase.
-  func using<Result: ~Copyable>(
-    forVaultAt place: FilePath, _ body: (consuming Credentials) throws -> Result
-  ) throws -> Result {
-    try NewKeyFile.lend(new.newKeyFile, with: credentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
-  }
-
-  /// Lends the credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
-  func usingOwn<Result>(forVaultAt place: FilePath, _ body: (consuming Credentials) throws -> Result) throws -> Result {
-    try NewKeyFile.lend(new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
-  }
-
-  /// Whether no vault was made at `place`: what stands there stood there before, or nothing does.
-  private static func isNothing(at place: FilePath, _ error: any Error) -> Bool {
-    (error as? StoreError)?.kind == .alreadyExists || FileFacts.isAbsent(place)
-  }
-
-  private func credentials() throws -> Credentials {
+  ///
+  /// - Parameter keyFile: that file, to be kept until the vault is made.
+  func credentials(_ keyFile: inout FirstKeyFile?) throws -> Credentials {
     var found = try sources.fromOptions()
     if new.hasPassphrase {
       guard found.passphrase == nil else {
@@ -51,10 +36,13 @@ struct NewSecrets {
       throw Failure.usage(
         "a new vault starts with a passphrase, a key file or both", try: "--passphrase-file, --key-file or --new-key-file")
     }
-    if new.newKeyFile != nil {
+    if let path = new.newKeyFile {
       guard found.keyFile == nil else {
         throw Failure.usage("two key files were given for one new vault", try: "--key-file or --new-key-file")
       }
+      let made = try FirstKeyFile(at: path, session)
+      keyFile = made
+      found.keyFile = try made.content(session)
       return found
     }
     guard found.isEmpty else { return found }
@@ -65,6 +53,16 @@ struct NewSecrets {
     }
     guard !found.isEmpty else { throw Self.nothing }
     return found
+  }
+
+  /// Lends the credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
+  func usingOwn<Result>(forVaultAt place: FilePath, _ body: (consuming Credentials) throws -> Result) throws -> Result {
+    try NewKeyFile.lend(new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
+  }
+
+  /// Whether no vault was made at `place`: what stands there stood there before, or nothing does.
+  static func isNothing(at place: FilePath, _ error: any Error) -> Bool {
+    (error as? StoreError)?.kind == .alreadyExists || FileFacts.isAbsent(place)
   }
 
   private func ownCredentials() throws -> Credentials {

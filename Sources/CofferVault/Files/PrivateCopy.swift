@@ -51,7 +51,7 @@ enum PrivateCopy {
     let from = source.withPlatformString { coffer_open($0, O_RDONLY | O_NONBLOCK | O_CLOEXEC, 0) }
     guard from >= 0 else {
       guard errno != ENOENT else {
-        throw StoreError(.noVault, "there is no such file", place: source.string, cure: "check the path")
+        throw StoreError(.io(ENOENT), "the file is not there", place: source.string, cure: "check the path")
       }
       throw StoreError(errno: errno, "open the file", place: source)
     }

@@ -99,6 +99,13 @@ final class PinWatch {
     Notices.note("\(path): 64 machines have written since this one did; whether its last write is in it cannot be told")
   }
 
+  /// Checks what a file read after ``read()`` states without a key.
+  ///
+  /// - Throws: ``StoreError`` `.rolledBack`.
+  func check(_ stated: StatedAge) throws(StoreError) {
+    if file != nil { try record?.check(stated, vault: path) }
+  }
+
   /// Leaves the pin as it is from now on, whatever newer state is seen.
   func observe() {
     isObserving = true
