@@ -143,6 +143,12 @@ final class PinWatch {
     status = .upToDate
   }
 
+  /// Believes `state`, which this process committed under `replica`, from now on. The commit noted the replica that the pin knows: where
+  /// the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
+  func acceptOwn(_ state: VaultState, epoch: UInt64, replica: ReplicaID) {
+    attempt { () throws(StoreError) in try accept(state, epoch: epoch, replica: replica, isOwn: true) }
+  }
+
   /// Makes the pin survive a power loss: after a rotation, and when the vault is locked.
   func synchronise() {
     lastSync = .now
@@ -179,7 +185,8 @@ final class PinWatch {
       status = .notWritten
       guard !hasWarned else { return }
       hasWarned = true
-      Notices.warn("the vault is fine, but its rollback pin could not be written: \(error)")
+      // Without its cure, which may say that nothing was changed: the vault was.
+      Notices.warn("the vault is fine, but its rollback pin could not be written: \(error.facts)")
     }
   }
 }
