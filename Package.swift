@@ -104,6 +104,8 @@ let package = Package(
       ],
       swiftSettings: strict),
 
+    // The random choices of campaigns, which a seed gives again.
+    .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(
       name: "CofferStorageTests",
@@ -111,7 +113,7 @@ let package = Package(
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool", "TestRandom",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
@@ -132,7 +134,7 @@ let package = Package(
     .testTarget(
       name: "TransactionTests",
       dependencies: [
-        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TransactionTestTool",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TransactionTestTool", "TestRandom",
         .product(name: "SystemPackage", package: "swift-system"),
       ]),
     // Compiles programs that must not compile, against the modules of this build.
@@ -143,12 +145,13 @@ let package = Package(
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(
       name: "DefaultsTestTool",
-      dependencies: ["CofferDefaults", "CofferPlatform", "CofferStorage", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferDefaults", "CofferPlatform", "CofferStorage", "TestRandom", .product(name: "SystemPackage", package: "swift-system")],
       path: "Tests/DefaultsTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferDefaultsTests",
       dependencies: [
-        "CofferDefaults", "CofferPlatform", "CofferStorage", "DefaultsTestTool", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferDefaults", "CofferPlatform", "CofferStorage", "DefaultsTestTool", "TestRandom",
+        .product(name: "SystemPackage", package: "swift-system"),
       ],
       swiftSettings: strict),
     // A session's other processes: they log in, log out and refresh, and die in the midst of it.
@@ -161,7 +164,8 @@ let package = Package(
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestRandom",
+        .product(name: "SystemPackage", package: "swift-system"),
       ]),
     .testTarget(
       name: "CofferTests",
@@ -176,7 +180,7 @@ let package = Package(
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestRandom",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "SystemPackage", package: "swift-system"),
       ],

@@ -106,6 +106,32 @@ int64_t coffer_filesystem_type(int fd) {
 int coffer_open(const char *path, int flags, unsigned mode) { return open(path, flags, (mode_t)mode); }
 int coffer_openat(int dir, const char *path, int flags, unsigned mode) { return openat(dir, path, flags, (mode_t)mode); }
 
+// By AT_EMPTY_PATH only who may read every file could give a name: open(2), O_TMPFILE.
+struct self_link { char path[sizeof "/proc/self/fd/" + 3 * sizeof(int)]; };
+static struct self_link self_link(int fd) {
+  struct self_link link;
+  snprintf(link.path, sizeof link.path, "/proc/self/fd/%d", fd);
+  return link;
+}
+
+int coffer_open_unnamed(const char *folder, unsigned mode) {
+#ifdef O_TMPFILE
+  int fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, (mode_t)mode);
+  if (fd < 0 || access(self_link(fd).path, F_OK) == 0) return fd;
+  close(fd);
+  errno = ENOTSUP;
+  return -1;
+#else
+  (void)folder, (void)mode;
+  errno = ENOTSUP;
+  return -1;
+#endif
+}
+
+int coffer_name(int fd, const char *path) {
+  return linkat(AT_FDCWD, self_link(fd).path, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
 static int local_address(const char *path, struct sockaddr_un *address) {
   memset(address, 0, sizeof *address);
   address->sun_family = AF_UNIX;

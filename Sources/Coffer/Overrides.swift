@@ -1,4 +1,5 @@
 public import CofferDefaults
+public import CofferStorage
 internal import FoundationEssentials
 
 /// Values for one run of a program, which read in place of what is stored: from its command line and its environment.
@@ -36,9 +37,15 @@ public struct Overrides: Sendable {
 
   /// This process's command line and, beneath it, the variables of its environment that begin with `prefix`: under `APP_`, the
   /// key `ui.theme` is `APP_UI_THEME`.
-  public static func commandLine(andEnvironment prefix: String) -> Overrides {
+  ///
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` where one of those is not UTF-8, and would read as what it is not.
+  public static func commandLine(andEnvironment prefix: String) throws(StoreError) -> Overrides {
     var overrides = commandLine
-    overrides.environment = EnvironmentLayer(prefix: prefix, environment: ProcessInfo.processInfo.environment)
+    var variables: [String: String] = [:]
+    for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix(prefix) {
+      variables[name] = try Places.environment(name)
+    }
+    overrides.environment = EnvironmentLayer(prefix: prefix, environment: variables)
     return overrides
   }
 }

@@ -39,22 +39,27 @@ public struct Places: Sendable, Equatable {
   /// The places of this process's user.
   ///
   /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
-  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder.
-  public static func standard(_ variable: (String) -> String? = Places.environment) throws(StoreError) -> Places {
-    if let home = variable("COFFER_HOME"), !home.isEmpty {
+  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, and what
+  ///   `variable` throws.
+  public static func standard(
+    _ variable: (String) throws(StoreError) -> String? = Places.environment
+  ) throws(StoreError) -> Places {
+    if let home = try variable("COFFER_HOME"), !home.isEmpty {
       return Places(home: try TrustedPath.absolute(FilePath(home)).lexicallyNormalized())
     }
     let user = try userFolder(variable)
-    func base(_ name: String, _ fallback: String) -> FilePath {
-      folder(variable(name)) ?? user.appending(fallback)
+    func base(_ name: String, _ fallback: String) throws(StoreError) -> FilePath {
+      folder(try variable(name)) ?? user.appending(fallback)
     }
     return Places(
-      data: base("XDG_DATA_HOME", ".local/share"), config: base("XDG_CONFIG_HOME", ".config"),
-      state: base("XDG_STATE_HOME", ".local/state"), runtime: folder(variable("XDG_RUNTIME_DIR")))
+      data: try base("XDG_DATA_HOME", ".local/share"), config: try base("XDG_CONFIG_HOME", ".config"),
+      state: try base("XDG_STATE_HOME", ".local/state"), runtime: folder(try variable("XDG_RUNTIME_DIR")))
   }
 
   /// The value of `name` in this process's environment; nil when it is not set.
-  public static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+  ///
+  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` where the value is not UTF-8: as text, two different folders would be one.
+  public static func environment(_ name: String) throws(StoreError) -> String? { try EnvironmentVariable.text(name) }
 
   /// The property list of `domain`.
   public func propertyList(of domain: String) -> FilePath { defaults.appending(domain + ".plist") }
@@ -64,9 +69,9 @@ public struct Places: Sendable, Equatable {
     return folder
   }
 
-  private static func userFolder(_ variable: (String) -> String?) throws(StoreError) -> FilePath {
-    if let home = folder(variable("HOME")) { return home }
-    if let record = getpwuid(geteuid()), let path = record.pointee.pw_dir, let home = folder(String(cString: path)) {
+  private static func userFolder(_ variable: (String) throws(StoreError) -> String?) throws(StoreError) -> FilePath {
+    if let home = folder(try variable("HOME")) { return home }
+    if let record = getpwuid(geteuid()), let path = record.pointee.pw_dir, let home = folder(String(validatingCString: path)) {
       return home
     }
     throw StoreError(

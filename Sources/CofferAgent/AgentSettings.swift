@@ -18,8 +18,15 @@ public struct AgentSettings: Sendable {
   public static let standardLifetime = Duration.seconds(8 * 3600)
 
   /// Settings for the agent in `folder`.
+  ///
+  /// - Parameters:
+  ///   - folder: the folder of its socket and lock.
+  ///   - vault: the vault it unlocks.
+  ///   - options: what the vault is compared with. A program takes those of its places, which notice a vault that was rolled back.
+  ///   - idle: after how long without a request the vault is locked.
+  ///   - lifetime: after how long it is locked, however busy.
   public init(
-    folder: FilePath, vault: FilePath, options: VaultOptions = .withoutPins, idle: Duration = standardIdle,
+    folder: FilePath, vault: FilePath, options: VaultOptions, idle: Duration = standardIdle,
     lifetime: Duration = standardLifetime
   ) {
     self.folder = folder

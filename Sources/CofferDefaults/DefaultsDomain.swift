@@ -68,10 +68,10 @@ public struct DefaultsDomain: Sendable, Hashable {
 
   /// `$XDG_CONFIG_HOME`, else `~/.config`.
   static func configurationFolder(
-    _ environment: [String: String] = ProcessInfo.processInfo.environment
+    _ variable: (String) throws(StoreError) -> String? = EnvironmentVariable.text
   ) throws(StoreError) -> FilePath {
-    if let folder = environment["XDG_CONFIG_HOME"], folder.hasPrefix("/") { return FilePath(folder) }
-    let home = environment["HOME"] ?? FileManager.default.homeDirectoryForCurrentUser.path
+    if let folder = try variable("XDG_CONFIG_HOME"), folder.hasPrefix("/") { return FilePath(folder) }
+    let home = try variable("HOME") ?? FileManager.default.homeDirectoryForCurrentUser.path
     guard home.hasPrefix("/") else {
       throw StoreError(
         .notFound, "this user has no home folder", cure: "set HOME or XDG_CONFIG_HOME to an absolute path, or give a folder")

@@ -1,24 +1,19 @@
 package import SystemPackage
 
-/// Replaces a file so that, at every instant and after a power loss, it has either its old or its new content.
+/// Makes or replaces a file so that, at every instant and after a power loss, it has its old content, or none, or all of its new content.
 package struct AtomicFile {
   /// The file; not a symbolic link, which would be replaced by a file.
   package let path: FilePath
-  /// The new content's name until it is complete, in the same folder. Whoever uses a fixed one holds a lock; what a crash
-  /// left under it is overwritten.
-  package let temporary: FilePath
+  /// The new content's name until it is complete, in the same folder. Whoever uses one holds a lock; what a crash left under it is
+  /// overwritten. Nil for content that nobody shall find before it is complete: see ``UnfinishedFile``.
+  package let temporary: FilePath?
   package let calls: SystemCalls
 
-  /// A file at `path`, prepared under `temporary`, or under a random name.
+  /// A file at `path`, prepared under `temporary`, or without a name.
   package init(_ path: FilePath, temporary: FilePath? = nil, calls: SystemCalls = SystemCalls()) {
     self.path = path
-    self.temporary = temporary ?? Self.randomName(beside: path)
+    self.temporary = temporary
     self.calls = calls
-  }
-
-  private static func randomName(beside path: FilePath) -> FilePath {
-    let suffix = String(UInt64.random(in: .min ... .max), radix: 36)
-    return path.removingLastComponent().appending(".\(path.lastComponent?.string ?? "file").\(suffix)")
   }
 
   /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.
@@ -34,54 +29,41 @@ package struct AtomicFile {
     with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
     beforeRename: (FileStatus) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
+    var file = try UnfinishedFile(for: path, temporary, calls)
     var folder: OpenFolder? = nil
     do {
-      let status = try write(bytes, mode, like)
+      let status = try file.write(bytes, mode, like)
       // Before the rename: a folder that cannot be opened, such as one without leave to read, refuses while all is as it was.
       folder = try followedByAnother ? nil : OpenFolder(of: path, calls)
       try beforeRename(status)
-      try check(calls.rename(temporary.string, path.string), "replace the file", path)
+      try file.putInPlace()
     } catch {
-      _ = calls.unlink(temporary.string)  // Whatever remains under this name is overwritten by the next attempt.
+      file.discard()
       throw error
     }
     calls.reached?(.listReplaced)
     try folder?.synchronize()
   }
 
+  /// Makes a file with `bytes` and `mode` where nothing stands. It appears whole, and is durable when this returns.
+  ///
+  /// - Throws: ``StoreError`` `.alreadyExists`, `.noSpace`, `.readOnly`, `.denied`, `.io`; nothing was made then.
+  package func create(with bytes: RawSpan, mode: UInt32) throws(StoreError) {
+    var file = try UnfinishedFile(for: path, temporary, calls)
+    do {
+      _ = try file.write(bytes, mode, nil)
+      let folder = try OpenFolder(of: path, calls)
+      try file.putWhereNothingStands()
+      try folder.synchronize()
+      file.keep()
+    } catch {
+      file.discard()
+      throw error
+    }
+  }
+
   /// Makes a rename, a creation or a deletion beside `path` durable.
   package static func synchronizeFolder(of path: FilePath, _ calls: SystemCalls) throws(StoreError) {
     try OpenFolder(of: path, calls).synchronize()
-  }
-
-  private func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) -> FileStatus {
-    _ = calls.unlink(temporary.string)
-    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    let fd = calls.open(temporary.string, flags, mode & 0o777)
-    guard fd >= 0 else { throw StoreError(errno: -fd, "create a file beside the one to replace", place: temporary) }
-    defer { close(fd) }
-    if let like, like.owner != geteuid() || like.group != getegid() {
-      guard fchown(fd, like.owner, like.group) == 0 else {
-        throw StoreError(errno: errno, "keep the file's owner", place: path)
-      }
-    }
-    // The process's umask may have taken bits away.
-    guard fchmod(fd, mode_t(mode & 0o777)) == 0 else { throw StoreError(errno: errno, "keep the file's mode", place: path) }
-    try bytes.withUnsafeBytes { (raw) throws(StoreError) in try writeAll(raw, to: fd) }
-    try check(calls.synchronize(fd), "make the file durable", temporary)
-    return try FileStatus(of: fd, place: temporary)
-  }
-
-  private func writeAll(_ bytes: UnsafeRawBufferPointer, to fd: Int32) throws(StoreError) {
-    var offset = 0
-    while offset < bytes.count {
-      let count = calls.write(fd, UnsafeRawBufferPointer(rebasing: bytes[offset...]), offset)
-      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "write the file", place: temporary) }
-      offset += count
-    }
-  }
-
-  private func check(_ result: Int32, _ doing: String, _ place: FilePath) throws(StoreError) {
-    guard result >= 0 else { throw StoreError(errno: -result, doing, place: place) }
   }
 }

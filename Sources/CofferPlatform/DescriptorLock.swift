@@ -33,7 +33,8 @@ package final class DescriptorLock: Sendable {
     return lock.isStill(path) ? lock : nil
   }
 
-  private func isStill(_ path: FilePath) -> Bool {
+  /// Whether the locked file is the one at `path`, so that others find it: false once somebody has removed or replaced it.
+  package func isStill(_ path: FilePath) -> Bool {
     var opened = stat(), named = stat()
     guard fstat(descriptor, &opened) == 0, path.withPlatformString({ lstat($0, &named) }) == 0 else { return false }
     return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino

@@ -1,4 +1,3 @@
-
 /// What a process that was forked without exec cannot do.
 ///
 /// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and has none of the threads of its queues: what is put on one

@@ -1,13 +1,5 @@
 package import SystemPackage
 
-extension FilePath {
-  /// The folder that the path's last component stands in: `.` for a bare name.
-  package var folder: FilePath {
-    let folder = removingLastComponent()
-    return folder.isEmpty ? "." : folder
-  }
-}
-
 /// A folder held open, so that what is done to its names can be made durable by a step that can hardly fail any more.
 package struct OpenFolder: ~Copyable {
   private let descriptor: Int32

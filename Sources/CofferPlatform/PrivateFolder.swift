@@ -17,13 +17,13 @@ extension TrustedPath {
 
   /// Makes `folder` in its trusted, resolved parent. Another process making it at the same time is no error.
   private static func make(_ folder: FilePath) throws(StoreError) -> FilePath {
-    guard let name = folder.lastComponent else {
+    guard let name = folder.lastName else {
       throw StoreError(.denied, "there is no such folder", place: folder.string, cure: "choose another path")
     }
-    let made = try trustedParent(folder.removingLastComponent()).appending(name)
+    let made = try trustedParent(folder.parent).appending(name)
     let code = made.withPlatformString { mkdir($0, 0o700) == 0 ? 0 : errno }
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "make the folder", place: made) }
-    if code == 0 { try synchronise(made.removingLastComponent()) }
+    if code == 0 { try synchronise(made.parent) }
     return made
   }
 

@@ -1,4 +1,3 @@
-
 /// The system calls on which a store's promises rest, as values: tests replace one to make it fail, or to end the process at
 /// an exact point. Each returns what the call returns, or the negated `errno`.
 package struct SystemCalls: Sendable {
@@ -6,6 +5,12 @@ package struct SystemCalls: Sendable {
   package var open: @Sendable (String, Int32, UInt32) -> Int32 = { path, flags, mode in
     repeating { coffer_open(path, flags, mode) }
   }
+  /// open(2) of a new file without a name in a folder, with a mode.
+  package var openUnnamed: @Sendable (String, UInt32) -> Int32 = { folder, mode in
+    repeating { coffer_open_unnamed(folder, mode) }
+  }
+  /// linkat(2): the name of such a file.
+  package var name: @Sendable (_ fd: Int32, _ path: String) -> Int32 = { fd, path in repeating { coffer_name(fd, path) } }
   /// flock(2).
   package var lock: @Sendable (Int32, Int32) -> Int32 = { fd, operation in repeating { flock(fd, operation) } }
   /// posix_fallocate(3): real blocks for `count` bytes at `offset`.

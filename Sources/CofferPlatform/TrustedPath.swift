@@ -89,7 +89,10 @@ package enum TrustedPath {
   /// Checks every folder above `resolved`, which has no symbolic links.
   static func checkParents(of resolved: FilePath) throws(StoreError) {
     var folder = resolved
-    while folder.removeLastComponent() { try checkParent(folder) }
+    while case let parent = folder.parent, parent != folder {
+      try checkParent(parent)
+      folder = parent
+    }
   }
 
   static func checkParent(_ folder: FilePath) throws(StoreError) {

@@ -36,7 +36,17 @@ extension DefaultsStore {
   ) throws(StoreError) -> DefaultsStore {
     let home = TestHome.current
     let folder = if let home { home.places.defaults } else { try commonFolder() }
-    let store = try DefaultsStore.open(domain: TestDomain.name(function, fileID), in: folder, arguments: arguments)
+    let domain = TestDomain.name(function, fileID)
+    do throws(StoreError) { return try opened(domain, in: folder, arguments) } catch {
+      guard error.kind == .damaged else { throw error }
+      // A run that ended in the midst of things, or one of another version: a program would have to keep these files, a test need not.
+      for name in [".\(domain).plist.coffer", "\(domain).plist"] { unlink(folder.appending(name).string) }
+      return try opened(domain, in: folder, arguments)
+    }
+  }
+
+  private static func opened(_ domain: String, in folder: FilePath, _ arguments: [String]) throws(StoreError) -> DefaultsStore {
+    let store = try DefaultsStore.open(domain: domain, in: folder, arguments: arguments)
     try store.removeAll()
     return store
   }

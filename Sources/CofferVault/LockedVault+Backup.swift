@@ -20,8 +20,8 @@ extension LockedVault {
   /// - Parameters:
   ///   - target: the new file.
   ///   - progress: called now and then with the pages of the file that are copied and their total.
-  /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`; nothing is
-  ///   left behind then.
+  /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`, and what
+  ///   ``checkAge()`` throws, as a backup of an older copy would be taken for one of the vault; nothing is left behind then.
   public func backup(
     to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
@@ -29,23 +29,19 @@ extension LockedVault {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
+    let pins = try pinWatch()
     let draft = try Draft(beside: path)
     try VaultDatabase.open(path).backUp(to: draft.path, progress: progress)
-    let report = try check(draft.path)
+    let stated = try Self.age(of: draft.path)
+    try check(stated, pins)
     try PrivateCopy.publish(draft.path, as: target)
-    return report
+    return BackupReport(id: stated.vault, generation: stated.generation)
   }
 
-  private func check(_ copy: FilePath) throws(StoreError) -> BackupReport {
+  private static func age(of copy: FilePath) throws(StoreError) -> StatedAge {
     let database = try VaultDatabase.open(copy)
     defer { database.close() }
-    return try database.read { () throws(StoreError) in
-      let header = try OpenVault.readHeader(database).header
-      guard let generation = try OpenVault.statedGeneration(database) else {
-        throw OpenVault.missing("state", database)
-      }
-      return BackupReport(id: VaultID(bytes: header.vault.bytes), generation: generation)
-    }
+    return try database.read { () throws(StoreError) in try StatedAge(database) }
   }
 }
 

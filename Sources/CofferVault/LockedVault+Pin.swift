@@ -30,4 +30,28 @@ extension LockedVault {
       expected: expected.map { VaultID(bytes: $0.bytes) }, seen: record.seen.generation,
       own: record.own == .never ? nil : record.own.generation)
   }
+
+  /// Compares the vault with what this machine remembers of it, as far as that can be done without a key: an older copy of the file that
+  /// was put back is noticed, unless it was written on since. Changes nothing.
+  ///
+  /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for a pin that is unreadable or a vault without a state; `.denied`, `.io`.
+  public func checkAge() throws(StoreError) {
+    let pins = try pinWatch()
+    let database = try VaultDatabase.openToRead(path)
+    defer { database.close() }
+    try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
+  }
+
+  /// The watch over this vault; nil where the options name no folder of pins. To be made before the file is looked at.
+  func pinWatch() throws(StoreError) -> PinWatch? {
+    guard let folder = options.pins, let vault = VaultSalt(id.bytes) else { return nil }
+    return try PinWatch(folder, vault: vault, path: path)
+  }
+
+  /// Checks what the vault's file, or a copy just made of it, states.
+  func check(_ stated: StatedAge, _ pins: PinWatch?) throws(StoreError) {
+    try VaultOptions(pins: nil, expected: id).check(stated.vault, at: path)
+    try options.check(generation: stated.generation, at: path)
+    try pins?.check(stated)
+  }
 }

@@ -46,8 +46,8 @@ extension LockedVault {
   ///
   /// - Parameters:
   ///   - credentials: what opens the vault.
-  ///   - rebuilding: whether the state is rebuilt although it is readable, because the records do not fit it: what does not open
-  ///     is dropped, and what does is believed.
+  ///   - rebuilding: whether the state is rebuilt although it is readable, where the records do not fit it: what does not open
+  ///     is dropped, and what does is believed. A vault that is whole is left as it is.
   ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the header's
   ///     own copy, knows: with that header, secrets that were removed since open the vault again.
   /// - Throws: `StoreError` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;

@@ -29,12 +29,15 @@ public struct RestorableBackup: ~Copyable {
 
   /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
   ///
-  /// - Throws: `StoreError` `.noVault` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
+  /// - Throws: `StoreError` `.io` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
   public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
     let place = try VaultPlace(path).made()
     let copy = try Draft(beside: place)
     try PrivateCopy.take(file, as: copy.path)
-    let locked = try LockedVault.open(copy.path, options: .withoutPins)
+    let locked: LockedVault
+    do throws(StoreError) { locked = try LockedVault.open(copy.path, options: .withoutPins) } catch {
+      throw error.naming(file, insteadOf: copy.path)
+    }
     self.init(locked, file, place, copy)
   }
 
@@ -59,16 +62,31 @@ public struct RestorableBackup: ~Copyable {
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
   ///   - progress: called with the number of records verified and their total.
   /// - Throws: `StoreError` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
-  ///   the vault is as it was then.
+  ///   the vault is as it was then, unless it is `.outcomeUnknown` or the message says that the backup is in its place and may be lost
+  ///   with the power.
   public consuming func restore(
     with credentials: consuming Credentials, options: VaultOptions, replacing: Bool = false,
     progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
-    let backup = try OpenVault.unlock(
-      copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
-    try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
+    let backup: OpenVault
+    do throws(StoreError) {
+      backup = try OpenVault.unlock(
+        copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
+      try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
+    } catch {
+      throw error.naming(file, insteadOf: copy.path)
+    }
     try options.check(backup.id, at: file)
     return try Restoration(backup, place, options, replacing: replacing).run()
+  }
+}
+
+extension StoreError {
+  /// The same error of a file whose private copy was worked on: the copy is gone when the error is read.
+  fileprivate func naming(_ file: FilePath, insteadOf copy: FilePath) -> StoreError {
+    guard let place, place.hasPrefix(copy.string) else { return self }
+    return StoreError(
+      kind, what, key: key, place: file.string + place.dropFirst(copy.string.count), cure: cure, underlying: underlying)
   }
 }
 
@@ -89,13 +107,14 @@ private struct Restoration {
 
   func run() throws(StoreError) -> RestoreReport {
     let restored = backup.state.generation
+    let pin = try pin()
     let kept: FilePath?
     if let current = try readableVault() {
-      kept = try replace(current)
+      kept = try replace(current, pin)
     } else {
-      kept = try moveIn()
+      kept = try moveIn(pin)
     }
-    try believe()
+    pin?.acceptOwn(backup.state, epoch: backup.header.epoch, replica: replica)
     return RestoreReport(
       id: backup.id, restored: restored, generation: backup.state.generation, items: Int(clamping: backup.state.records),
       kept: kept)
@@ -111,14 +130,14 @@ private struct Restoration {
     }
   }
 
-  private func replace(_ current: VaultDatabase) throws(StoreError) -> FilePath {
+  private func replace(_ current: VaultDatabase, _ pin: PinWatch?) throws(StoreError) -> FilePath {
     try requireSameVault(current)
     let replacement = try VaultReplacement(of: current, by: backup.database)
     // From here on nobody else writes: what is kept, and the generation, are of the last commit.
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    try commit(above: backup.generation(of: before))
+    try commit(above: backup.generation(of: before), pin)
     before.close()
     try replacement.commit()
     return kept
@@ -139,8 +158,10 @@ private struct Restoration {
   }
 
   /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
-  private func moveIn() throws(StoreError) -> FilePath? {
-    try commit(above: nil)
+  private func moveIn(_ pin: PinWatch?) throws(StoreError) -> FilePath? {
+    // Opened first: a folder that cannot be refuses while all is as it was.
+    let folder = try OpenFolder(of: place, SystemCalls())
+    try commit(above: nil, pin)
     try backup.database.emptyLog()
     backup.database.close()
     let aside = try KeptName.beside(place)
@@ -151,7 +172,7 @@ private struct Restoration {
       try name(side, aside.appending(suffix: suffix))
     }
     try name(backup.path, place)
-    try TrustedPath.synchronise(place.removingLastComponent())
+    try folder.synchronize()
     return kept
   }
 
@@ -160,8 +181,7 @@ private struct Restoration {
     guard code == 0 else { throw StoreError(errno: code, "rename \(from)", place: to) }
   }
 
-  private func commit(above current: UInt64?) throws(StoreError) {
-    let pin = try pin()
+  private func commit(above current: UInt64?, _ pin: PinWatch?) throws(StoreError) {
     try pin?.expect(epoch: backup.header.epoch)
     let pinned = try pin?.knownGeneration() ?? 0
     try backup.commitRestored(
@@ -171,9 +191,5 @@ private struct Restoration {
   private func pin() throws(StoreError) -> PinWatch? {
     guard let folder = options.pins else { return nil }
     return try PinWatch(folder, vault: backup.header.vault, path: place, accepting: true)
-  }
-
-  private func believe() throws(StoreError) {
-    try pin()?.accept(backup.state, epoch: backup.header.epoch, replica: replica, isOwn: true)
   }
 }

@@ -25,6 +25,21 @@ extension UnlockedVault {
     }
   }
 
+  /// The version of the item of that name, expired or not; ``RecordVersion/absent`` where there is none.
+  package borrowing func version(of name: String, service: String) throws(StoreError) -> RecordVersion {
+    let item = try ItemName(service: service, account: name)
+    return try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.version(of: item) }
+    }
+  }
+
+  /// The items of `service` that a logout removes, expired ones too, with their versions from one moment.
+  package borrowing func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
+    try engine.run { (vault) throws(StoreError) in
+      try vault.reading { () throws(StoreError) in try vault.sessionItems(service: service) }
+    }
+  }
+
   /// Applies a batch of `service` in one transaction, or nothing.
   ///
   /// - Parameter check: throws where the batch is no longer wanted. Asked under the vault's lock: who has given the batch up by then has

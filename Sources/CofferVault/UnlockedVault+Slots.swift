@@ -76,7 +76,7 @@ extension UnlockedVault {
       plan.expected = [slot]
       plan.dropped = [slot]
       try vault.rotate(plan, progress)
-      return try vault.followSlots()
+      return vault.followSlots()
     }
   }
 
@@ -107,7 +107,7 @@ extension UnlockedVault {
         plan.expected = named
       }
       try vault.rotate(plan, progress)
-      return try vault.followSlots()
+      return vault.followSlots()
     }
   }
 
@@ -137,7 +137,7 @@ extension UnlockedVault {
       case .renewed: try vault.rotate(plan, progress)
       case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slot(slot).id, scrubs: true)
       }
-      return try vault.followSlots(plan.added.take())
+      return vault.followSlots(plan.added.take())
     }
   }
 

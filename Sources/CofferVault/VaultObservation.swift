@@ -75,9 +75,9 @@ extension VaultStore {
 
   fileprivate func startWatching() throws(StoreError) -> Subscription {
     let file = FilePath(place)
-    guard let name = file.lastComponent?.string else { return Subscription {} }
+    guard let name = file.lastName else { return Subscription {} }
     // Commits go to the write-ahead log, which is written with system calls, and from there to the file.
-    let watch = try DirectoryWatch.start(file.removingLastComponent(), names: [name, name + "-wal"]) { [weak self] notice in
+    let watch = try DirectoryWatch.start(file.parent, names: [name, name + "-wal"]) { [weak self] notice in
       switch notice {
       case .changed: self?.scheduleLook()
       case .lost: self?.tellAccess()

@@ -12,13 +12,18 @@ extension VaultStore: SessionListing, ItemsOfService {
 
   package func sessionItems() throws(StoreError) -> [String: RecordVersion] {
     try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in
-        var marked: [String: RecordVersion] = [:]
-        for item in try vault.list(service: service) where item.metadata.isSessionItem {
-          marked[item.name.account] = try vault.version(of: item.name)
-        }
-        return marked
-      }
+      try vault.reading { () throws(StoreError) in try vault.sessionItems(service: service) }
     }
+  }
+}
+
+extension OpenVault {
+  /// The items of `service` that a logout removes, by their descriptions alone.
+  func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
+    var marked: [String: RecordVersion] = [:]
+    for item in try list(service: service) where item.metadata.isSessionItem {
+      marked[item.name.account] = try version(of: item.name)
+    }
+    return marked
   }
 }

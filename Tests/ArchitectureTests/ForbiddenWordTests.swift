@@ -31,6 +31,15 @@ import Testing
     }
   }
 
+  @Test func `no initializer leaves a vault uncompared with its pins unless it is told to`() throws {
+    // What is no part of the API leaves the choice to what is.
+    for file in try libraryFiles() where !file.path.hasPrefix("CofferVault/Engine/") {
+      for (number, line) in file.code where line.contains("= .withoutPins") {
+        Issue.record("Sources/\(file.path):\(number): without pins by default")
+      }
+    }
+  }
+
   // swift-format's NeverForceUnwrap looks at the syntax; this holds where its run was forgotten.
   @Test func `nothing is force-unwrapped`() throws {
     let unwrap = /[\w\)\]]!(?!=)/

@@ -3,6 +3,7 @@ import CofferPlatform
 import CofferStorage
 import CofferVault
 import Foundation
+import TestRandom
 import Testing
 
 @testable import CofferAgent
@@ -10,14 +11,6 @@ import Testing
 /// What anyone may send: cut, flipped, grown and made up. `COFFER_LONG_TESTS=1` tries ten times as much.
 @Suite struct FuzzTests {
   private static let rounds = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil ? 1_000_000 : 100_000
-
-  private struct Seeded: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return (state ^ state >> 29) &* 0xBF58_476D_1CE4_E5B9
-    }
-  }
 
   /// One valid body of each request and answer.
   private static func bodies() throws -> [[UInt8]] {
@@ -54,11 +47,16 @@ import Testing
         try $0.put("s")
         try $0.put(batch)
       },
+      try body(.version) {
+        try $0.put("s")
+        try $0.put("n")
+      },
+      try body(.marked) { try $0.put("s") },
       try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in }, try body(.stop) { _ in },
     ]
   }
 
-  private static func mutated(_ seed: [UInt8], _ random: inout Seeded) -> [UInt8] {
+  private static func mutated(_ seed: [UInt8], _ random: inout Random) -> [UInt8] {
     var bytes = seed
     for _ in 0..<Int.random(in: 1...4, using: &random) {
       let place = Int.random(in: 0..<max(1, bytes.count), using: &random)
@@ -91,7 +89,7 @@ import Testing
       case .load:
         _ = try fields.text()
         _ = try fields.texts()
-      case .contains, .names: _ = try fields.text()
+      case .contains, .names, .version, .marked: _ = try fields.text()
       case .commit:
         _ = try fields.text()
         _ = try fields.batch()
@@ -104,7 +102,7 @@ import Testing
   }
 
   @Test func `no body of a frame does harm`() throws {
-    var random = Seeded(state: 20)
+    var random = Random(seed: 20)
     let seeds = try Self.bodies()
     var read = 0
     for round in 0..<Self.rounds {
@@ -121,7 +119,7 @@ import Testing
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     try agent.client().set(form("v"), for: ItemName(service: "x"))
-    var random = Seeded(state: 21)
+    var random = Random(seed: 21)
     // Not those that unlock, lock or stop: an agent that does as it is told is no failure.
     let seeds = try Self.bodies().filter { ![2, 3, 4, 5].contains($0[1]) }
     let rounds = Self.rounds / 50

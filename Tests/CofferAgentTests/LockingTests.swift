@@ -105,7 +105,7 @@ import Testing
     // The set that came with the refused greeting was not made.
     #expect(kind { try agent.client(VaultOptions(pins: nil, expected: other)).set(form("v"), for: name) } == .replaced)
     #expect(try agent.client().item(name) == nil)
-    let elsewhere = AgentClient(folder: agent.settings.folder, vault: "/nowhere/vault.sqlite")
+    let elsewhere = AgentClient(folder: agent.settings.folder, vault: "/nowhere/vault.sqlite", options: .withoutPins)
     #expect(kind { _ = try elsewhere.get(name) } == .refused)
   }
 }

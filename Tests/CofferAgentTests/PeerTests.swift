@@ -63,7 +63,7 @@ import Testing
     let top = try TestAgent.newFolder()
     defer { TestAgent.remove(top) }
     let folder = top.appending(String(repeating: "d", count: 120))
-    let server = try AgentServer(AgentSettings(folder: folder, vault: top.appending("v")))
+    let server = try AgentServer(AgentSettings(folder: folder, vault: top.appending("v"), options: .withoutPins))
     Thread.detachNewThread { try? server.run() }
     #expect(try AgentClient(folder: folder).isRunning())
     server.stop()

@@ -25,7 +25,8 @@ final class TestAgent {
     // Where the machine's own clock runs, none of these is over before a test is, however slow the machine.
     let (idle, lifetime): (Duration, Duration) =
       clock == nil ? (.seconds(36_000), .seconds(36_000)) : (.seconds(60), .seconds(600))
-    settings = AgentSettings(folder: self.folder.appending("run"), vault: vault, idle: idle, lifetime: lifetime)
+    settings = AgentSettings(
+      folder: self.folder.appending("run"), vault: vault, options: .withoutPins, idle: idle, lifetime: lifetime)
     server = try AgentServer(settings, clock: clock ?? .machine)
     let (server, isDone) = (server, isDone)
     Thread.detachNewThread {

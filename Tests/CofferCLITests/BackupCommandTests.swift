@@ -33,6 +33,30 @@ import Testing
     try home.transcript("vault verify", out: "1 record is where and what it was when it was sealed\n")
   }
 
+  @Test("a pin that cannot be written is a warning after a restore and a rebuild, and refuses nothing afterwards")
+  func unwritablePin() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try home.transcript("vault set a", in: "new")
+    let pin = "\(home.path)/state/pins/id-\(try home.vaultID())"
+    for (line, word, value) in [
+      ("vault restore \(home.path)/backup", "restored 1 items", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
+    ] {
+      if line.contains("rebuild") { try home.attack("DELETE FROM state") }
+      let words = [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC",
+        Home.coffer,
+      ]
+      guard let answer = try home.program(words + Home.words(line)) else { return print("skipped: there is no strace") }
+      #expect(answer.status == 0 && answer.out.contains(word), "\(answer)")
+      #expect(answer.err.contains("its rollback pin could not be written"), "\(answer)")
+      #expect(!answer.err.contains("nothing was changed"), "\(answer)")
+      try home.transcript("vault get a", out: value)
+      #expect(try home.coffer("vault verify").status == 0)
+    }
+  }
+
   @Test("another vault, a broken file or a wrong secret restores nothing")
   func refused() throws {
     let home = try Home.withVault()
@@ -42,7 +66,7 @@ import Testing
     try other.transcript("vault backup --quiet \(home.path)/theirs")
     try home.transcript("vault restore \(home.path)/theirs", err: "no slot of the vault opens", exit: 77)
     try home.transcript("vault restore \(home.path)/theirs --key-file \(other.path)/key", err: "--force to replace it", exit: 77)
-    try home.transcript("vault restore \(home.path)/nowhere", err: "there is no such file", exit: 78)
+    try home.transcript("vault restore \(home.path)/nowhere", err: "the file is not there (\(home.path)/nowhere)", exit: 74)
     try home.transcript("vault restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
     try home.transcript("vault get a", out: "mine")
     let forced = try home.coffer("vault restore \(home.path)/theirs --key-file \(other.path)/key --force")
@@ -111,6 +135,26 @@ import Testing
     let json = try home.coffer("vault repair --rebuild --json")
     #expect(json.status == 0 && json.out.contains("\"rebuiltState\":true") && json.out.contains("\"items\":0"))
     try home.transcript("vault list")
+  }
+
+  @Test("repair --rebuild does nothing to a vault that is whole, and a file that is no vault is named by its own name")
+  func nothingToRebuild() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    let before = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault repair --rebuild", out: "nothing to repair: 1 record is where and what it was\n")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: home.vault)) == before)
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").allSatisfy { !$0.contains(".before-") })
+
+    for (content, status) in [(Data("junk".utf8), Int32(65)), (before.prefix(5000), 65)] {
+      let file = try home.file("file", content)
+      let answer = try home.coffer("vault restore \(file)")
+      #expect(answer.status == status && answer.err.contains("(\(file))") && !answer.err.contains("draft"), "\(answer.err)")
+    }
+    let other = try Home.withVault()
+    let answer = try home.coffer("vault restore \(other.vault)")
+    #expect(answer.status == 77 && answer.err.contains(other.vault) && !answer.err.contains("draft"), "\(answer.err)")
   }
 
   @Test("repair goes back to an older key only when told so, and names the slots that are back")

@@ -75,6 +75,125 @@ import Testing
     #expect(try home.exists("copy") && drafts(home.path + "/data").isEmpty && drafts(home.path).isEmpty)
   }
 
+  @Test(
+    "a command that is killed before its output is complete leaves nothing of it, and afterwards what is found and removed",
+    arguments: ["inject -o HOME/to/out", "defaults export app HOME/to/out", "vault identity new HOME/to/out"])
+  func output(line: String) throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set s a", in: "hunter2")
+    try home.transcript("defaults write app theme dark")
+    let folder = home.path + "/to"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    let command = line.replacing("HOME", with: home.path)
+    _ = try home.file("template", "x={{ coffer://s/a }}")
+    let words = command.hasPrefix("inject") ? "\(command) -i \(home.path)/template" : command
+    guard let probe = try home.program(["strace", "-f", "-qq", "-o", home.path + "/trace", Home.coffer] + Home.words(words))
+    else {
+      return print("skipped: there is no strace")
+    }
+    guard probe.status == 0, home.exists("trace") else { return print("skipped: strace cannot trace here") }
+    let trace = try home.content("trace")
+    guard trace.split(separator: "\n").contains(where: { $0.contains("O_TMPFILE") && !$0.contains("= -1") }) else {
+      return print("skipped: no files without a name in \(folder)")
+    }
+    func entries() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    unlink(folder + "/out")
+    var kills = 0
+    for call in ["pwrite64", "fdatasync", "fchmod", "linkat"] {
+      // The last of its kind is that of the output.
+      let number = trace.split(separator: "\n").count { $0.contains(" \(call)(") }
+      guard number > 0 else { continue }
+      for number in max(1, number - 1)...number {
+        let status = try killed(home, words, at: call, number)
+        #expect(status == 137 || status == 0)
+        kills += status == 137 ? 1 : 0
+        let there = try entries()
+        #expect(there.allSatisfy { $0 == "out" }, "\(call) \(number): \(there)")
+        unlink(folder + "/out")
+      }
+    }
+    #expect(kills > 0)
+    print("\(line): \(kills) kills, nothing unfinished left")
+    guard !line.contains("identity") else { return }
+    // At its last call only the rename is missing: strace lets the call be made, or not, before the signal.
+    let status = try home.program(
+      [
+        "env", "-C", folder, "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=rename", "-e",
+        "inject=rename:error=EIO:signal=KILL", Home.coffer,
+      ] + Home.words(words))?.status
+    #expect(status == 137)
+    let left = try entries()
+    #expect(left.count == 1 && left[0].hasSuffix(".coffer-unfinished") && home.mode("to/\(left[0])") == 0o600)
+    let doctor = try #require(try home.program(["env", "-C", folder, Home.coffer, "doctor"]))
+    #expect(doctor.status == 2 && doctor.out.contains("a command that was killed left its output"), "\(doctor.out)")
+    try home.transcript(words)
+    #expect(try entries() == ["out"])
+    let after = try #require(try home.program(["env", "-C", folder, Home.coffer, "doctor"]))
+    #expect(!after.out.contains("left its output"))
+  }
+
+  @Test("an init that is killed anywhere is repeated without help, and its key file is whole or not there")
+  func initRepeated() throws {
+    let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    var (kills, taken) = (0, 0)
+    for call in isLong ? ["openat", "pwrite64", "fdatasync", "linkat", "renameat2", "unlink"] : ["fdatasync", "linkat"] {
+      for number in 1...(isLong ? 60 : 6) {
+        let home = try Home()
+        let line = "init -q --new-key-file \(home.path)/key"
+        guard let status = try killed(home, line, at: call, number) else { return print("skipped: there is no strace") }
+        guard status == 137 || status == 0 else { return print("skipped: strace cannot kill here (status \(status))") }
+        guard status == 137 else { break }
+        kills += 1
+        let key = home.exists("key") ? try home.content("key") : nil
+        #expect(key?.wholeMatch(of: /PVKEY1-[0-9a-f]{72}\n/) != nil || key == nil, "\(call) \(number)")
+        let again = try home.coffer(line)
+        if home.exists("data/vault.sqlite"), again.status == 73 {
+          #expect(again.err.contains("there is a vault already"), "\(again.err)")
+        } else {
+          #expect(again.status == 0, "\(call) \(number): \(again.err)")
+          taken += key == nil ? 0 : 1
+        }
+        if let key { #expect(try home.content("key") == key) }
+        try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/key"])
+      }
+    }
+    #expect(taken > 0)
+    print("init: \(kills) kills, each repeated; \(taken) took the key file that was left")
+  }
+
+  @Test("init takes no key file that others can read, that has other names, or that another init works with")
+  func keyFileLeft() throws {
+    let home = try Home()
+    let other = try Home.withVault()
+    let key = try other.content("key")
+    let line = "init --new-key-file \(home.path)/key"
+    _ = try home.file("key", key, mode: 0o640)
+    try home.transcript(line, err: "there is a file already", exit: 73)
+    chmod(home.path + "/key", 0o600)
+    #expect(link(home.path + "/key", home.path + "/second") == 0)
+    try home.transcript(line, err: "there is a file already", exit: 73)
+    unlink(home.path + "/second")
+    let held = open(home.path + "/key", O_RDWR | O_CLOEXEC)
+    var whole = flock(l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: 0, l_len: 0, l_pid: 0)
+    #expect(fcntl(held, F_SETLK, &whole) == 0)
+    try home.transcript(line, err: "there is a file already", exit: 73)
+    close(held)
+    _ = try home.file("key", String(key.dropLast(9)))
+    try home.transcript(line, err: "there is a file already", exit: 73)
+    #expect(try home.content("key") == String(key.dropLast(9)))
+    _ = try home.file("key", key)
+    try home.transcript(line, err: "was there already, from an init that was interrupted; it will open the new vault")
+    #expect(try home.content("key") == key)
+    try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/key"])
+    // One that fails leaves what it found, and takes back what it made.
+    let third = try Home()
+    _ = try third.file("key", key)
+    _ = try third.file("data", "in the way")
+    #expect(try third.coffer("init --new-key-file \(third.path)/key").status != 0)
+    #expect(try third.content("key") == key)
+    #expect(try third.coffer("init --new-key-file \(third.path)/fresh").status != 0 && !third.exists("fresh"))
+  }
+
   @Test("an import that is killed in the middle and repeated adds all of it once")
   func importRepeated() throws {
     let home = try Home.withVault()

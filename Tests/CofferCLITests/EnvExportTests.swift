@@ -1,5 +1,6 @@
 import Coffer
 import Foundation
+import TestRandom
 import Testing
 
 @testable import CofferCLI
@@ -14,11 +15,11 @@ import Testing
   ]
 
   private static func values(_ count: Int) -> [String] {
-    var generator = SystemRandomNumberGenerator()
+    var random = Random(campaign: "environment files")
     let single = pieces.map { "it's \($0) x" } + pieces + pieces.map { "'\($0)" } + pieces.map { "'\($0)'\($0)" }
     return single
       + (0..<count).map { _ in
-        (0..<Int.random(in: 1...12)).map { _ in pieces.randomElement(using: &generator) ?? "" }.joined()
+        (0..<Int.random(in: 1...12, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
       }
   }
 

@@ -45,6 +45,31 @@ import Testing
     #expect(try home.coffer("vault slot list").out == before)
   }
 
+  @Test("a path to a descriptor that was not open at the start is refused, whatever leads there, and one that was open is read")
+  func absentDescriptorPaths() throws {
+    let home = try Home.withVault()
+    try home.transcript("defaults write app theme dark")
+    let before = try home.coffer("defaults export app -").out
+    #expect(symlink("/dev/fd", home.path + "/folder") == 0)
+    for number in 3...6 {
+      #expect(symlink("folder/\(number)", home.path + "/link\(number)") == 0)
+      let folders = number == 3 ? ["/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"] : ["/dev/fd/"]
+      for path in folders.map({ "\($0)\(number)" }) + ["\(home.path)/link\(number)"] {
+        for command in ["vault set s n --file", "defaults export app", "inject -o", "vault restore"] {
+          let line = "\(command) \(path)"
+          let (status, err) = try shell("\(line) </dev/null \(number)<&-", home)
+          #expect(status == 64 && err.contains("descriptor \(number), to which"), "\(line): \(status) \(err)")
+        }
+      }
+    }
+    #expect(try home.coffer("vault get s n").status == 1)
+    #expect(try home.coffer("defaults export app -").out == before && home.coffer("vault verify").status == 0)
+    let value = try home.file("value", "given")
+    #expect(try shell("vault set s n --file /dev/fd/7 7<\(value)", home).status == 0)
+    try home.transcript("vault get s n", out: "given")
+    #expect(try shell("vault set s n --file \(home.path)/folder/0 <\(value)", home).status == 0)
+  }
+
   @Test("with closed standard streams nothing is read from or written to files of coffer's own")
   func closedStreams() throws {
     let home = try Home.withVault()
@@ -58,6 +83,19 @@ import Testing
     // What a command is given is as it was found.
     #expect(
       try shell("run -- /bin/sh -c '! [ -e /proc/self/fd/0 ] && ! [ -e /proc/self/fd/1 ]' 2>/dev/null <&- >&-", home).status == 0)
+  }
+
+  @Test("without /proc a command does what its arguments say")
+  func withoutProc() throws {
+    let home = try Home.withVault()
+    let script = """
+      unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs none /proc && echo alone && printf v9 | "$0" vault set s c --no-agent; \
+        echo "status $?"; "$0" vault get s c; "$0" vault get s none; echo " status $?"; exit 0' '\(Home.coffer)'
+      """
+    let answer = try #require(try home.program(["sh", "-c", script]))
+    guard answer.out.hasPrefix("alone\n") else { return print("skipped: /proc cannot be hidden here: \(answer.err)") }
+    #expect(answer.out == "alone\nstatus 0\nv9 status 1\n", "\(answer)")
+    try home.transcript("vault get s c", out: "v9")
   }
 
   private func shell(_ line: String, _ home: Home) throws -> (status: Int32, err: String) {

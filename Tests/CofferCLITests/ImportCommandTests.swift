@@ -177,6 +177,27 @@ import Testing
       exit: 74)
   }
 
+  @Test("a name that cannot be kept is told, escaped, with its file and line, and nothing is imported")
+  func badNames() throws {
+    let home = try Home.withVault()
+    home.environment["PATH"] = "/nowhere"  // gpg is not asked before all names are known to do.
+    _ = try home.file("store/ok.gpg", "x")
+    _ = try home.file("store/web/a\u{7}b.gpg", "x")
+    let pass = try home.coffer("vault import --from pass \(home.path)/store")
+    #expect(pass.status == 64 && !pass.err.contains("\u{7}"), "\(pass.err)")
+    #expect(pass.err.contains("b': an account name with the control character U+7 (\(home.path)/store/web/a"), "\(pass.err)")
+    #expect(pass.err.contains("b.gpg)\n") && pass.err.contains("nothing was imported"), "\(pass.err)")
+    let items = #"[{"service":"ok","value":"1"},"# + "\n" + #"{"service":"x\u001b[31m","value":"hunter2"}]"#
+    let json = try home.coffer("vault import --from json -", in: Data(items.utf8))
+    #expect(json.status == 64 && !json.err.contains("hunter2") && !json.err.contains("\u{1b}"), "\(json.err)")
+    #expect(json.err.contains("[31m': line 2: a service name with the control character U+1B"), "\(json.err)")
+    let long = String(repeating: "N", count: 1025)
+    let env = try home.coffer("vault import --from env --service app -", in: Data("A=1\n\(long)=2\n".utf8))
+    #expect(env.status == 64 && env.err.contains("app/NNN"), "\(env.err)")
+    #expect(env.err.contains("line 2: an account name of 1025 bytes"), "\(env.err)")
+    try home.transcript("vault list")
+  }
+
   @Test("what is no pass store is said to be none")
   func noPass() throws {
     let home = try Home.withVault()

@@ -33,6 +33,51 @@ import Testing
     try home.transcript("vault pin accept", err: "nothing to unlock it with", exit: 69)
   }
 
+  @Test("an older copy is a problem to doctor, and no backup is made of it, though neither has a secret")
+  func rolledBackWithoutSecret() throws {
+    let (home, old) = try prepared()
+    home.locked()
+    #expect(try !home.coffer("doctor").out.contains("problem"))
+    try old.write(to: URL(fileURLWithPath: home.vault))
+    let said = "the vault is at generation 2, and was at 3 here before"
+    let doctor = try home.coffer("doctor")
+    #expect(doctor.status == 2 && doctor.out.contains("problem  pins: \(said) (\(home.vault))\n"), "\(doctor.out)")
+    try home.transcript("vault backup \(home.path)/copy", err: said, exit: 66)
+    try home.transcript("vault backup \(home.path)/copy --json", err: "\"kind\":\"rolledBack\"", exit: 66)
+    #expect(!home.exists("copy"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").allSatisfy { !$0.contains("draft") })
+    home.environment["COFFER_KEY_FILE"] = home.path + "/key"
+    #expect(try home.coffer("vault pin accept").status == 0)
+    home.locked()
+    try home.transcript("vault backup -q \(home.path)/copy")
+    #expect(try !home.coffer("doctor").out.contains("problem"))
+    // A machine without a pin may have been told the number.
+    let told = ["COFFER_EXPECT_VAULT": try home.vaultID() + ":9"]
+    try home.transcript("vault backup \(home.path)/second", with: told, err: "older than the 9 that is expected", exit: 66)
+    #expect(try home.coffer("doctor", with: told).out.contains("problem  pins: the vault is at generation 2, older than the 9"))
+  }
+
+  @Test("no backup is made of an older copy with the key of before a rotation, of another vault, or under a damaged pin")
+  func backupOfTheWrongVault() throws {
+    let (home, _) = try prepared()
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let older = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    #expect(try home.coffer("vault rotate --yes").status == 0)
+    for side in ["-wal", "-shm"] { unlink(home.vault + side) }
+    try older.write(to: URL(fileURLWithPath: home.vault))
+    // What anyone can change: the number in the clear.
+    try home.attack("UPDATE state SET bytes = CAST(x'ff00000000000000' || substr(bytes, 9) AS BLOB)")
+    try home.transcript("vault backup \(home.path)/copy", err: "the vault's key is of epoch 1, and of epoch 2 was seen", exit: 66)
+
+    let other = try Home.withVault()
+    try Data(contentsOf: URL(fileURLWithPath: other.vault)).write(to: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault backup \(home.path)/copy --json", err: "\"kind\":\"replaced\"", exit: 66)
+    #expect(!home.exists("copy"))
+
+    _ = try other.file("state/pins/id-\(try other.vaultID())", "garbage")
+    try other.transcript("vault backup \(other.path)/copy", err: "the rollback pin is unreadable", exit: 65)
+  }
+
   @Test("a vault that went on elsewhere is forked, and another one in its place is replaced")
   func forkedAndReplaced() throws {
     let (home, old) = try prepared()

@@ -50,7 +50,17 @@ import Testing
   func mistypedFlag() throws {
     let home = try Home()
     try home.transcript("defaults write app loud -boool YES", err: "is no type flag", exit: 64)
-    try home.transcript("defaults write app loud -bool perhaps", err: "the value is not a bool", exit: 64)
+    for word in ["perhaps", "on", "off", "y", "2"] {
+      try home.transcript("defaults write app loud -bool \(word)", err: "the value is not a bool", exit: 64)
+      try home.transcript("defaults write app loud -array -bool \(word)", err: "the value is not a bool", exit: 64)
+    }
+    for word in ["true", "FALSE", "Yes", "no", "1", "0"] { try home.transcript("defaults write valid loud -bool \(word)") }
+    for word in ["1e400", "-1e400", "0x1p2000", "1e99999"] {
+      try home.transcript("defaults write app far -float \(word)", err: "the value is not a float", exit: 64)
+      try home.transcript("set far --plain --float \(word)", err: "the value is not a float", exit: 64)
+    }
+    try home.transcript("defaults read valid far", err: "nothing is stored", exit: 1)
+    for word in ["inf", "-infinity", "nan", "1e-400", "1e308"] { try home.transcript("defaults write valid far -float \(word)") }
     try home.transcript("defaults write app n -int 99999999999999999999", err: "not an int", exit: 64)
     try home.transcript("defaults write app n -int", err: "not followed by a value", exit: 64)
     #expect(!home.exists("config/app.plist"))

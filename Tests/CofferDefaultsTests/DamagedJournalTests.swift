@@ -62,6 +62,63 @@ struct DamagedJournalTests {
     try expectDamage(folder, journal, "a word beyond the end")
   }
 
+  @Test func `a field that says nothing any Coffer wrote is damage for readers too, and no journal is removed for it`() throws {
+    let folder = try TemporaryFolder()
+    let journal = try journalled(folder)
+    let file = try FileHandle(forUpdating: URL(filePath: journal.string))
+    try file.seek(toOffset: UInt64(SidecarLayout.Field.use.rawValue))
+    try file.write(contentsOf: [7])
+    try file.close()
+    try expectDamage(folder, journal, "an unknown number")
+  }
+
+  @Test func `whichever bit of the header has flipped, every acknowledged value is there or nobody gets any`() throws {
+    let folder = try TemporaryFolder()
+    let journal = try journalled(folder)
+    let whole = try Data(contentsOf: URL(filePath: journal.string))
+    let file = try FileHandle(forUpdating: URL(filePath: journal.string))
+    func names(_ open: () throws -> DefaultsStore) throws -> Int? {
+      do { return try open().names().count } catch {
+        let kind = (error as? StoreError)?.kind
+        guard kind == .damaged || kind.map({ "\($0)".hasPrefix("newerFormat") }) == true else { throw error }
+        return nil
+      }
+    }
+    var refused = 0
+    // Field by field: all but the bell's, which is a single byte, are eight bytes.
+    for bit in 0..<(SidecarLayout.Field.word.rawValue + 8) * 8 {
+      var bytes = whole
+      bytes[bit / 8] ^= 1 << (bit % 8)
+      try file.seek(toOffset: 0)
+      try file.write(contentsOf: bytes.prefix(SidecarLayout.headerBytes))
+      let (read, written) = try (names { try reader(folder) }, names { try folder.open(isShared: false) })
+      try #require(read == 11 || read == nil, "a reader, bit \(bit % 8) of byte \(bit / 8)")
+      try #require(read == written, "a writer, bit \(bit % 8) of byte \(bit / 8)")
+      try #require(FileStatus(at: journal)?.size == whole.count, "the file stays, bit \(bit % 8) of byte \(bit / 8)")
+      if read == nil { refused += 1 }
+    }
+    let decisive: [SidecarLayout.Field] = [.magic, .version, .use, .word, .evenStart]
+    #expect(refused == decisive.count * 64)
+  }
+
+  @Test func `no part of one state's bytes with the rest of another's is a state`() {
+    let states: [Sidecar.Use] = [.current, .removed, .beingCarried, .carried]
+    for old in states {
+      for new in states where new != old {
+        for bytes in 1..<8 {
+          let lower: UInt64 = 1 << (8 * bytes) - 1
+          for mixed in [old.field & lower | new.field & ~lower, new.field & lower | old.field & ~lower] {
+            let isOne = mixed == old.field || mixed == new.field
+            #expect(isOne || CheckedNumber(rawValue: mixed, in: .use) == nil, "\(old) and \(new), \(bytes) bytes")
+          }
+        }
+      }
+    }
+    #expect(CheckedNumber(rawValue: 0, in: .use) == nil, "zeros say nothing")
+    let other = CheckedNumber(0, in: .evenStart).rawValue
+    #expect(CheckedNumber(rawValue: other, in: .oddStart) == nil, "nor does another field's number")
+  }
+
   @Test func `a running process that knows the values writes them again once the damaged journal is removed`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()

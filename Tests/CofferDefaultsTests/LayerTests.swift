@@ -17,9 +17,9 @@ struct LayerTests {
   }
 
   @Test func `the folder is XDG_CONFIG_HOME where that is absolute, else .config in the home folder`() throws {
-    #expect(try DefaultsDomain.configurationFolder(["XDG_CONFIG_HOME": "/x", "HOME": "/h"]) == "/x")
-    #expect(try DefaultsDomain.configurationFolder(["XDG_CONFIG_HOME": "", "HOME": "/h"]) == "/h/.config")
-    #expect(try DefaultsDomain.configurationFolder(["XDG_CONFIG_HOME": "rel", "HOME": "/h"]) == "/h/.config")
+    #expect(try DefaultsDomain.configurationFolder { ["XDG_CONFIG_HOME": "/x", "HOME": "/h"][$0] } == "/x")
+    #expect(try DefaultsDomain.configurationFolder { ["XDG_CONFIG_HOME": "", "HOME": "/h"][$0] } == "/h/.config")
+    #expect(try DefaultsDomain.configurationFolder { ["XDG_CONFIG_HOME": "rel", "HOME": "/h"][$0] } == "/h/.config")
   }
 
   @Test func `domains are listed, hidden and foreign files are not`() throws {
@@ -75,8 +75,8 @@ struct LayerTests {
     try #require(try folder.names() == [".d.plist.coffer"])
     // As a process leaves it that dies in the midst of a removal.
     let journal = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
-    try journal.seek(toOffset: UInt64(SidecarLayout.Field.retired.rawValue))
-    try journal.write(contentsOf: [1])
+    try journal.seek(toOffset: UInt64(SidecarLayout.Field.use.rawValue))
+    try journal.write(contentsOf: withUnsafeBytes(of: Sidecar.Use.removed.field.littleEndian) { Data($0) })
     try journal.close()
     try folder.open(isShared: false).save(.integer(4), for: "newer")
     #expect(try folder.open(isShared: false).load("newer") == .integer(4))

@@ -3,6 +3,7 @@ import CofferStorage
 import Foundation
 import Synchronization
 import SystemPackage
+import TestRandom
 import Testing
 
 @testable import CofferDefaults
@@ -10,8 +11,13 @@ import Testing
 /// People, backups and dot-file tools move, link and put back what a running store has open.
 @Suite("Files that are moved or linked while a store is open")
 struct MovedFileTests {
-  private static let look = 0.12
   private let files = FileManager.default
+
+  /// Waits, on the stores' own clock, until whichever of them is asked next looks at its files.
+  private func untilTheNextLookIsDue() -> Bool {
+    let due = CoarseClock.now() + CoarseClock.lookInterval
+    return eventually { CoarseClock.now() > due }
+  }
 
   /// Adds one to `n`, as every process does.
   private func increment(_ store: DefaultsStore, times: Int = 1) throws {
@@ -29,7 +35,7 @@ struct MovedFileTests {
     try increment(first, times: 10)
     #expect(try idle.load("n") == .integer(10))
     try move()
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     // Whoever looks first brings along what was acknowledged.
     #expect(try first.load("n") == .integer(10))
     let second = try folder.open(domain: domain, isShared: false)
@@ -39,7 +45,7 @@ struct MovedFileTests {
       #expect(try first.load("n") == second.load("n"))
     }
     // One that was idle all the time knows an old value, and must not write it again.
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     #expect(try idle.load("n") == .integer(50))
     try increment(idle)
     #expect(try first.load("n") == .integer(51) && second.load("n") == .integer(51))
@@ -70,7 +76,7 @@ struct MovedFileTests {
     try increment(store, times: 3)
     try files.moveItem(atPath: inner.string, toPath: outer.file("old").string)
     try files.createDirectory(atPath: inner.string, withIntermediateDirectories: false)
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     try increment(store)
     let second = try DefaultsStore.open(domain: "d", in: inner, options: unshared)
     try increment(second)
@@ -90,10 +96,10 @@ struct MovedFileTests {
     let store = try folder.open(isShared: false)
     try increment(store, times: 3)
     try files.moveItem(atPath: journal, toPath: moved)
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     try increment(store)
     #expect(rename(moved, journal) == 0)
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     #expect(try store.load("n") == .integer(4))
     #expect(try folder.open(isShared: false).load("n") == .integer(4))
     try increment(store)
@@ -134,7 +140,7 @@ struct MovedFileTests {
     try store.synchronize()
     try files.removeItem(atPath: link)
     try files.createSymbolicLink(atPath: link, withDestinationPath: "two/d.plist")
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     #expect(try store.load("n") == nil, "the other list is another list")
     #expect(store.place == folder.file("two/d.plist").string)
     try increment(store)
@@ -163,10 +169,10 @@ struct MovedFileTests {
     let journal = folder.file(".d.plist.coffer").string
     let processes = Campaign.count(3, long: 6), each = Campaign.count(3_000, long: 20_000)
     let tools = try (0..<processes).map { try Tool("write", folder, "p\($0)", "\(each)") }
-    var moves = 0
+    var (moves, random) = (0, Random(campaign: "journals taken away"))
     while tools.contains(where: { $0.process.isRunning }), moves < Campaign.count(8, long: 100) {
-      usleep(useconds_t.random(in: 1_000...200_000))
-      switch Int.random(in: 0..<3) {
+      usleep(useconds_t.random(in: 1_000...200_000, using: &random))
+      switch Int.random(in: 0..<3, using: &random) {
       case 0: guard rename(journal, folder.file("moved-\(moves)").string) == 0 else { continue }
       case 1: guard unlink(journal) == 0 else { continue }
       default:
@@ -189,7 +195,7 @@ struct MovedFileTests {
     let store = try folder.open(isShared: false, calls: disk.calls)
     try increment(store, times: 3)
     try files.moveItem(atPath: folder.file(".d.plist.coffer").string, toPath: folder.file("moved").string)
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     disk.isFull = true
     #expect(kind { try increment(store) } == .noSpace)
     disk.isFull = false
@@ -216,11 +222,33 @@ struct MovedFileTests {
     #expect(before == (step == 1 ? nil : .integer(3)))
     try next.save(.integer(100), for: "n")
     try next.save(.integer(1), for: "other")
-    Thread.sleep(forTimeInterval: Self.look)
+    #expect(untilTheNextLookIsDue())
     #expect(try idle.load("n") == .integer(100) && idle.load("other") == .integer(1))
     // Where nobody had carried a value over, the one that knows it writes it again.
     #expect(try idle.load("kept") == .integer(7) && next.load("kept") == .integer(7))
     #expect(try next.load("n") == .integer(100))
+  }
+
+  @Test func `what a dying process carried over, and others changed and folded since, is not brought back by an idle one`()
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let idle = try folder.open(isShared: false)
+    try increment(idle, times: 3)
+    try idle.save(.integer(7), for: "removed")
+    let tool = try Tool("carry-and-die", folder, "2")
+    #expect(tool.firstLine() == "moved")
+    tool.finish()
+    #expect(tool.wasKilled)
+    let next = try folder.open(isShared: false)
+    #expect(try next.load("n") == .integer(3) && next.load("removed") == .integer(7), "they were carried over")
+    try next.save(.integer(100), for: "n")
+    try next.save(nil, for: "removed")
+    // The records that told of it go with the fold.
+    try next.synchronize()
+    #expect(untilTheNextLookIsDue())
+    #expect(try idle.load("n") == .integer(100) && idle.load("removed") == nil)
+    #expect(try next.load("n") == .integer(100) && next.load("removed") == nil)
   }
 
   @Test func `a writer that was stopped while the journal was moved loses nothing when it goes on`() throws {

@@ -2,6 +2,7 @@ import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
+import TestRandom
 import Testing
 
 @testable import CofferDefaults
@@ -31,11 +32,12 @@ struct ProcessTests {
   @Test func `what was acknowledged survives SIGKILL at any moment`() throws {
     let folder = try TemporaryFolder()
     let kills = Campaign.count(20, long: 10_000)
+    var random = Random(campaign: "kills of a writer")
     for round in 0..<kills {
       let tool = try Tool("acknowledge", folder)
       // In every second round it has begun to write by then; in the others it may be about to open the domain.
       let first = round.isMultiple(of: 2) ? tool.firstBytes(8) : Data()
-      Thread.sleep(forTimeInterval: .random(in: 0.01...0.05))
+      Thread.sleep(forTimeInterval: .random(in: 0.01...0.05, using: &random))
       tool.kill()
       let bytes = first + tool.finishBytes()
       let count = bytes.count / 8

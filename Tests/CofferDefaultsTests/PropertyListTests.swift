@@ -1,5 +1,6 @@
 import CofferStorage
 import Foundation
+import TestRandom
 import Testing
 
 @testable import CofferDefaults
@@ -136,23 +137,11 @@ struct PropertyListTests {
     #expect(throws: PropertyList.Failure.self) { try PropertyList.decode(Data(bytes)) }
   }
 
-  /// Numbers that are the same in every run.
-  private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var mixed = state
-      mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-      mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-      return mixed ^ mixed >> 31
-    }
-  }
-
   /// 2000 damaged lists of each encoding, 200 000 with COFFER_LONG_TESTS.
   @Test(arguments: [PropertyList.Encoding.xml, .binary])
   func `of a damaged list nothing is read that Foundation would not read`(_ encoding: PropertyList.Encoding) throws {
     let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
-    var dice = Dice(state: isLong ? .random(in: 0...(.max)) : 7)
+    var dice = isLong ? Random(campaign: "damaged lists, \(encoding)") : Random(seed: 7)
     let whole = PropertyList.encode(InteropTests.values, as: encoding)
     var agreed = 0
     for _ in 0..<(isLong ? 200_000 : 2000) {
@@ -166,7 +155,7 @@ struct PropertyListTests {
     #expect(agreed > 0)
   }
 
-  private static func damage(_ data: inout Data, _ dice: inout Dice) {
+  private static func damage(_ data: inout Data, _ dice: inout Random) {
     let index = Int.random(in: 0..<data.count, using: &dice)
     let end = min(data.count, index + Int.random(in: 1...40, using: &dice))
     switch Int.random(in: 0..<5, using: &dice) {

@@ -40,6 +40,11 @@ import Testing
     try await StoreConformance<Vault>("MockStore<Vault>") { MockStore<Vault>() }.run(check)
   }
 
+  @Test(arguments: ConformanceCheck.allCases) func `the cache conforms, for both routes`(check: ConformanceCheck) async throws {
+    try await StoreConformance<Plain>("CacheStore<Plain>") { CacheStore<Plain>(limit: 10_000) }.run(check)
+    try await StoreConformance<Vault>("CacheStore<Vault>") { CacheStore<Vault>(limit: 10_000) }.run(check)
+  }
+
   @Test func `the whole suite runs in one call`() async throws {
     try await StoreConformance<Plain>("MemoryStore") { MemoryStore<Plain>() }.run()
   }

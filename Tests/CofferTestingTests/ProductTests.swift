@@ -55,6 +55,12 @@ final class ThemeController {
       let second = try DefaultsStore.makeClearedInstance()
       #expect(second.place == first.place)
       #expect(try second.names().isEmpty)
+      let folder = URL(fileURLWithPath: first.place).deletingLastPathComponent()
+      let journal = folder.appending(path: ".CofferTestingTests.ProductTests.rubbish.plist.coffer")
+      try Data(repeating: 0x5A, count: 8192).write(to: journal)
+      let third = try DefaultsStore.makeClearedInstance(function: "rubbish")
+      #expect(try third.names().isEmpty)
+      try third.removeAll()
     }
   }
 

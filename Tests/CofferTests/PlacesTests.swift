@@ -1,4 +1,6 @@
 import Coffer
+import CofferStorage
+import Foundation
 import Testing
 
 @Suite struct PlacesTests {
@@ -33,6 +35,29 @@ import Testing
     #expect(places.vault == "/srv/coffer/data/vault.sqlite" && places.defaults == "/srv/coffer/config")
     #expect(places.state == "/srv/coffer/state" && places.run == "/srv/coffer/run")
     #expect(try self.places(["COFFER_HOME": "x"]).vault.isAbsolute)
+  }
+
+  @Test("a variable that is not UTF-8 names no place, and is no value: two folders would be one")
+  func notText() async {
+    // In a process of its own: other tests read the environment meanwhile.
+    await #expect(processExitsWith: .success) {
+      let notUTF8: [CChar] = [47, 98, -1, 0]
+      for name in ["COFFER_HOME", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
+        unsetenv("COFFER_HOME")
+        setenv(name, notUTF8, 1)
+        let error = #expect(throws: StoreError.self) { try Places.standard() }
+        #expect(error?.kind == .invalidName && error?.what.contains("\(name) in the environment is not UTF-8") == true)
+        unsetenv(name)
+      }
+      setenv("XDG_CONFIG_HOME", notUTF8, 1)
+      let domains = #expect(throws: StoreError.self) { try DefaultsDomain.list() }
+      #expect(domains?.kind == .invalidName)
+      setenv("APP_THEME", notUTF8, 1)
+      let overrides = #expect(throws: StoreError.self) { try Overrides.commandLine(andEnvironment: "APP_") }
+      #expect(overrides?.kind == .invalidName)
+      // What the program did not ask for is nobody's concern.
+      #expect(throws: Never.self) { try Overrides.commandLine(andEnvironment: "OTHER_") }
+    }
   }
 
   @Test("an unset HOME is looked up in the user database")

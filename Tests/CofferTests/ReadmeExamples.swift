@@ -1,5 +1,6 @@
 internal import Coffer
 internal import Foundation
+internal import Synchronization
 
 // The README's Swift, compiled. `ReadmeTests` holds the two against each other, line by line.
 
@@ -12,6 +13,13 @@ struct AppKeys: KeySpace {
   let launches = StorageKey("launches", default: 0)
   let nickname = StorageKey("nickname", of: String.self)
   let token = StorageKey("token", secret: AuthToken.self).expires { $0.expires }.endsWithSession()
+}
+
+/// What the block about changes tells of them.
+final class Window: Sendable {
+  let shown = Mutex<[Theme]>([])
+  func apply(_ theme: Theme) { shown.withLock { $0.append(theme) } }
+  func show(_ error: StoreError) { print(error) }
 }
 
 enum ReadmeExamples {
@@ -33,6 +41,16 @@ enum ReadmeExamples {
       try tx.set("Ada", for: keys.nickname)
     }
     return (app, theme, "\(String(describing: token))", header)
+  }
+
+  /// What the block about changes does. The closure that the store keeps must not keep its owner.
+  static func observe(_ app: StorageRouter, _ keys: AppKeys, by window: Window) throws {
+    try app.observe(keys.theme, owner: window) { [weak window] result in
+      switch result {
+      case .success(let theme): window?.apply(theme)
+      case .failure(let error): window?.show(error)
+      }
+    }
   }
 
   /// What the block about the vault itself does.

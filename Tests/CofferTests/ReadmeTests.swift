@@ -1,5 +1,6 @@
 internal import Coffer
 internal import Foundation
+internal import Synchronization
 internal import Testing
 
 /// The README says nothing that is not run here. Its examples use the standard places, so they run under a `COFFER_HOME`.
@@ -32,7 +33,7 @@ internal import Testing
       $0.trimmingCharacters(in: .whitespaces)
     }
     let blocks = try Self.blocks("swift")
-    #expect(blocks.count == 4)
+    #expect(blocks.count == 5)
     for block in blocks {
       let isThere = compiled.indices.contains { compiled[$0...].starts(with: block) }
       #expect(isThere, "this block is not in ReadmeExamples.swift: \(block.joined(separator: "\n"))")
@@ -65,6 +66,7 @@ internal import Testing
     #expect(theme == .dark)
     #expect(printed == "Optional(Sealed(•••))")
     #expect(header == "Bearer abc")
+    try observation(of: app)
     #expect(try app.plain.load("launches") == .integer(1))
     #expect(try app.plain.load("nickname") == .string("Ada"))
     let names = try ReadmeExamples.server(keyFile: key.duplicate(), password: SecretBytes.random(16))
@@ -79,6 +81,25 @@ internal import Testing
       _ = try ReadmeExamples.server(keyFile: key, password: SecretBytes.random(16))
       Issue.record("an older copy was opened")
     } catch let error as StoreError { #expect(error.kind == .rolledBack) }
+  }
+
+  /// The owner is told of the present value at once and of the next one, is not kept, and nobody is told after its end.
+  private static func observation(of app: StorageRouter) throws {
+    let keys = AppKeys()
+    weak var gone: Window?
+    do {
+      let window = Window()
+      gone = window
+      try ReadmeExamples.observe(app, keys, by: window)
+      #expect(window.shown.withLock { $0 } == [.dark])
+      try app.set(.light, for: keys.theme)
+      for _ in 0..<6000 where window.shown.withLock({ $0.count }) < 2 { usleep(10_000) }
+      #expect(window.shown.withLock { $0 } == [.dark, .light])
+    }
+    // A call that was under way may hold it a moment longer.
+    for _ in 0..<6000 where gone != nil { usleep(10_000) }
+    #expect(gone == nil)
+    try app.set(.dark, for: keys.theme)
   }
 
   @Test func theShellBlockRunsAsItStands() throws {

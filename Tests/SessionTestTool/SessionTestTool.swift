@@ -102,7 +102,7 @@ enum SessionTestTool {
   }
 
   static func places(_ home: FilePath) throws -> Places {
-    Places.environment("XDG_DATA_HOME") == nil ? Places(home: home) : try Places.standard()
+    try Places.environment("XDG_DATA_HOME") == nil ? Places(home: home) : Places.standard()
   }
 
   private static func open(_ home: FilePath, dyingAt step: String?) throws -> Opened {

@@ -25,7 +25,8 @@ struct Serving {
         try AgentStore(
           service: "app", vault: home.appending("vault.sqlite").string,
           client: AgentClient(
-            folder: home.appending("run"), vault: home.appending("vault.sqlite"), answerTime: .milliseconds(milliseconds)))
+            folder: home.appending("run"), vault: home.appending("vault.sqlite"), options: .withoutPins,
+            answerTime: .milliseconds(milliseconds)))
       } else { try TransactionTestTool.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
     // From here on SQLite's files are open, and what they hold has been read.
@@ -73,11 +74,11 @@ extension TransactionTestTool {
   static func runAgent(_ home: FilePath, _ keyFile: String) throws {
     let vault = home.appending("vault.sqlite"), folder = home.appending("run")
     let server = try AgentServer(
-      AgentSettings(folder: folder, vault: vault, idle: .seconds(36_000), lifetime: .seconds(36_000)))
+      AgentSettings(folder: folder, vault: vault, options: .withoutPins, idle: .seconds(36_000), lifetime: .seconds(36_000)))
     Thread.detachNewThread {
       do {
         let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-        _ = try AgentClient(folder: folder, vault: vault).unlock(with: Credentials(keyFile: key))
+        _ = try AgentClient(folder: folder, vault: vault, options: .withoutPins).unlock(with: Credentials(keyFile: key))
         Serving.say("open")
       } catch {
         Serving.say("error \(error)")

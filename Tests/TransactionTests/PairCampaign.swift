@@ -1,4 +1,5 @@
 import Foundation
+import TestRandom
 import Testing
 
 /// Two processes die one after the other: the first at a system call of a transaction, the second at one of settling what the first left,
@@ -79,7 +80,7 @@ import Testing
     let places = try firstCalls(scene)
     #expect(places.count > 4)
     let done = try Done(scene)
-    var random = SystemRandomNumberGenerator()
+    var random = Random(campaign: "pairs of deaths, \(scene)")
     var counts = Counts()
     for place in isLong ? places : Array(places.shuffled(using: &random).prefix(1)) {
       if done.contains(place) { continue }

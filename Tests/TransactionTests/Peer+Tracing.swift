@@ -86,7 +86,10 @@ final class Tracer {
 
 extension Home {
   /// Whether strace can attach to a process that is not its child.
-  static func canAttach() throws -> Bool {
+  static func canAttach() throws -> Bool { try attaches.get() }
+
+  /// Tried once for all tests.
+  private static let attaches = Result<Bool, any Error> {
     guard try canTrace() else { return false }
     let home = try Home()
     let peer = try Peer(home, ["serve", home.path, home.keyFile])

@@ -1,4 +1,5 @@
 import Foundation
+import TestRandom
 import Testing
 
 /// Processes that write both stores at once, of which some are killed within 20 ms of each other, at no chosen place. Short by default; with
@@ -67,16 +68,16 @@ import Testing
 
   @Test func killsOfOneToThreeWritersAtOnceTearNothing() throws {
     var crowd = try Crowd(isOverAgent: false)
-    var counts = Counts()
+    var (counts, random) = (Counts(), Random(campaign: "random kills of writers"))
     while counts.kills < (Self.isLong ? 5000 : 6) {
       // A vault remembers no more than 256 transactions that were dropped within a day.
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: false) }
       try crowd.begin()
-      let victims = [0, 1, 2].shuffled().prefix(.random(in: 1...3))
-      usleep(.random(in: 0...20_000))
+      let victims = [0, 1, 2].shuffled(using: &random).prefix(.random(in: 1...3, using: &random))
+      usleep(.random(in: 0...20_000, using: &random))
       for victim in victims {
         crowd.writers[victim]?.signal(SIGKILL)
-        usleep(.random(in: 0...7_000))
+        usleep(.random(in: 0...7_000, using: &random))
       }
       crowd.kill(victims)
       counts.note(crowd.answers())
@@ -90,11 +91,11 @@ import Testing
 
   @Test func killsOfTheAgentUnderItsClientsTearNothing() throws {
     var crowd = try Crowd(isOverAgent: true)
-    var counts = Counts()
+    var (counts, random) = (Counts(), Random(campaign: "random kills of an agent"))
     while counts.kills < (Self.isLong ? 500 : 4) {
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: true) }
       try crowd.begin()
-      usleep(.random(in: 0...30_000))
+      usleep(.random(in: 0...30_000, using: &random))
       crowd.killAgent()
       // In every third round a client dies too, and with it who could settle at once.
       if counts.rounds % 3 == 2 { crowd.kill([0]) }

@@ -69,6 +69,24 @@ import Testing
     try home.expectAgreement(on: ["new"])
   }
 
+  @Test(arguments: ["error=ENOMEM", "error=EIO:when=1..2"])
+  func `an answer that the agent cannot send is not told as a failure of what it did`(fault: String) throws {
+    guard try Home.canAttach(), let home = try Self.prepared() else {
+      return print("skipped: strace cannot attach to a process here")
+    }
+    let agent = try Peer(home, ["agent", home.path, home.keyFile])
+    let client = try Peer(home, ["serve", home.path, home.keyFile, "60000"])
+    let inject = fault.contains("when") ? fault : fault + ":when=1"
+    let tracer = try Tracer(agent, ["-e", "inject=sendto:\(inject)"], calls: ["sendto"])
+    #expect(client.ask("transact new") == "ok", "the vault says that it was made")
+    tracer.end()
+    #expect(try tracer.injected() >= 1)
+    #expect(client.ask("read") == "new new new")
+    client.kill()
+    agent.kill()
+    try home.expectAgreement(on: ["new"])
+  }
+
   @Test func `an agent that sleeps through its client's patience does nothing of it later`() throws {
     guard let home = try Self.prepared() else { return }
     let agent = try Peer(home, ["agent", home.path, home.keyFile])

@@ -105,7 +105,9 @@ final class Home {
     ).status
   }
 
-  static func canTrace() throws -> Bool {
+  static func canTrace() throws -> Bool { try traces.get() }
+
+  private static let traces = Result<Bool, any Error> {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
     return try run("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"]).status == 0
   }

@@ -37,6 +37,12 @@ int64_t coffer_filesystem_type(int fd);
 int coffer_open(const char *path, int flags, unsigned mode);
 int coffer_openat(int dir, const char *path, int flags, unsigned mode);
 
+/// A new file in `folder` that has no name, opened to be written, and gone with its last descriptor unless it is given one. Linux
+/// O_TMPFILE; ENOTSUP elsewhere and without /proc, by which it can be named, EOPNOTSUPP on a file system without such files.
+int coffer_open_unnamed(const char *folder, unsigned mode);
+/// Gives such a file the name `path`, where nothing may stand.
+int coffer_name(int fd, const char *path);
+
 /// A stream socket of this machine, close-on-exec, connected to the one that listens at `path`. Waits at most `patience` milliseconds
 /// for room in the listener's queue: EAGAIN then. ENAMETOOLONG where the path does not fit the address.
 int coffer_local_connect(const char *path, int patience);
@@ -105,6 +111,11 @@ int coffer_next_signal(int fd, bool *from_kernel);
 /// `number` with seventeen digits at most ("%.17g"), a point in it whatever the process's locale says, in ASCII without an end mark.
 /// Returns the bytes that it has.
 size_t coffer_print_real(double number, uint8_t *text, size_t size);
+
+/// The words that this process was started with, as the C library has them: Swift reads them from /proc, which may not be there. None
+/// where the C library tells nobody but main() (musl).
+int coffer_argument_count(void);
+char **coffer_arguments(void);
 
 /// The environment of this process: `environ`, which Swift takes for unsafe to read.
 char **coffer_environment(void);

@@ -43,6 +43,12 @@ struct RefreshTurn: Sendable {
     return try DescriptorLock.take(path).map { RefreshTurn(lock: $0, gate: nil) }
   }
 
+  /// Whether all others are kept out: false once somebody has removed the locked file, so that the next locks another one.
+  func isAlone(at path: FilePath?) -> Bool {
+    guard let lock, let path else { return true }
+    return lock.isStill(path)
+  }
+
   func end() {
     lock?.release()
     gate?.leave()

@@ -32,12 +32,25 @@ extension Session {
   ) async throws -> Sealed<Credential> {
     let asked = try router.vault.currentVersion(of: key.name)
     guard asked != .absent else { throw loggedOut(key.name) }
-    let turn = try await RefreshTurn.take(at: try RefreshLockFile.path(for: key.name, in: router), gate, within: limit)
-    defer { turn.end() }
-    let present = try router.vault.currentVersion(of: key.name)
-    guard present != .absent else { throw loggedOut(key.name) }
-    let old = try live(key)
-    if let old, present != asked || stale != old { return old }
+    let lockFile = try RefreshLockFile.path(for: key.name, in: router)
+    while true {
+      let turn = try await RefreshTurn.take(at: lockFile, gate, within: limit)
+      defer { turn.end() }
+      let present = try router.vault.currentVersion(of: key.name)
+      guard present != .absent else { throw loggedOut(key.name) }
+      let old = try live(key)
+      if let old, present != asked || stale != old { return old }
+      // Last before the server is asked: without the file, another has a turn too.
+      guard turn.isAlone(at: lockFile) else { continue }
+      return try await replace(old, present, key, within: limit, renew)
+    }
+  }
+
+  /// Asks the server, and stores what it gives in place of `present`.
+  private func replace<Credential>(
+    _ old: Sealed<Credential>?, _ present: RecordVersion, _ key: StorageKey<Sealed<Credential>?, Vault>, within limit: Duration,
+    _ renew: @escaping @Sendable (Sealed<Credential>?) async throws -> Sealed<Credential>
+  ) async throws -> Sealed<Credential> {
     let new = try await Deadline.run(within: limit, key: key.name) { try await renew(old) }
     try store(new, key, replacing: present)
     if let stored = try live(key) { return stored }

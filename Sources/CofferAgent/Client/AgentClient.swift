@@ -36,13 +36,13 @@ public final class AgentClient: Sendable {
   /// - Parameters:
   ///   - folder: the run folder.
   ///   - vault: the vault's path, as the agent was given it.
-  ///   - options: the vault that must be found, and the oldest commit that is accepted.
-  public convenience init(folder: FilePath, vault: FilePath, options: VaultOptions = .withoutPins) {
+  ///   - options: the vault that must be found, and the oldest commit that is accepted. The agent compares the vault with its own pins.
+  public convenience init(folder: FilePath, vault: FilePath, options: VaultOptions) {
     self.init(folder: folder, vault: vault, options: options, answerTime: Self.usualAnswerTime)
   }
 
   /// A client of other patience.
-  package init(folder: FilePath, vault: FilePath, options: VaultOptions = .withoutPins, answerTime: Duration) {
+  package init(folder: FilePath, vault: FilePath, options: VaultOptions, answerTime: Duration) {
     place = AgentPlace(folder: folder)
     self.answerTime = answerTime
     greeting = Greeting(path: vault.string, vault: options.expected, leastGeneration: options.leastGeneration)

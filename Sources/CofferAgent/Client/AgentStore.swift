@@ -12,7 +12,7 @@ public final class AgentStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
 
-  private let client: AgentClient
+  let client: AgentClient
   /// The service whose items these are: an app's domain.
   public let service: String
   /// The vault's path, which decides transactions with the plain store.

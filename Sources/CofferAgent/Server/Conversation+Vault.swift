@@ -31,7 +31,7 @@ extension Conversation {
       }
       let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.delete(name, if: condition) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
-    case .load, .contains, .names, .commit, .forget: try answerFromStore(request, frame, on: socket)
+    case .load, .contains, .names, .commit, .forget, .version, .marked: try answerFromStore(request, frame, on: socket)
     }
   }
 
@@ -54,6 +54,17 @@ extension Conversation {
       let service = try frame.arguments { (fields) throws(StoreError) in try fields.text() }
       let names = try use { (vault) throws(StoreError) in try vault.list(service: service).map(\.name.account) }
       try pages(of: names, on: socket) { (name, writer) throws(StoreError) in try writer.put(name) }
+    case .version:
+      let (service, name) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
+      let version = try use { (vault) throws(StoreError) in try vault.version(of: name, service: service) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(version) }
+    case .marked:
+      let service = try frame.arguments { (fields) throws(StoreError) in try fields.text() }
+      let items = try use { (vault) throws(StoreError) in try vault.sessionItems(service: service) }
+      try pages(of: items.sorted { $0.key < $1.key }, on: socket) { (item, writer) throws(StoreError) in
+        try writer.put(item.key)
+        try writer.put(item.value)
+      }
     case .commit:
       let (service, batch) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
       let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }

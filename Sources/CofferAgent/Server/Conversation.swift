@@ -11,6 +11,8 @@ final class Conversation {
   private var greeting: Greeting?
   /// Who asks, once there is a reason to know.
   private var author: Author?
+  /// Whether the request at hand has changed the vault: it cannot be answered by a failure any more.
+  private var hasChanged = false
 
   /// How long a client may take to say its first word, and how long it may be silent afterwards.
   private static let firstSilence = Duration.seconds(5)
@@ -25,15 +27,21 @@ final class Conversation {
 
   /// Answers until the client goes, is silent for too long, or says what cannot be understood.
   func hold(with socket: borrowing LocalSocket) {
-    do throws(StoreError) { while try answerNext(on: socket) {} } catch {
-      // What could not be read or sent leaves the connection in no known state: it ends. Whoever still listens is told.
-      do throws(StoreError) { try fail(error, on: socket) } catch {}
-    }
+    // An answer that could not be sent, or not whole, is followed by the end of the connection and by nothing else: a client would take
+    // more bytes for the rest of it, and a failure for what became of its request.
+    do throws(StoreError) { while try answerNext(on: socket) {} } catch {}
   }
 
   private func answerNext(on socket: borrowing LocalSocket) throws(StoreError) -> Bool {
     let silence = greeting == nil ? Self.firstSilence : Self.longestSilence
-    let arrival = try mark.waiting { () throws(StoreError) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
+    let arrival: LocalSocket.Arrival
+    do throws(StoreError) {
+      arrival = try mark.waiting { () throws(StoreError) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
+    } catch {
+      // Nothing was done of a request that was not read. Where the next one begins is not known.
+      try fail(error, on: socket)
+      return false
+    }
     switch consume arrival {
     case .closed: return false
     case .silence: return false
@@ -48,12 +56,13 @@ final class Conversation {
       try fail(error, on: socket)
       return false
     }
+    hasChanged = false
     do throws(StoreError) {
       try answer(request, frame, on: socket)
       return request != .stop
     } catch {
-      // A client that failed to send or receive is told by the end of the connection.
-      guard error.place != LocalSocket.placeName else { throw error }
+      // A client that failed to receive, or whose change was made and cannot be told, is told by the end of the connection.
+      guard error.place != LocalSocket.placeName, !hasChanged else { throw error }
       try fail(error, on: socket)
       // After a failed greeting the request that came with it must not be answered for another vault.
       return request != .greet
@@ -153,7 +162,9 @@ final class Conversation {
     guard !socket.isDeserted else { throw LocalSocket.gone }
     let author = author ?? PeerProcess.author(at: socket)
     self.author = author
-    return try author.represented { () throws(StoreError) in try use(body) }
+    let result = try author.represented { () throws(StoreError) in try use(body) }
+    hasChanged = true
+    return result
   }
 
   /// Sends the answer, or its last page.

@@ -41,6 +41,8 @@ enum AgentProtocol {
     case names = 22
     case commit = 23
     case forget = 24
+    case version = 25
+    case marked = 26
   }
 
   /// What an answer is.

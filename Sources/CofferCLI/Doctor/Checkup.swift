@@ -62,6 +62,7 @@ struct Checkup {
             cure: "coffer vault pin show; coffer vault pin accept, if this one is right")
         ]
       }
+      try vault.checkAge()
       guard memory.seen == nil else { return [] }
       return [
         Finding(
@@ -84,7 +85,7 @@ struct Checkup {
         check, .warning, "a command that was interrupted left a draft", place: path.string,
         cure: "the next command that writes to the vault removes it; or rm \(path) \(path)-*")
     }
-    return drafts
+    return drafts + Self.unfinished(check, [folder, "."])
       + Self.entries(of: folder).compactMap { entry in
         let path = folder.appending(entry).string
         if entry.hasPrefix("\(name).before-"), !entry.hasSuffix("-wal"), !entry.hasSuffix("-shm") {
@@ -94,6 +95,15 @@ struct Checkup {
         }
         return nil
       }
+  }
+
+  /// What `coffer inject -o` or `coffer defaults export` was about to put in its place, complete and with what it holds in the clear.
+  private static func unfinished(_ check: String, _ folders: [FilePath]) -> [Finding] {
+    Swift.Set(folders.flatMap { AtomicFile.abandoned(in: $0) }).sorted { $0.string < $1.string }.map { path in
+      Finding(
+        check, .problem, "a command that was killed left its output, perhaps with secrets in the clear", place: path.string,
+        cure: "the next command that writes a file into the folder removes it; or rm \(path)")
+    }
   }
 
   private static func entries(of folder: FilePath) -> [String] {

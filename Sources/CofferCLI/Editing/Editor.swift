@@ -12,7 +12,7 @@ enum Editor {
   static func edit(_ value: borrowing SecretBytes, limit: Int, places: Places) throws -> SecretBytes {
     let folder = try MemoryFolder(places)
     let file = folder.path.appending("value").string
-    _ = try NewKeyFile.write(value.duplicate(), to: file, what: "the file to edit")
+    _ = try NewKeyFile.write(value.duplicate(), to: file)
     // Held, so that control-C in the editor is the editor's, and nothing ends this process before the value is wiped.
     var signals = HeldSignals([SIGINT, SIGQUIT, SIGTERM, SIGHUP])
     let outcome = Result { try run(file, limit) }

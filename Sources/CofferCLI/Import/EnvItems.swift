@@ -13,8 +13,12 @@ enum EnvItems {
         return nil
       }
       let value = try entry.value.bytes.duplicate()
+      let name: ItemName
+      do throws(StoreError) { name = try ItemName(service: service, account: entry.name) } catch {
+        throw error.ofImported("\(service)/\(entry.name)", place: place, line: entry.line)
+      }
       return ImportedItem(
-        name: try ItemName(service: service, account: entry.name),
+        name: name,
         form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
     }
   }

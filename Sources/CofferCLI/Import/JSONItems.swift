@@ -13,12 +13,12 @@ enum JSONItems {
       var scanner = JSONScanner(raw, place: place)
       var items: [ImportedItem] = []
       if scanner.peek() == UInt8(ascii: "[") {
-        try scanner.array { items.append(try item(&$0)) }
+        try scanner.array { items.append(try item(&$0, place)) }
       } else {
         try scanner.object { scanner, field in
           switch field {
           case "coffer": try check(try scanner.number(), place)
-          case "items": try scanner.array { items.append(try item(&$0)) }
+          case "items": try scanner.array { items.append(try item(&$0, place)) }
           default: throw scanner.damaged("an unknown field beside the items")
           }
         }
@@ -36,7 +36,7 @@ enum JSONItems {
   }
 
   /// What stands in one item. A field of another name is refused: a misspelt one would be lost without a word.
-  private static func item(_ scanner: inout JSONScanner) throws -> ImportedItem {
+  private static func item(_ scanner: inout JSONScanner, _ place: String) throws -> ImportedItem {
     var service: String?
     var account = ""
     var metadata = ItemMetadata()
@@ -60,8 +60,12 @@ enum JSONItems {
     }
     guard let service else { throw scanner.damaged("an item has no service") }
     guard let value else { throw scanner.damaged("an item has no value") }
+    let name: ItemName
+    do throws(StoreError) { name = try ItemName(service: service, account: account) } catch {
+      throw error.ofImported(account.isEmpty ? service : "\(service)/\(account)", place: place, line: scanner.line)
+    }
     return ImportedItem(
-      name: try ItemName(service: service, account: account), form: SecretForm(value, metadata: metadata), created: created,
+      name: name, form: SecretForm(value, metadata: metadata), created: created,
       modified: modified)
   }
 

@@ -17,9 +17,11 @@ struct JSONScanner {
     self.outcome = outcome
   }
 
+  /// The number of the line that is read, from 1.
+  var line: Int { bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1 }
+
   /// Says where, and never what. Where nothing follows, what is wrong is the end.
   func damaged(_ what: String) -> StoreError {
-    let line = bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1
     guard bytes[offset...].allSatisfy(Self.isSpace) else {
       return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; \(outcome)")
     }

@@ -19,13 +19,15 @@ struct PassStore {
   /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
   /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
   func items(firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> [ImportedItem] {
-    let names = try names(note)
-    return try names.enumerated().map { index, name in
-      progress.show(index, names.count)
+    // The names of all first: gpg shall not ask for a passphrase for an import that will be refused.
+    let entries = try names(note).map { (path: $0, item: try itemName($0)) }
+    return try entries.enumerated().map { index, entry in
+      let name = entry.path
+      progress.show(index, entries.count)
       let content = try Self.decrypt(folder.appending(name + Self.suffix), name)
       let value = try Self.value(content, firstLineOnly: firstLineOnly)
       return ImportedItem(
-        name: try Self.itemName(name), form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
+        name: entry.item, form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
     }
   }
 
@@ -41,9 +43,14 @@ struct PassStore {
     return names
   }
 
-  private static func itemName(_ path: String) throws(StoreError) -> ItemName {
-    guard let slash = path.lastIndex(of: "/") else { return try ItemName(service: path) }
-    return try ItemName(service: String(path[..<slash]), account: String(path[path.index(after: slash)...]))
+  private func itemName(_ path: String) throws(StoreError) -> ItemName {
+    let slash = path.lastIndex(of: "/")
+    do throws(StoreError) {
+      guard let slash else { return try ItemName(service: path) }
+      return try ItemName(service: String(path[..<slash]), account: String(path[path.index(after: slash)...]))
+    } catch {
+      throw error.ofImported(path, place: folder.appending(path + Self.suffix).string)
+    }
   }
 
   private static func decrypt(_ file: FilePath, _ name: String) throws -> SecretBytes {

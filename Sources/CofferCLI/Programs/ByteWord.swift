@@ -26,6 +26,9 @@ struct ByteWord: ExpressibleByStringLiteral, Sendable {
     ByteWord(bytes: bytes.dropLast() + [CChar(bitPattern: UInt8(ascii: "/"))] + name.bytes.dropLast())
   }
 
+  /// This word and then `other`, without anything in between.
+  func joined(to other: ByteWord) -> ByteWord { ByteWord(bytes: bytes.dropLast() + other.bytes.dropLast()) }
+
   /// Lends the word as the C library takes it.
   func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
     // An array with at least its terminator has an address.

@@ -14,7 +14,7 @@ struct CapturedCommand: ~Copyable {
 
   /// - Throws: a failure of status 126 or 127 where the program could not be started.
   static func run(_ words: [String]) throws -> CapturedCommand {
-    let executable = try Executable.find(ByteWord(words[0]), path: Places.environment("PATH").map { ByteWord($0) })
+    let executable = try Executable.find(ByteWord(words[0]), path: ProcessEnvironment.word("PATH"))
     let (output, notes) = (try Pipe(), try Pipe())
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

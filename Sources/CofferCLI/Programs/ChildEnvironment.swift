@@ -40,7 +40,7 @@ struct ChildEnvironment {
 
   /// The search path that the command will see.
   var path: ByteWord? {
-    guard let entry = given["PATH"] else { return getenv("PATH").map { ByteWord($0) } }
+    guard let entry = given["PATH"] else { return ProcessEnvironment.word("PATH") }
     // The entry has a zero at its end.
     return entry.bytes.withUnsafeBytes { raw in
       raw.baseAddress.map { ByteWord($0.advanced(by: "PATH=".utf8.count).assumingMemoryBound(to: CChar.self)) }

@@ -7,6 +7,7 @@ enum SecretOutputFile {
   ///
   /// - Throws: `.denied` for a link to a file, which one step can only replace.
   static func write(_ content: borrowing SecretBytes, to path: String) throws {
+    try GivenPath.check(path)
     var link = stat()
     var facts = stat()
     let isThere = lstat(path, &link) == 0

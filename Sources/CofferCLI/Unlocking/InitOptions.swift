@@ -20,14 +20,19 @@ struct InitOptions: ParsableArguments {
     let secrets = NewSecrets(new: new, existing: existing, session: session)
     try secrets.claimInput()
     let vault: UnlockedVault
+    var keyFile: FirstKeyFile?
     do {
       vault = try UnlockedVault.create(
-        at: path, with: secrets.credentials(), label: label, options: session.places.vaultOptions)
-    } catch let error as StoreError {
-      // Thrown by the making of the vault, after the key file: a key that opens nothing would only confuse.
-      if let keyFile = new.newKeyFile { NewKeyFile.discard(keyFile) }
+        at: path, with: secrets.credentials(&keyFile), label: label, options: session.places.vaultOptions)
+    } catch {
+      if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: path, error) {
+        throw Main.failure(error)?.keeping(keyFile: made) ?? error
+      }
+      // A key that opens nothing would only confuse.
+      keyFile?.discard()
       throw error
     }
+    withExtendedLifetime(keyFile) {}
     try answer(vault, session)
   }
 
@@ -50,5 +55,6 @@ struct InitOptions: ParsableArguments {
 /// The help of both spellings.
 let initDiscussion = """
   Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
-  the vault is one for a machine: the file written there opens it and no passphrase is asked for.
+  the vault is one for a machine: the file written there opens it and no passphrase is asked for. \
+  A key file that an interrupted init left there is used, and told of.
   """

@@ -5,8 +5,16 @@ internal import CofferPlatform
 enum ProcessEnvironment {
   /// The value of `name`; nil when it is not set or empty, as shells often leave it.
   static func value(_ name: String) -> String? {
-    guard let value = Places.environment(name), !value.isEmpty else { return nil }
-    return value
+    guard let value = word(name), !value.isEmpty else { return nil }
+    return value.text  // Where another reading would matter, it was refused at the start.
+  }
+
+  /// The value of `name`, byte for byte; nil when it is not set.
+  static func word(_ name: String) -> ByteWord? { getenv(name).map { ByteWord($0) } }
+
+  /// What a child is given of `names`, byte for byte, as execve(2) takes it.
+  static func entries(_ names: [String]) -> [ByteWord] {
+    names.compactMap { name in word(name).map { ByteWord("\(name)=").joined(to: $0) } }
   }
 
   /// The variables that coffer itself reads as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
@@ -19,7 +27,7 @@ enum ProcessEnvironment {
   /// Refuses values that are not UTF-8: as text, two different folders would be one.
   static func refuseUnreadable() throws(Failure) {
     for name in texts {
-      guard let value = getenv(name), !ByteWord(value).isText else { continue }
+      guard let value = word(name), !value.isText else { continue }
       throw .usage(
         "\(name) in the environment is not UTF-8 (not repeated here), and would be taken for another name",
         try: "a value in UTF-8, or unset \(name)")

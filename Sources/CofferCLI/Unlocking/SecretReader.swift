@@ -50,6 +50,7 @@ enum SecretReader {
 
   /// The content of the file at `path`. The owner is told of a file that others can read.
   static func file(_ path: String, limit: Int, what: String, session: Session) throws -> SecretBytes {
+    try GivenPath.check(path)
     let descriptor = coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
       guard errno != ENOENT else {

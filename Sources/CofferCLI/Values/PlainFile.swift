@@ -9,6 +9,7 @@ enum PlainFile {
   /// - Throws: `.tooLarge` past `limit` bytes, so that `/dev/zero` ends too.
   static func read(_ path: String, limit: Int) throws -> Data {
     let isInput = path == "-"
+    if !isInput { try GivenPath.check(path) }
     let place = FilePath(isInput ? "standard input" : path)
     let descriptor = isInput ? STDIN_FILENO : coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
@@ -33,6 +34,7 @@ enum PlainFile {
 
   /// Makes `bytes` the content of the file at `path`. A pipe, a device or a link is written through, and not replaced.
   static func write(_ bytes: RawSpan, to path: String) throws {
+    try GivenPath.check(path)
     var facts = stat()
     let isThere = lstat(path, &facts) == 0
     if !isThere || facts.st_mode & S_IFMT == S_IFREG {

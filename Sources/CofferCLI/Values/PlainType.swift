@@ -10,7 +10,7 @@ enum PlainType: String, CaseIterable, EnumerableFlag {
     switch value {
     case .bool: "The value is true or false (yes, no, on, off, 1, 0)."
     case .int: "The value is a whole number."
-    case .float: "The value is a number."
+    case .float: "The value is a number, or inf or nan."
     case .string: "The value is text, which is what a new value is by default."
     case .date: "The value is a date, 2026-12-31 or 2026-12-31T18:00:00Z."
     case .data: "The value is bytes, in hexadecimal; from standard input as they are."
@@ -43,12 +43,18 @@ enum PlainType: String, CaseIterable, EnumerableFlag {
     switch self {
     case .bool: Self.truth[text.lowercased()].map(PlainForm.bool)
     case .int: Int64(text).map(PlainForm.integer) ?? UInt64(text).map(PlainForm.unsigned)
-    case .float: Double(text).map(PlainForm.real)
+    case .float: Self.real(text).map(PlainForm.real)
     case .string: .string(text)
     case .date: Moment.parse(text).map(PlainForm.date)
     case .data: Self.hexadecimal(text).map(PlainForm.data)
     case .json: JSONForm.parse(text)
     }
+  }
+
+  /// Numbers that no `Double` comes near would become infinite without a word: infinity is what is called so.
+  private static func real(_ text: String) -> Double? {
+    guard let number = Double(text) else { return nil }
+    return number.isFinite || !text.contains(where: \.isNumber) ? number : nil
   }
 
   private static let truth = [

@@ -52,6 +52,9 @@ enum TypedWords: Equatable {
       guard let text = words.popFirst() else {
         throw .usage("\(word) is not followed by a value", try: "coffer defaults write --help")
       }
+      guard type != .bool || isTruth(text) else {
+        throw .usage("the value is not a bool", try: "true or false (yes, no, 1, 0), as on macOS, or another type flag")
+      }
       return try type.parse(text)
     }
     guard !word.hasPrefix("-") || word == "-" || Double(word) != nil else {
@@ -59,6 +62,9 @@ enum TypedWords: Equatable {
     }
     return try untyped(word)
   }
+
+  /// Whether macOS's `defaults` takes `text` for a truth value: defaults(1), -bool. `coffer set --bool` knows on and off as well.
+  private static func isTruth(_ text: String) -> Bool { ["true", "false", "yes", "no", "1", "0"].contains(text.lowercased()) }
 
   /// A word without a flag is text, unless it begins as a property list does, as macOS has it. One that then turns out to be
   /// none is refused: neither half a list nor a list that became text is what was meant.

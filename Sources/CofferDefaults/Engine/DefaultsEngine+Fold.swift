@@ -134,6 +134,8 @@ extension DefaultsEngine {
   private func empty(_ sidecar: Sidecar, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
       state.finished = state.finished.suffix(Self.mostFinished)
+      try sidecar.remember(carried: state.carried)
+      state.carried = []
       let survivors = state.prepared.map(Record.prepare) + state.finished.flatMap(Self.records)
       state.seen = try sidecar.beginEpoch(
         after: state.seen, list: list, foldedFrom: survivors.isEmpty ? plan.pureWord : nil, survivors: survivors,

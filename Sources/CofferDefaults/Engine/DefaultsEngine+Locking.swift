@@ -70,11 +70,16 @@ extension DefaultsEngine {
 
   /// Appends `record` and applies it. The caller holds the file's lock.
   func append(_ record: Record, _ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
+    try append([record], &state, sidecar)
+  }
+
+  /// Appends `records`, which become visible together, and applies them. The caller holds the file's lock.
+  func append(_ records: [Record], _ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
     let epoch = state.seen.epoch
-    state.seen = try sidecar.append(record.count, after: state.seen) { buffer in
-      record.encode(into: buffer, epoch: epoch, writer: writer)
+    state.seen = try sidecar.append(records.reduce(0) { $0 + $1.count }, after: state.seen) { buffer in
+      Record.encode(records, into: buffer, epoch: epoch, writer: writer)
     }
-    state.apply(record)
+    for record in records { state.apply(record) }
   }
 }
 

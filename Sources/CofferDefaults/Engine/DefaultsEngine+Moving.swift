@@ -139,26 +139,33 @@ extension DefaultsEngine {
   }
 
   private func carry(_ old: Sidecar, to new: Sidecar, in files: ListFiles, _ state: inout EngineState) throws(StoreError) {
-    var retirement: Sidecar.Retirement?
+    var use = Sidecar.Use.current
     // A journal that was spoilt before it was taken away tells nothing more; what is known here stays.
     do {
-      retirement = try old.retirement
+      use = try old.use
       if try old.word() != state.seen { try catchUp(&state, old) }
-    } catch { retirement = nil }
-    guard retirement == nil || retirement == .beingCarried else { return }
+    } catch { use = .current }
+    guard use == .current || use == .beingCarried else { return }
     let names = journalledNames(state, old)
     location.withLock { $0 = files }
     var there = EngineState()
     there.sidecar = new
     try catchUp(&there, new)
-    // Where somebody has begun with it and died, what stands in the new journal by now is his work, or newer.
-    let newer = retirement == nil ? [] : try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch)
+    // Where somebody has begun with it and died, the new journal says whether he had written these values. If he had, what stands there
+    // is his work, or newer. If not, somebody else may have begun to write.
+    let identity = try old.identity
+    var isWritten = there.carried.contains(identity)
+    if !isWritten { isWritten = try new.hasCarried(identity) }
+    var newer = isWritten ? names : []
+    if !isWritten, use == .beingCarried {
+      newer = try new.changedNames(there.start..<there.seen.end, epoch: there.seen.epoch)
+    }
     let changes: [Record.Change] = names.subtracting(newer).compactMap { name in
       there.values[name] == state.values[name] ? nil : (name, state.values[name])
     }
-    try old.retire(.beingCarried)
+    try old.mark(.beingCarried)
     calls.reached?(.carrying)
-    if !changes.isEmpty { try append(.write(changes), &there, new) }
+    if !isWritten { try append((changes.isEmpty ? [] : [.write(changes)]) + [.carried(identity)], &there, new) }
     // One that the new journal has completed must not be prepared again: the vault may still remember it as committed, and its old
     // values would then take the place of newer ones.
     let known = Set(there.prepared.map(\.id) + there.finished.map(\.id))
@@ -170,7 +177,7 @@ extension DefaultsEngine {
     // The changes of these were carried as values; the names go along, so that they are forgotten after a fold.
     for record in state.finished.flatMap(Self.records) { try append(record, &there, new) }
     calls.reached?(.carried)
-    try old.retire(.carried)
+    try old.mark(.carried)
   }
 
   /// The names that the records of `sidecar` change.

@@ -31,7 +31,7 @@ extension DefaultsEngine {
 
   private func followWord(_ state: inout EngineState, _ sidecar: Sidecar) throws(StoreError) {
     for _ in 0..<Self.attempts {
-      let word = try sidecar.word()
+      let word = try sidecar.wholeWord()
       if word.epoch != state.seen.epoch || word.end < state.seen.end {
         try sidecar.checkFormat()
         if try !followFold(&state, sidecar, word), try reload(&state, ListContent.readPatiently(files.list, calls)) { return }
@@ -76,7 +76,9 @@ extension DefaultsEngine {
   /// exactly what was written; false when they do not.
   private func followFold(_ state: inout EngineState, _ sidecar: Sidecar, _ word: JournalWord) throws(StoreError) -> Bool {
     let folded = JournalWord(rawValue: try sidecar.memory.load(.foldedFrom))
-    guard folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else { return false }
+    guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else {
+      return false
+    }
     if state.seen != folded {
       let isComplete = try sidecar.withRecords(state.seen.end..<folded.end) { (bytes) throws(StoreError) in
         // New records overwrite the folded ones from the front; what stands further back is still there.
@@ -95,6 +97,7 @@ extension DefaultsEngine {
     state.isJournalled = false
     // Who folded has seen to them.
     state.finished = []
+    state.carried = []
     state.start = start
     state.seen = JournalWord(epoch: word.epoch, end: start)
     return true
@@ -107,7 +110,7 @@ extension DefaultsEngine {
       return true
     }
     // Read after the list: a fold between the two leaves a list that is newer than these records, and they say the same.
-    let word = try sidecar.word()
+    let word = try sidecar.wholeWord()
     let start = try sidecar.start(of: word)
     guard start <= word.end else {
       // Only a fold that came in between explains it.

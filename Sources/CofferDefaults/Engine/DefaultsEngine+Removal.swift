@@ -34,7 +34,7 @@ extension DefaultsEngine {
       try sidecar.synchronize()
       forgetFinished()
       // Who waits for this lock must not write into a file without a name. Said before the word: whoever reads the word knows.
-      try sidecar.retire(.removed)
+      try sidecar.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
         state.seen = try sidecar.beginEpoch(after: state.seen, list: .none, foldedFrom: nil, survivors: [], writer: writer)
         state.start = state.seen.end

@@ -52,7 +52,7 @@ enum EngineRegistry {
       process = getpid()
       device = folder?.device ?? 0
       inode = folder?.inode ?? 0
-      name = files.list.lastComponent?.string ?? ""
+      name = files.list.lastName ?? ""
     }
   }
 

@@ -14,6 +14,8 @@ struct EngineState: ~Copyable {
   var undecided: [String: TransactionID] = [:]
   /// Batches that the journal's records say were committed, oldest first: the store that decided them may still remember it.
   var finished: [(id: TransactionID, place: String)] = []
+  /// The journals that the journal's records say were carried over into it.
+  var carried: [UInt64] = []
   /// Why an outcome could not be learnt.
   var unresolvable: [TransactionID: StoreError] = [:]
   /// When to ask again.
@@ -49,6 +51,7 @@ struct EngineState: ~Copyable {
     prepared = []
     undecided = [:]
     finished = []
+    carried = []
     suspect = nil
   }
 
@@ -79,6 +82,7 @@ struct EngineState: ~Copyable {
       apply(batch.changes, batch.cause)
       finished.append((id, batch.place))
     case .drop(let id): _ = settle(id)
+    case .carried(let identity): carried.append(identity)
     }
   }
 

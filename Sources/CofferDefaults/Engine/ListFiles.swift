@@ -22,11 +22,11 @@ struct ListFiles: Sendable {
     for _ in 0..<Self.mostLinks {
       guard let link = try Self.link(at: target) else {
         let folder = try Self.realFolder(target.folder, making: makingFolder)
-        guard let name = target.lastComponent else { break }
-        self.init(name.string, in: folder)
+        guard let name = target.lastName else { break }
+        self.init(name, in: folder)
         return
       }
-      target = target.removingLastComponent().pushing(link)
+      target = target.parent.pushing(link)
     }
     throw StoreError(.denied, "too many symbolic links", place: path.string, cure: "replace the links by the real file")
   }
@@ -68,7 +68,7 @@ struct ListFiles: Sendable {
   /// Makes `folder` and what is missing above it; false where this user may not. Another process doing the same at the same time
   /// is no error.
   private static func make(_ folder: FilePath) throws(StoreError) -> Bool {
-    let parent = folder.removingLastComponent()
+    let parent = folder.parent
     if !parent.isEmpty, parent != folder, try FileStatus(at: parent) == nil { guard try make(parent) else { return false } }
     let code = folder.withPlatformString { mkdir($0, 0o700) == 0 ? 0 : errno }
     if [EACCES, EPERM, EROFS].contains(code) { return false }

@@ -27,14 +27,14 @@ enum Quarantine {
 
   private static func create(beside file: FilePath, _ calls: SystemCalls) throws(StoreError) -> (Int32, FilePath) {
     let stamp = Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false).timeSeparator(.omitted))
-    let name = "\(file.lastComponent?.string ?? "").damaged-\(stamp)"
-    var place = file.removingLastComponent().appending(name)
+    let name = "\(file.lastName ?? "").damaged-\(stamp)"
+    var place = file.parent.appending(name)
     // The same second has room for many.
     for number in 2...1000 {
       let fd = calls.open(place.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
       if fd >= 0 { return (fd, place) }
       guard fd == -EEXIST else { throw StoreError(errno: -fd, "keep the damaged file", place: place) }
-      place = file.removingLastComponent().appending("\(name)-\(number)")
+      place = file.parent.appending("\(name)-\(number)")
     }
     throw StoreError(
       .alreadyExists, "there are a thousand damaged copies already", place: place.string, cure: "look into them, then remove them"

@@ -1,21 +1,42 @@
 /// The one word on which a reader decides: epoch and committed end of the journal, replaced in a single store.
 ///
+/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: a bit that flipped on its way to the disk
+/// and back would otherwise make the journal end at an earlier record, and the next writer write over the later ones.
+///
 /// The epoch grows when the journal is folded into the list. Its 24 bits come round after 16 million folds: a reader would
 /// have to sleep through exactly that many, at some milliseconds each.
 struct JournalWord: Equatable {
-  var rawValue: UInt64
+  let rawValue: UInt64
+
+  private static let endBits: UInt64 = 26
+  private static let checkBits: UInt64 = 14
 
   /// Grows with each fold.
-  var epoch: UInt64 { rawValue >> 40 }
+  var epoch: UInt64 { rawValue >> (Self.endBits + Self.checkBits) }
   /// Where the last committed record ends, in bytes after the header.
-  var end: Int { Int(rawValue & 0xFF_FFFF_FFFF) }
+  var end: Int { Int(rawValue & (1 << Self.endBits - 1)) }
+  /// Whether it is a word that a journal can have.
+  var isWhole: Bool { epoch != 0 && self == JournalWord(epoch: epoch, end: end) }
 
+  /// A word as it was found, see ``isWhole``.
   init(rawValue: UInt64) { self.rawValue = rawValue }
-  init(epoch: UInt64, end: Int) { rawValue = epoch << 40 | UInt64(end) }
+
+  /// The word of a journal whose records of `epoch` end at `end`, which is at most ``SidecarLayout/capacity``.
+  init(epoch: UInt64, end: Int) {
+    let check = Self.check(of: epoch << Self.endBits | UInt64(end))
+    rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
+  }
+
+  /// The 50 bits in groups of 14, combined by exclusive or. Any one bit, and any few within 14 in a row, make another check; it costs a
+  /// write next to nothing.
+  @inline(__always)
+  private static func check(of fields: UInt64) -> UInt64 {
+    (fields ^ fields >> 14 ^ fields >> 28 ^ fields >> 42) & (1 << checkBits - 1)
+  }
 
   /// No journal ever says so: its epoch counts from 1.
   static let never = JournalWord(rawValue: 0)
 
-  func advanced(by count: Int) -> JournalWord { JournalWord(rawValue: rawValue + UInt64(count)) }
+  func advanced(by count: Int) -> JournalWord { JournalWord(epoch: epoch, end: end + count) }
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
 }

@@ -19,6 +19,9 @@ enum Record {
   case commit(TransactionID)
   /// The transaction did not happen.
   case drop(TransactionID)
+  /// The write before it holds what the journal of this identity held, which lost its name. It becomes visible with that write: whoever
+  /// has the other journal open must not write its values again, which are old by then.
+  case carried(UInt64)
 
   /// A name's new value; nil where it is removed.
   typealias Change = (name: String, form: PlainForm?)
@@ -37,7 +40,7 @@ enum Record {
     let instance: UInt32
   }
 
-  enum Kind: UInt8 { case write = 1, prepare, commit, drop }
+  enum Kind: UInt8 { case write = 1, prepare, commit, drop, carried }
 
   /// Why a value was written or removed. Observers are told; to readers it is all one.
   enum Cause: UInt8 { case write = 0, expiry, migration }
@@ -51,6 +54,7 @@ enum Record {
     case .prepare: .prepare
     case .commit: .commit
     case .drop: .drop
+    case .carried: .carried
     }
   }
 
@@ -58,7 +62,7 @@ enum Record {
     switch self {
     case .write(_, let cause): cause
     case .prepare(let batch): batch.cause
-    case .commit, .drop: .write
+    case .commit, .drop, .carried: .write
     }
   }
 
@@ -69,6 +73,7 @@ enum Record {
     case .prepare(let batch):
       Self.headerBytes + Self.idBytes + 4 + batch.place.utf8.count + Self.bytes(of: batch.changes)
     case .commit, .drop: Self.headerBytes + Self.idBytes
+    case .carried: Self.headerBytes + MemoryLayout<UInt64>.size
     }
   }
 
@@ -91,8 +96,19 @@ extension Record {
       output.put(batch.place)
       Self.put(batch.changes, &output)
     case .commit(let id), .drop(let id): output.put(id)
+    case .carried(let identity): output.put(identity)
     }
     Self.finish(kind, cause, buffer, epoch, writer)
+  }
+
+  /// Writes `records`, one after the other, into `buffer`, which has the bytes of all.
+  static func encode(_ records: [Record], into buffer: UnsafeMutableRawBufferPointer, epoch: UInt64, writer: Writer) {
+    var offset = 0
+    for record in records {
+      let part = UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + record.count])
+      record.encode(into: part, epoch: epoch, writer: writer)
+      offset += record.count
+    }
   }
 
   /// The record of a single write, without a detour over an array: this is the path of every `set`.
@@ -144,6 +160,13 @@ extension Record {
     return (record, count)
   }
 
+  /// Bytes of the whole records of `epoch` that stand one after the other at the head of `bytes`.
+  static func wholeBytes(_ bytes: UnsafeRawBufferPointer, epoch: UInt64) -> Int {
+    var offset = 0
+    while let (_, count) = decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) { offset += count }
+    return offset
+  }
+
   /// Who wrote the record at the head of `bytes`.
   static func writer(_ bytes: UnsafeRawBufferPointer) -> Writer {
     let process = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
@@ -159,6 +182,7 @@ extension Record {
       return .prepare(Prepared(id: id, place: place, changes: changes, cause: cause))
     case .commit: return input.transaction().map(Record.commit)
     case .drop: return input.transaction().map(Record.drop)
+    case .carried: return input.number(UInt64.self).map(Record.carried)
     }
   }
 

@@ -7,7 +7,7 @@ internal import SystemPackage
 extension Sidecar {
   /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
   static func make(at path: FilePath, _ calls: SystemCalls, until deadline: ContinuousClock.Instant?) throws(StoreError) -> Bool {
-    let draft = path.removingLastComponent().appending((path.lastComponent?.string ?? "") + draftSuffix)
+    let draft = path.appending(suffix: draftSuffix)
     let fd = calls.open(draft.string, O_RDWR | O_CREAT | openFlags, 0o600)
     if refusals.contains(fd) { return false }
     guard fd >= 0 else { throw StoreError(errno: -fd, "make the journal", place: draft) }
@@ -44,6 +44,8 @@ extension Sidecar {
     // Of no boot: whoever opens it first sees to it that its name is durable too.
     let fields: [(SidecarLayout.Field, UInt64)] = [
       (.magic, SidecarLayout.magic), (.version, SidecarLayout.version), (.allocated, UInt64(SidecarLayout.smallestBytes)),
+      (.evenStart, CheckedNumber(0, in: .evenStart).rawValue), (.oddStart, CheckedNumber(0, in: .oddStart).rawValue),
+      (.use, Use.current.field), (.identity, newIdentity()),
       (.holder, UInt64(UInt32(bitPattern: getpid()))), (.word, JournalWord(epoch: 1, end: 0).rawValue),
     ]
     for (field, number) in fields {

@@ -80,13 +80,13 @@ extension Sidecar {
     try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
     defer { unlock() }
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return false }
-    switch try retirement {
+    switch try use {
     case .removed:
       // Its owner died before it could take the name away: nobody else would ever do so.
       try remove()
       return false
     case .beingCarried, .carried: try revive()  // Somebody has put it back.
-    case nil: break
+    case .current: break
     }
     try checkFormat()
     try nameHolder()
@@ -101,27 +101,27 @@ extension Sidecar {
 
   /// Throws unless the header is one: of no other format, and not overwritten.
   func checkFormat() throws(StoreError) {
-    guard try memory.load(.magic) == SidecarLayout.magic, try memory.word().epoch != JournalWord.never.epoch else {
-      throw damagedHeader
-    }
+    guard try memory.load(.magic) == SidecarLayout.magic else { throw damagedHeader }
     let version = try memory.load(.version)
     guard version <= SidecarLayout.version else {
       throw StoreError(
         .newerFormat(found: Int(clamping: version), supported: Int(SidecarLayout.version)),
         "the journal has a newer format", place: path.string, cure: "update this program")
     }
+    guard version == SidecarLayout.version else { throw damagedHeader }
+    _ = try (wholeWord(), use)
   }
 
-  /// The error of a header that no version of Coffer wrote.
+  /// The error of a header that no version of Coffer wrote: of another program's file, or of one whose bits have changed.
   var damagedHeader: StoreError {
-    StoreError(.damaged, "the journal's header is not one", place: path.string, cure: Self.damageCure)
+    StoreError(.damaged, "the journal's header is not one, or was changed", place: path.string, cure: Self.damageCure)
   }
 
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
 
   /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach.
   private func repair() throws(StoreError) {
-    let word = try memory.word()
+    let word = try wholeWord()
     // Asked for after the word: others may write meanwhile, and take room before they say so.
     let size = try FileStatus(of: fd, place: path).size
     if try boot == .current, BootID.current.isKnown { return try check(word, size) }
@@ -153,10 +153,6 @@ extension Sidecar {
   }
 
   private func scan(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Int {
-    try withRecords(range) { (bytes) throws(StoreError) in
-      var offset = 0
-      while let (_, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) { offset += count }
-      return range.lowerBound + offset
-    }
+    try withRecords(range) { (bytes) throws(StoreError) in range.lowerBound + Record.wholeBytes(bytes, epoch: epoch) }
   }
 }

@@ -96,9 +96,12 @@ final class Sidecar: Sendable {
     get throws(StoreError) { BootID(high: try memory.load(.bootHigh), low: try memory.load(.bootLow)) }
   }
 
-  /// Whether the file was given up by its owner: no system call.
+  /// Whether the file was given up by its owner: no system call where the journal is mapped.
   @inline(__always)
-  func isRetired() throws(StoreError) -> Bool { try memory.load(.retired) != 0 }
+  func isRetired() throws(StoreError) -> Bool {
+    if try memory.load(.use) == Use.current.field { return false }
+    return try use != .current
+  }
 
   // MARK: The word and the records
 
@@ -108,10 +111,31 @@ final class Sidecar: Sendable {
     return scanned == 0 ? try memory.word() : JournalWord(rawValue: scanned)
   }
 
+  /// The word, to follow it.
+  ///
+  /// - Throws: ``StoreError`` `.damaged` where it is none that a journal can have.
+  func wholeWord() throws(StoreError) -> JournalWord {
+    for _ in 0..<SidecarMemory.looks {
+      let word = try word()
+      if word.isWhole { return word }
+    }
+    throw damagedHeader
+  }
+
   func start(of word: JournalWord) throws(StoreError) -> Int {
-    let start = try memory.load(SidecarLayout.start(of: word.epoch))
-    guard start <= UInt64(SidecarLayout.capacity) else { throw damagedHeader }
+    let start = try number(SidecarLayout.start(of: word.epoch))
+    guard start <= SidecarLayout.capacity else { throw damagedHeader }
     return Int(start)
+  }
+
+  /// The number in a field that has a check.
+  ///
+  /// A writer may be storing it just now: where the file is read with system calls, a part of it may be older than the rest.
+  private func number(_ field: SidecarLayout.Field) throws(StoreError) -> UInt32 {
+    for _ in 0..<SidecarMemory.looks {
+      if let checked = CheckedNumber(rawValue: try memory.load(field), in: field) { return checked.number }
+    }
+    throw damagedHeader
   }
 
   var list: ListFingerprint {
@@ -146,7 +170,7 @@ final class Sidecar: Sendable {
         case .write(let changes, _): names.formUnion(changes.map(\.name))
         case .prepare(let batch): prepared[batch.id] = batch.changes
         case .commit(let id): names.formUnion(prepared[id, default: []].map(\.name))
-        case .drop: break
+        case .drop, .carried: break
         }
         offset += count
       }
@@ -211,10 +235,29 @@ final class Sidecar: Sendable {
     return new
   }
 
-  /// Makes the records and the word durable.
+  /// Makes the records and the word durable. The caller holds the lock.
+  ///
+  /// After a sync that failed, the kernel takes the pages for written and tells nobody again: the next sync succeeds and writes none of
+  /// them. So the header says from before a sync until one has succeeded that there may be such pages, and whoever syncs next, in
+  /// whatever process, first stores everything that counts once more.
+  ///
+  /// Source: fsync(2), under EIO.
   func synchronize() throws(StoreError) {
+    if try memory.load(.unsynced) != 0 { try storeAgain() }
+    try memory.store(1, .unsynced)
     let result = calls.synchronize(fd)
     guard result == 0 else { throw StoreError(errno: -result, "make the journal durable", place: path) }
+    try memory.store(0, .unsynced)
+  }
+
+  /// Stores the records of the present epoch over themselves; the caller stores to the header.
+  private func storeAgain() throws(StoreError) {
+    let word = try wholeWord()
+    let range = try start(of: word)..<word.end
+    try withRecords(range) { (bytes) throws(StoreError) in
+      guard Record.wholeBytes(bytes, epoch: word.epoch) == bytes.count else { throw torn }
+      try memory.fill(bytes.count, at: SidecarLayout.headerBytes + range.lowerBound) { $0.copyMemory(from: bytes) }
+    }
   }
 
   /// Begins an epoch that holds only `survivors`, on top of `list`.
@@ -227,14 +270,10 @@ final class Sidecar: Sendable {
     let new = word.nextEpoch(end: begin + count)
     try reserve(new.end)
     try memory.fill(count, at: SidecarLayout.headerBytes + begin) { buffer in
-      var offset = 0
-      for record in survivors {
-        let part = UnsafeMutableRawBufferPointer(rebasing: buffer[offset..<offset + record.count])
-        record.encode(into: part, epoch: new.epoch, writer: writer)
-        offset += record.count
-      }
+      Record.encode(survivors, into: buffer, epoch: new.epoch, writer: writer)
     }
-    try memory.store(UInt64(begin), SidecarLayout.start(of: new.epoch))
+    let field = SidecarLayout.start(of: new.epoch)
+    try memory.store(CheckedNumber(UInt32(begin), in: field).rawValue, field)
     try memory.store(list.inode, .listInode)
     try memory.store(list.modified, .listModified)
     try memory.store(list.size, .listSize)
@@ -243,31 +282,63 @@ final class Sidecar: Sendable {
     return new
   }
 
-  /// Why a file was given up, in the header's field. Zero while it is in use.
-  enum Retirement: UInt64 {
+  /// What has become of a file, in the header's field.
+  enum Use: UInt32 {
+    /// It is in use.
+    case current = 0
     /// Its domain was removed.
-    case removed = 1
+    case removed
     /// It lost its name, and somebody is writing what it holds into the journal that has the name now.
     case beingCarried
     /// Everything that it holds is in another journal.
     case carried
+
+    /// The field's eight bytes.
+    @inline(__always)
+    var field: UInt64 { CheckedNumber(rawValue, in: .use).rawValue }
   }
 
-  /// Gives the file up: whoever has it open, opens a new one.
-  func retire(_ why: Retirement) throws(StoreError) { try memory.store(why.rawValue, .retired) }
+  /// Says what has become of the file, under its lock: whoever has one open that was given up, opens a new one.
+  func mark(_ use: Use) throws(StoreError) { try memory.store(use.field, .use) }
 
-  /// Why the file was given up; nil where it was not.
-  var retirement: Retirement? {
+  /// What has become of the file.
+  ///
+  /// - Throws: ``StoreError`` `.damaged` where the field says nothing that any Coffer wrote: then nobody can know whether its values
+  ///   are in another journal.
+  var use: Use {
     get throws(StoreError) {
-      let field = try memory.load(.retired)
-      guard field != 0 else { return nil }
-      guard let retirement = Retirement(rawValue: field) else { throw damagedHeader }
-      return retirement
+      guard let use = Use(rawValue: try number(.use)) else { throw damagedHeader }
+      return use
     }
   }
 
-  /// Takes a file into use again whose name was given back to it. The caller holds its lock.
-  func revive() throws(StoreError) { try memory.store(0, .retired) }
+  /// This journal among all.
+  var identity: UInt64 { get throws(StoreError) { try memory.load(.identity) } }
+
+  static func newIdentity() -> UInt64 { .random(in: 1 ... .max) }
+
+  /// Takes a file into use again whose name was given back to it. It is another journal to those who had carried its values over.
+  func revive() throws(StoreError) {
+    try memory.store(Self.newIdentity(), .identity)
+    try mark(.current)
+  }
+
+  /// Whether the journal `identity` was carried over into this one before the present epoch.
+  func hasCarried(_ identity: UInt64) throws(StoreError) -> Bool {
+    // Zero is a field not yet used, and all that is left of a header overwritten with zeros: that journal's values were not carried over.
+    guard identity != 0 else { return false }
+    for field in SidecarLayout.carried where try memory.load(field) == identity { return true }
+    return false
+  }
+
+  /// Remembers journals that were carried over, whose records the next epoch will not have.
+  func remember(carried identities: [UInt64]) throws(StoreError) {
+    guard !identities.isEmpty else { return }
+    var all: [UInt64] = []
+    for field in SidecarLayout.carried { all.append(try memory.load(field)) }
+    all = (all + identities).suffix(SidecarLayout.carried.count)
+    for (field, identity) in zip(SidecarLayout.carried, all) { try memory.store(identity, field) }
+  }
 
   /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {

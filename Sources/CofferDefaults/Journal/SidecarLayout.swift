@@ -31,7 +31,8 @@ enum SidecarLayout {
     case listModified = 40
     case listSize = 48
     /// Where the records of even and of odd epochs begin. A fold that must keep a prepared batch writes it where the present
-    /// epoch has nothing, says so in the field that the present epoch does not use, and only then moves the word.
+    /// epoch has nothing, says so in the field that the present epoch does not use, and only then moves the word. Each is a
+    /// ``CheckedNumber``.
     case evenStart = 56
     case oddStart = 64
     /// Bytes of the file that are real blocks.
@@ -39,8 +40,9 @@ enum SidecarLayout {
     /// The word whose state the last fold wrote down without any foreign change in between; a reader who gets to that word
     /// needs not read the list again. Zero where there is none.
     case foldedFrom = 80
-    /// Not zero once the file was given up, see ``Sidecar/Retirement``: a writer that waited for its lock must open the new one.
-    case retired = 88
+    /// Whether the file is in use, or why it was given up, see ``Sidecar/Use``: a writer that waited for its lock must open the new one.
+    /// A ``CheckedNumber``.
+    case use = 88
     /// How long the last fold took, in nanoseconds: idle folds by others wait the longer for it.
     case foldTime = 104
     /// The process that holds, or last held, the lock.
@@ -51,7 +53,19 @@ enum SidecarLayout {
     case bell = 120
     /// The word: on a cache line of its own, for readers poll it.
     case word = 128
+    /// Tells this journal from every other: random, and new whenever the file is taken into use again.
+    case identity = 192
+    /// The journals whose values were written into this one, by their identity; the latest last. See ``Record/carried(_:)``.
+    case carriedFirst = 200
+    case carriedSecond = 208
+    case carriedThird = 216
+    case carriedFourth = 224
+    /// Not zero from before a sync of the file until one has succeeded: see ``Sidecar/synchronize()``.
+    case unsynced = 232
   }
+
+  /// The fields for journals that were carried over: somebody would have to sleep through as many moves of the file to miss his own.
+  static let carried: [Field] = [.carriedFirst, .carriedSecond, .carriedThird, .carriedFourth]
 
   /// Where the records of `epoch` begin.
   static func start(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenStart : .oddStart }

@@ -68,6 +68,10 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
     place.pointee.store(word.rawValue, ordering: .releasing)
   }
 
+  /// How often a number whose check does not fit is read: a writer may be storing it, and a part of it may be older than the rest
+  /// where the file is read with system calls. A store takes less time than a second look.
+  static let looks = 3
+
   // MARK: Telling watchers
 
   /// Asks whoever writes next to ring. Where stores go through system calls these are heard by themselves; where this process may

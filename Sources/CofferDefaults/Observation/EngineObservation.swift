@@ -72,7 +72,7 @@ extension DefaultsEngine {
   }
 
   private func watchFolder(for id: UInt64) throws(StoreError) {
-    let names = Set([files.list, files.journal].compactMap { $0.lastComponent?.string })
+    let names = Set([files.list, files.journal].compactMap { $0.lastName })
     let new = try DirectoryWatch.start(files.folder, names: names) { [weak self] notice in
       switch notice {
       case .changed: self?.noticeDifference()

@@ -81,8 +81,14 @@ final class VaultRepair {
 
   /// Mends the header and checks everything else; false when the state has to be rebuilt.
   private func mend(_ pins: PinWatch?, _ rebuilding: Bool) throws(StoreError) -> Bool {
-    guard !rebuilding, let state else { return false }
-    try pins?.check(state, epoch: header.epoch)
+    guard let state else { return false }
+    do throws(StoreError) { try pins?.check(state, epoch: header.epoch) } catch {
+      // An older copy that is damaged besides, or whose older key somebody accepted, is rebuilt above all that was seen. One that is whole
+      // is for the pin to be told of.
+      guard rebuilding else { throw error }
+      if report.returnedSlots.isEmpty, try isWhole() { throw error }
+      return false
+    }
     try database.write { () throws(StoreError) in try putHeaders() }
     do throws(StoreError) {
       let vault = try opened()
@@ -98,9 +104,22 @@ final class VaultRepair {
       return true
     } catch {
       guard error.kind == .tampered || error.kind == .damaged else { throw error }
+      guard !rebuilding else { return false }
       throw StoreError(
         error.kind, error.what, place: error.place,
         cure: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open")
+    }
+  }
+
+  /// Whether nothing is to be repaired.
+  private func isWhole() throws(StoreError) -> Bool {
+    do throws(StoreError) {
+      let vault = try opened()
+      try vault.reading { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      return true
+    } catch {
+      guard error.kind == .tampered || error.kind == .damaged else { throw error }
+      return false
     }
   }
 
@@ -129,7 +148,7 @@ final class VaultRepair {
     }
     report.generation = rebuilt.generation
     report.items = Int(clamping: rebuilt.records)
-    try pins?.accept(rebuilt, epoch: header.epoch, replica: replica, isOwn: true)
+    pins?.acceptOwn(rebuilt, epoch: header.epoch, replica: replica)
   }
 
   private func rebuiltState(

@@ -15,7 +15,7 @@ enum ReadOnlyMedium {
       throw StoreError(errno: errno, "look at the file system", place: path)
     }
     guard facts.f_flag & UInt(ST_RDONLY) == 0 else { return true }
-    guard path.removingLastComponent().withPlatformString({ access($0, W_OK) }) != 0 else { return false }
+    guard path.parent.withPlatformString({ access($0, W_OK) }) != 0 else { return false }
     return try Stat.ofLink(path.appending(suffix: "-wal")) == nil
   }
 

@@ -85,15 +85,3 @@ enum SideFiles {
       .tampered, what, place: journal.string, cure: "move it away, find out who put it there, and check the vault with verify")
   }
 }
-
-extension FilePath {
-  /// The path of a file whose name goes on with `suffix`.
-  func appending(suffix: String) -> FilePath {
-    var path = self
-    if let name = lastComponent, let longer = FilePath.Component(name.string + suffix) {
-      path.removeLastComponent()
-      path.append(longer)
-    }
-    return path
-  }
-}

@@ -5,15 +5,15 @@ internal import SystemPackage
 /// Where a vault is or is to be: a folder and a name in it.
 struct VaultPlace {
   private let folder: FilePath
-  private let name: FilePath.Component
+  private let name: String
 
   /// - Throws: ``StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be given.
   init(_ path: FilePath) throws(StoreError) {
-    guard let name = path.lastComponent, name.kind == .regular, path == FilePath(path.string) else {
+    guard let name = path.lastName, ![".", ".."].contains(name), path == FilePath(path.string) else {
       throw StoreError(
         .denied, "the path names no file, or not in UTF-8", place: path.string, cure: "give the path of a file")
     }
-    folder = path.removingLastComponent()
+    folder = path.parent
     self.name = name
   }
 

@@ -27,16 +27,33 @@ extension PinRecord {
   ///
   /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, epoch found: UInt64, vault path: FilePath) throws(StoreError) -> Finding {
-    guard state.generation >= seen.generation else {
-      throw Self.rolledBack("the vault is at generation \(state.generation), and was at \(seen.generation) here before", path)
-    }
+    try checkGeneration(state.generation, path)
     guard state.generation > seen.generation || state.commit == seen.commit else {
       throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", path)
     }
+    try checkEpoch(found, path)
+    return try checkOwn(state, path)
+  }
+
+  /// Compares what a vault's file states in the clear with what this machine remembers. A copy that lacks commits seen here is noticed;
+  /// one that was written on elsewhere is told by its sealed state alone, and so is a number that someone changed.
+  ///
+  /// - Throws: ``StoreError`` `.rolledBack`.
+  func check(_ stated: StatedAge, vault path: FilePath) throws(StoreError) {
+    try checkGeneration(stated.generation, path)
+    try checkEpoch(stated.epoch, path)
+  }
+
+  private func checkGeneration(_ found: UInt64, _ path: FilePath) throws(StoreError) {
+    guard found >= seen.generation else {
+      throw Self.rolledBack("the vault is at generation \(found), and was at \(seen.generation) here before", path)
+    }
+  }
+
+  private func checkEpoch(_ found: UInt64, _ path: FilePath) throws(StoreError) {
     guard found >= epoch else {
       throw Self.rolledBack("the vault's key is of epoch \(found), and of epoch \(epoch) was seen here before", path)
     }
-    return try checkOwn(state, path)
   }
 
   private func checkOwn(_ state: VaultState, _ path: FilePath) throws(StoreError) -> Finding {

@@ -100,6 +100,13 @@ final class PinWatch {
     Notices.note("\(path): 64 machines have written since this one did; whether its last write is in it cannot be told")
   }
 
+  /// Checks what a file read after ``read()`` states without a key.
+  ///
+  /// - Throws: ``StoreError`` `.rolledBack`.
+  func check(_ stated: StatedAge) throws(StoreError) {
+    if file != nil { try record?.check(stated, vault: path) }
+  }
+
   /// Leaves the pin as it is from now on, whatever newer state is seen.
   func observe() {
     isObserving = true
@@ -135,6 +142,12 @@ final class PinWatch {
     record = accepted
     try expectHere()
     status = .upToDate
+  }
+
+  /// Believes `state`, which this process committed under `replica`, from now on. The commit noted the replica that the pin knows: where
+  /// the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
+  func acceptOwn(_ state: VaultState, epoch: UInt64, replica: ReplicaID) {
+    attempt { () throws(StoreError) in try accept(state, epoch: epoch, replica: replica, isOwn: true) }
   }
 
   /// Makes the pin survive a power loss: after a rotation, and when the vault is locked.
@@ -173,7 +186,8 @@ final class PinWatch {
       status = .notWritten
       guard !hasWarned else { return }
       hasWarned = true
-      Notices.warn("the vault is fine, but its rollback pin could not be written: \(error)")
+      // Without its cure, which may say that nothing was changed: the vault was.
+      Notices.warn("the vault is fine, but its rollback pin could not be written: \(error.facts)")
     }
   }
 }

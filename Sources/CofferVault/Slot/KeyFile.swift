@@ -42,6 +42,14 @@ public struct KeyFile: ~Copyable, Sendable {
     }
   }
 
+  /// Whether `content` is that of a generated key file, whole.
+  package static func isGenerated(_ content: borrowing SecretBytes) throws(StoreError) -> Bool {
+    do throws(StoreError) { return try KeyFile(content: content).isGenerated } catch {
+      guard error.kind == .damaged || error.kind == .refused else { throw error }
+      return false
+    }
+  }
+
   private static func digest(_ content: UnsafeRawBufferPointer) throws(StoreError) -> SecretBytes {
     guard content.count <= largest else {
       throw StoreError(.tooLarge(limit: largest), "a key file of \(content.count) bytes", cure: "use a smaller file")

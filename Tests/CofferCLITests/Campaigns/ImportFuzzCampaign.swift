@@ -1,5 +1,6 @@
 import Coffer
 import Foundation
+import TestRandom
 import Testing
 
 @testable import CofferCLI
@@ -20,7 +21,7 @@ import Testing
 
   @Test func itemsInJSON() throws {
     let runs = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] == nil ? 500 : 1_000_000
-    var random = Shuffle(state: 12)
+    var random = Random(seed: 12)
     var outcomes: [String: Int] = [:]
     for seed in Self.seeds { _ = try JSONItems.read(Self.secret(seed), place: "seed") }
     for _ in 0..<runs {
@@ -52,7 +53,7 @@ import Testing
     try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
   }
 
-  private static func mutate(_ bytes: inout [UInt8], _ random: inout Shuffle) {
+  private static func mutate(_ bytes: inout [UInt8], _ random: inout Random) {
     guard !bytes.isEmpty else { return bytes = [UInt8.random(in: 0...255, using: &random)] }
     let place = Int.random(in: bytes.indices, using: &random)
     switch Int.random(in: 0..<6, using: &random) {
@@ -64,17 +65,6 @@ import Testing
     default:
       let length = Int.random(in: 0...min(40, bytes.count - place), using: &random)
       bytes.insert(contentsOf: bytes[place..<place + length], at: Int.random(in: bytes.indices, using: &random))
-    }
-  }
-
-  /// SplitMix64: a failing run can be had again.
-  struct Shuffle: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-      return word ^ (word >> 31)
     }
   }
 }

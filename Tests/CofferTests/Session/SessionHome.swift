@@ -162,7 +162,9 @@ final class SessionHome: Sendable {
     return status
   }
 
-  static func canTrace() throws -> Bool {
+  static func canTrace() throws -> Bool { try traces.get() }
+
+  private static let traces = Result<Bool, any Error> {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/strace") else { return false }
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/strace")

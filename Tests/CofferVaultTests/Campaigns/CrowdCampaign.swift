@@ -1,6 +1,7 @@
 import CofferStorage
 import Foundation
 import SystemPackage
+import TestRandom
 import Testing
 
 @testable import CofferVault
@@ -79,7 +80,7 @@ import Testing
     let place = try TemporaryVault()
     let options = VaultOptions(pins: place.folder.appending("pins"))
     _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options).lock()
-    var random = Seeded(4)
+    var random = Random(seed: 4)
     var tally = Tally()
     var acknowledged = [0, 0, 0, 0]
     var killed = 0

@@ -3,6 +3,7 @@ import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
+import TestRandom
 import Testing
 
 @testable import CofferVault
@@ -167,7 +168,7 @@ import Testing
   /// All cases in the long form; in the short form `few`, others for each step.
   private static func chosen<Case>(_ cases: [Case], few: Int, _ step: String) -> [Case] {
     guard !Campaign.isLong else { return Campaign.cases(cases.count, short: 1).map { cases[$0] } }
-    var random = Seeded(UInt64(step.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
+    var random = Random(seed: UInt64(step.utf8.reduce(7) { $0 &* 31 &+ Int($1) }))
     return (0..<few).compactMap { _ in cases.randomElement(using: &random) }
   }
 

@@ -3,6 +3,7 @@ import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
+import TestRandom
 import Testing
 
 @testable import CofferVault
@@ -196,7 +197,7 @@ import Testing
 /// Makes inputs out of sound ones: bits, bytes, numbers at their limits, parts cut, doubled, exchanged between two.
 struct Mutator {
   private let seeds: [[UInt8]]
-  private var random: Seeded
+  private var random: Random
   private static let numbers: [UInt64] = [
     0, 1, 2, 0x7F, 0x80, 0xFF, 0x100, 0x7FFF, 0xFFFF, 0x1_0000, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, UInt64(Int64.max),
     .max - 1, .max,
@@ -204,7 +205,7 @@ struct Mutator {
 
   init(_ seeds: [[UInt8]], _ seed: UInt64) {
     self.seeds = seeds
-    random = Seeded(seed)
+    random = Random(seed: seed)
   }
 
   mutating func next() -> [UInt8] {

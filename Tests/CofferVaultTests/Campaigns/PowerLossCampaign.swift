@@ -2,6 +2,7 @@ import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
+import TestRandom
 import Testing
 
 @testable import CofferVault
@@ -51,7 +52,7 @@ import Testing
     #expect(!recording.wrote("plaintext"), "no plaintext was ever given to the disk")
     #expect(recording.wrote("PVAULT"), "the search finds what is there")
 
-    var random = Seeded(6)
+    var random = Random(seed: 6)
     var tally = Tally()
     let variants = Campaign.size(short: 1, long: 14)
     for moment in Campaign.cases(recording.events.count + 1, short: 10) {

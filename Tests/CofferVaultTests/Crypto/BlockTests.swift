@@ -1,3 +1,4 @@
+import TestRandom
 import Testing
 
 @testable import CofferVault
@@ -14,11 +15,11 @@ import Testing
   }
 
   @Test func `order is the order of the bytes`() {
-    var generator = SystemRandomNumberGenerator()
+    var random = Random(campaign: "order of blocks")
     for _ in 0..<2_000 {
-      let shared = Int.random(in: 0...15, using: &generator)
-      let left = (0..<16).map { $0 < shared ? 7 : UInt8.random(in: 0...255, using: &generator) }
-      let right = (0..<16).map { $0 < shared ? 7 : UInt8.random(in: 0...255, using: &generator) }
+      let shared = Int.random(in: 0...15, using: &random)
+      let left = (0..<16).map { $0 < shared ? 7 : UInt8.random(in: 0...255, using: &random) }
+      let right = (0..<16).map { $0 < shared ? 7 : UInt8.random(in: 0...255, using: &random) }
       guard let a = RecordIndex(left), let b = RecordIndex(right) else { return }
       #expect((a < b) == left.lexicographicallyPrecedes(right))
     }

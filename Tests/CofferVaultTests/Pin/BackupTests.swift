@@ -121,7 +121,7 @@ import Testing
     try FileManager.default.copyItem(atPath: backup.string, toPath: broken.path.string)
     try broken.attack("DELETE FROM rec")
     #expect(try kind { _ = try restore(broken.path, pinned) } == .tampered)
-    #expect(try kind { _ = try restore("/nowhere/backup", pinned) } == .noVault)
+    #expect(try kind { _ = try restore("/nowhere/backup", pinned) } == .io(ENOENT))
     #expect(try kind { _ = try restore("/dev/null", pinned) } == .notAVault)
     let inUse = try PinnedVault()
     let open = try inUse.unlock()

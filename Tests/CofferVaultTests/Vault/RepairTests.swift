@@ -7,7 +7,7 @@ import Testing
 @testable import CofferVault
 
 @Suite struct RepairTests {
-  static let harmed = "CAST(substr(bytes, 1, 40) || x'00' || substr(bytes, 42) AS BLOB)"
+  static let harmed = changed("bytes", byte: 41)
 
   func vault() throws -> PinnedVault {
     let pinned = try PinnedVault()
@@ -121,6 +121,27 @@ import Testing
     let report = try repair(pinned, rebuilding: true)
     #expect(report.rebuiltState && report.items == 20)
     _ = try pinned.unlock().verify()
+    #expect(try pinned.refusal() == nil)
+  }
+
+  @Test func `a vault that is whole is not rebuilt, whoever asks for it, and an older copy that is whole is refused`() throws {
+    let pinned = try vault()
+    let before = try pinned.bytes()
+    let report = try repair(pinned, rebuilding: true)
+    #expect(report.foundNothing && report.items == 21 && report.kept == nil)
+    #expect(try pinned.bytes() == before)
+    // A header alone is mended from its copy, and no state is rebuilt for it.
+    try pinned.place.attack("UPDATE header SET bytes = x'00'")
+    let mended = try repair(pinned, rebuilding: true)
+    #expect(mended.mendedHeader && !mended.rebuiltState && mended.kept == nil)
+    let older = try pinned.bytes()
+    try pinned.write("newer")
+    try pinned.replace(with: older)
+    #expect(try kind { _ = try repair(pinned, rebuilding: true) } == .rolledBack)
+    #expect(try pinned.bytes() == older)
+    // Damaged besides, it is rebuilt above all that was seen here.
+    try pinned.place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
+    #expect(try repair(pinned, rebuilding: true).rebuiltState)
     #expect(try pinned.refusal() == nil)
   }
 

@@ -51,8 +51,7 @@ enum DetachedAgent {
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setflags(&attributes, Int16(coffer_spawn_new_session()) | Int16(POSIX_SPAWN_SETSIGMASK))
     let environment =
-      inherited.compactMap { name in Places.environment(name).map { "\(name)=\($0)" } }
-      + (session.places.home.map { ["COFFER_HOME=\($0)"] } ?? [])
+      ProcessEnvironment.entries(inherited) + (session.places.home.map { [ByteWord("COFFER_HOME=\($0)")] } ?? [])
     var child: pid_t = 0
     let status = CStrings.lend(["coffer"] + arguments) { argv in
       CStrings.lend(environment) { posix_spawn(&child, SecondProcess.executable, &actions, &attributes, argv, $0) }

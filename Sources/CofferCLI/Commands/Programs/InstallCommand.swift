@@ -49,7 +49,7 @@ struct InstallCommand: Command {
     return FilePath(home).appending(".local")
   }
 
-  private static var path: [String] { (Places.environment("PATH") ?? "").split(separator: ":").map(String.init) }
+  private static var path: [String] { (ProcessEnvironment.value("PATH") ?? "").split(separator: ":").map(String.init) }
 
   /// What may be replaced: nothing, a link to a program of this name, and, as the program itself, a file.
   private func check(_ path: FilePath, isLink: Bool) throws {

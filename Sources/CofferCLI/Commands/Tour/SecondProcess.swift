@@ -69,9 +69,7 @@ enum SecondProcess {
     return String(cString: path)
   }
 
-  private static var environment: [String] {
-    ["PATH", "HOME", "TMPDIR", "LANG"].compactMap { name in Places.environment(name).map { "\(name)=\($0)" } }
-  }
+  private static var environment: [ByteWord] { ProcessEnvironment.entries(["PATH", "HOME", "TMPDIR", "LANG"]) }
 
   private static func wait(_ child: pid_t) -> Int32 {
     var status: Int32 = 0

@@ -20,7 +20,7 @@ struct IdentityNew: Command {
   var wantsJSON: Bool { output.json }
 
   func perform(_ session: Session) throws {
-    let identity = try NewKeyFile.write(Identity.generate(), to: file, what: "the identity")
+    let identity = try NewKeyFile.write(Identity.generate(), to: file)
     try IdentityShow.show(identity, json: output.json)
   }
 }

@@ -5,7 +5,10 @@ internal import SystemPackage
 struct VaultBackup: Command {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Write a sealed copy of the vault to a new file. Needs no secret.",
-    discussion: "Whatever opens the vault now opens the copy, also after the passphrase is changed. Nothing is replaced.")
+    discussion: """
+      Whatever opens the vault now opens the copy, also after the passphrase is changed. Nothing is replaced. An older copy of the \
+      vault that was put back is refused.
+      """)
 
   @Argument(help: ArgumentHelp("The new file.", valueName: "file")) var file: String
   @OptionGroup var output: JSONOption

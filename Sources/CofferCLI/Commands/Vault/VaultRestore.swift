@@ -20,6 +20,7 @@ struct VaultRestore: Command {
   func perform(_ session: Session) throws {
     let sources = CredentialSources(options: unlocking, session: session)
     try sources.claimInput()
+    try GivenPath.check(file)
     let progress = Progress(session, json: output.json)
     defer { progress.clear() }
     let backup = try RestorableBackup(FilePath(file), toRestoreAt: session.places.vault)

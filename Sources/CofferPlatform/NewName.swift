@@ -1,11 +1,9 @@
-internal import CofferPlatform
-internal import CofferStorage
-internal import SystemPackage
+package import SystemPackage
 
 /// Gives a complete file its name without replacing what may have that name by now.
-enum NewName {
+package enum NewName {
   /// - Returns: 0, or the `errno`: `EEXIST` when the name is taken.
-  static func give(_ draft: FilePath, _ target: FilePath) -> Int32 {
+  package static func give(_ draft: FilePath, _ target: FilePath) -> Int32 {
     let code = draft.withPlatformString { from in
       target.withPlatformString { coffer_rename_noreplace(from, $0) == 0 ? 0 : errno }
     }

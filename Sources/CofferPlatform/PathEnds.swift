@@ -1,0 +1,40 @@
+package import SystemPackage
+
+/// A path's last name and what stands before it, found in its bytes.
+///
+/// swift-system takes a path apart into all of its components for each of these questions, and checks them: in a debug build a hundred
+/// times the work, and most of what opening a vault costs.
+extension FilePath {
+  /// The path without its last component: empty for a bare name, itself for the root.
+  package var parent: FilePath {
+    withPlatformString { start in
+      guard let slash = strrchr(start, Self.separator) else { return FilePath() }
+      let count = max(1, UnsafePointer(slash) - start)
+      return FilePath(platformString: Array(UnsafeBufferPointer(start: start, count: count)) + [0])
+    }
+  }
+
+  /// The folder that the path's last component stands in: `.` for a bare name.
+  package var folder: FilePath {
+    let parent = parent
+    return parent.isEmpty ? "." : parent
+  }
+
+  /// The last component as text, in which bytes that are no UTF-8 are replaced; nil for the root and for nothing.
+  package var lastName: String? {
+    let name = withPlatformString { start in
+      String(cString: strrchr(start, Self.separator).map { UnsafePointer($0) + 1 } ?? start)
+    }
+    return name.isEmpty ? nil : name
+  }
+
+  /// The path of a file whose name goes on with `suffix`.
+  package func appending(suffix: String) -> FilePath {
+    withPlatformString { start in
+      let name = UnsafeBufferPointer(start: start, count: strlen(start))
+      return FilePath(platformString: Array(name) + suffix.utf8.map(CChar.init(bitPattern:)) + [0])
+    }
+  }
+
+  private static let separator = Int32(UInt8(ascii: "/"))
+}

@@ -1,0 +1,138 @@
+internal import SystemPackage
+
+/// A file on its way to take the place of another. Unless it was given a temporary name, it has none until its content is complete and
+/// durable, so that a process that dies leaves nothing of it. Two system calls then follow each other: one gives it a name, the other puts
+/// it in its place under that. Where the system has no files without a name, it has that name from its beginning.
+///
+/// A lock on the file itself tells others that its maker lives. What a dead one left is removed by whoever writes into the folder next.
+struct UnfinishedFile: ~Copyable {
+  private let target: FilePath
+  private let calls: SystemCalls
+  private let descriptor: Int32
+  private var name: FilePath?
+
+  /// A new, empty file beside `target`.
+  ///
+  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`.
+  init(for target: FilePath, _ temporary: FilePath?, _ calls: SystemCalls) throws(StoreError) {
+    self.target = target
+    self.calls = calls
+    if let temporary {
+      _ = calls.unlink(temporary.string)
+      descriptor = try Self.make(temporary, for: target, calls)
+      name = temporary
+      return
+    }
+    Self.sweep(target.folder, calls)
+    let unnamed = calls.openUnnamed(target.folder.string, 0o600)
+    if unnamed >= 0 {
+      _ = calls.lock(unnamed, LOCK_EX | LOCK_NB)
+      (descriptor, name) = (unnamed, nil)
+    } else {
+      // For whatever reason: if it is none of the file system's abilities, the next call fails for it too, and says so.
+      let made = try Self.locked(beside: target, calls)
+      (descriptor, name) = (made.descriptor, made.name)
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  private static func make(_ path: FilePath, for target: FilePath, _ calls: SystemCalls) throws(StoreError) -> Int32 {
+    let made = calls.open(path.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard made >= 0 else { throw StoreError(errno: -made, "create a file beside the one to replace", place: target) }
+    return made
+  }
+
+  private static func locked(
+    beside target: FilePath, _ calls: SystemCalls
+  ) throws(StoreError) -> (descriptor: Int32, name: FilePath) {
+    while true {
+      let name = randomName(beside: target)
+      let made = try make(name, for: target, calls)
+      _ = calls.lock(made, LOCK_EX | LOCK_NB)
+      // Gone where somebody swept the folder just now, before the lock was taken.
+      if isStill(made, name) { return (made, name) }
+      close(made)
+    }
+  }
+
+  /// Short, whatever the name of the target: that may have all the bytes that a name can have.
+  private static func randomName(beside target: FilePath) -> FilePath {
+    target.removingLastComponent().appending("." + String(UInt64.random(in: .min ... .max), radix: 36) + suffix)
+  }
+
+  // MARK: Content
+
+  /// Writes `bytes` and makes them durable; see ``AtomicFile/replace(with:mode:like:followedByAnother:beforeRename:)``.
+  func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) -> FileStatus {
+    if let like, like.owner != geteuid() || like.group != getegid() {
+      guard fchown(descriptor, like.owner, like.group) == 0 else {
+        throw StoreError(errno: errno, "keep the file's owner", place: target)
+      }
+    }
+    // The process's umask may have taken bits away.
+    guard fchmod(descriptor, mode_t(mode & 0o777)) == 0 else {
+      throw StoreError(errno: errno, "keep the file's mode", place: target)
+    }
+    try bytes.withUnsafeBytes { (raw) throws(StoreError) in try writeAll(raw) }
+    try check(calls.synchronize(descriptor), "make the file durable", place)
+    return try FileStatus(of: descriptor, place: place)
+  }
+
+  private func writeAll(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    var offset = 0
+    while offset < bytes.count {
+      let count = calls.write(descriptor, UnsafeRawBufferPointer(rebasing: bytes[offset...]), offset)
+      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "write the file", place: place) }
+      offset += count
+    }
+  }
+
+  private func check(_ result: Int32, _ doing: String, _ place: FilePath) throws(StoreError) {
+    guard result >= 0 else { throw StoreError(errno: -result, doing, place: place) }
+  }
+
+  /// What an error names: a file without a name is known by the one that it is to replace.
+  private var place: FilePath { name ?? target }
+
+  // MARK: Place
+
+  /// Puts the file in the place of the target.
+  mutating func putInPlace() throws(StoreError) {
+    let name = try named()
+    try check(calls.rename(name.string, target.string), "replace the file", target)
+    keep()
+  }
+
+  /// Gives the file the target's name, if nothing has it. ``discard()`` takes it away until ``keep()`` was called.
+  ///
+  /// - Throws: ``StoreError`` `.alreadyExists`.
+  mutating func putWhereNothingStands() throws(StoreError) {
+    let code = name.map { NewName.give($0, target) } ?? -calls.name(descriptor, target.string)
+    guard code != EEXIST else {
+      throw StoreError(
+        .alreadyExists, "there is a file already", place: target.string,
+        cure: "give another path, or use the file that is there")
+    }
+    guard code <= 0 else { throw StoreError(errno: code, "name the new file", place: target) }
+    name = target
+  }
+
+  /// Leaves the file where it is.
+  mutating func keep() { name = nil }
+
+  /// A name can be given where nothing stands alone, and taking the target's place is for names.
+  private mutating func named() throws(StoreError) -> FilePath {
+    if let name { return name }
+    let name = Self.randomName(beside: target)
+    try check(calls.name(descriptor, name.string), "name the new file", target)
+    self.name = name
+    return name
+  }
+
+  /// Takes the name away again. Whatever remains under it is overwritten or removed by the next attempt.
+  mutating func discard() {
+    if let name { _ = calls.unlink(name.string) }
+    keep()
+  }
+}

@@ -1,0 +1,126 @@
+import CofferStorage
+import Foundation
+import Synchronization
+import SystemPackage
+import Testing
+
+@testable import CofferDefaults
+
+/// A disk that fails, and a kernel that takes the pages of the failed sync for written.
+private final class ForgetfulDisk: Sendable {
+  private struct State {
+    var paths: [Int32: String] = [:]
+    var unwritten: Set<Int> = []
+    var image: [UInt8] = []
+    var failsNext = false
+  }
+
+  private static let page = 4096
+  private let state: Mutex<State>
+  private let journal: String
+
+  /// A disk that holds the journal as it is now.
+  init(_ journal: FilePath) throws {
+    self.journal = journal.string
+    state = Mutex(State(image: Array(try Data(contentsOf: URL(filePath: journal.string)))))
+  }
+
+  /// What a power loss would leave of the journal.
+  var image: Data { state.withLock { Data($0.image) } }
+
+  func failNext() { state.withLock { $0.failsNext = true } }
+
+  var calls: SystemCalls {
+    var calls = SystemCalls()
+    let real = calls
+    // btrfs, where stores are system calls, so that they are seen here.
+    calls.fileSystem = { _ in 0x9123_683E }
+    calls.open = { [self] path, flags, mode in
+      let fd = real.open(path, flags, mode)
+      state.withLock { $0.paths[fd] = path }
+      return fd
+    }
+    calls.write = { [self] fd, bytes, offset in
+      let count = real.write(fd, bytes, offset)
+      guard count > 0 else { return count }
+      state.withLock { state in
+        if state.paths[fd] == journal { state.unwritten.formUnion(offset / Self.page...(offset + count - 1) / Self.page) }
+      }
+      return count
+    }
+    calls.synchronize = { [self] fd in
+      let isJournal = state.withLock { $0.paths[fd] == journal }
+      return isJournal ? write(fd, real) : real.synchronize(fd)
+    }
+    return calls
+  }
+
+  private func write(_ fd: Int32, _ real: SystemCalls) -> Int32 {
+    state.withLock { state in
+      defer { state.unwritten = [] }
+      if state.failsNext {
+        state.failsNext = false
+        return -EIO
+      }
+      for page in state.unwritten {
+        let start = page * Self.page
+        let missing = max(0, start + Self.page - state.image.count)
+        state.image += [UInt8](repeating: 0, count: missing)
+        var bytes = [UInt8](repeating: 0, count: Self.page)
+        let count = bytes.withUnsafeMutableBytes { real.read(fd, $0, start) }
+        state.image.replaceSubrange(start..<start + max(0, count), with: bytes.prefix(max(0, count)))
+      }
+      return 0
+    }
+  }
+}
+
+@Suite("A sync of the journal that failed")
+struct FailedSyncTests {
+  @Test func `what it did not write is written before a later sync, of any process, promises anything`() throws {
+    let folder = try TemporaryFolder()
+    try folder.open(isShared: false).save(.integer(0), for: "first")
+    let disk = try ForgetfulDisk(folder.file(".d.plist.coffer"))
+    let store = try folder.open(isShared: false, calls: disk.calls)
+    try store.save(.string(String(repeating: "long", count: 5_000)), for: "over many pages")
+    disk.failNext()
+    #expect(kind { try store.synchronize() } == .io(EIO))
+    // Another process, which heard of no failure: its transaction rests on a prepared batch that is durable.
+    let other = try folder.open(isShared: false, calls: disk.calls)
+    var batch = Batch<Plain>()
+    batch.writes = ["a": .set(.string("prepared"))]
+    var image = Data()
+    try other.commit(batch, decision: Decision(place: folder.decisions.string) { (_) throws(StoreError) in image = disk.image })
+    // The power fails right after the decision.
+    let after = try TemporaryFolder()
+    image.replaceSubrange(SidecarLayout.Field.bootHigh.rawValue..<32, with: [UInt8](repeating: 0xAA, count: 16))
+    try image.write(to: URL(filePath: after.file(".d.plist.coffer").string))
+    chmod(after.file(".d.plist.coffer").string, 0o600)
+    let committed = DecisionLookup(
+      outcome: { (_, _) throws(StoreError) in .committed }, settle: { (_, _) throws(StoreError) in .committed },
+      forget: { (_, _) throws(StoreError) in })
+    let found = try after.open(decisions: committed, isShared: false)
+    #expect(try found.names() == ["a", "first", "over many pages"])
+    #expect(try found.load("a") == .string("prepared"))
+  }
+
+  @Test func `what was not written and cannot be read as records any more is damage, and no later sync succeeds`() throws {
+    let folder = try TemporaryFolder()
+    let disk: ForgetfulDisk
+    do {
+      let first = try folder.open(isShared: false)
+      try first.save(.integer(0), for: "first")
+      disk = try ForgetfulDisk(folder.file(".d.plist.coffer"))
+    }
+    let store = try folder.open(isShared: false, calls: disk.calls)
+    try store.save(.string(String(repeating: "long", count: 5_000)), for: "over many pages")
+    disk.failNext()
+    #expect(kind { try store.synchronize() } == .io(EIO))
+    // As a file system leaves it that drops the pages it could not write.
+    let file = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
+    try file.seek(toOffset: 8_192)
+    try file.write(contentsOf: Data(count: 4_096))
+    try file.close()
+    #expect(kind { try store.synchronize() } == .damaged)
+  }
+}

@@ -1,0 +1,75 @@
+import Coffer
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+/// A process that has an outcome and is stopped before it tells the journal, while somebody restores the vault.
+@Suite struct RestoredTransactionTests {
+  /// Opens the plain store of a home so that each outcome it asks for is followed by a restore of `backup`.
+  private func restoring(_ home: SessionHome, _ backup: FilePath) throws -> DefaultsStore {
+    let settle: @Sendable (TransactionID, FilePath) throws(StoreError) -> TransactionOutcome = { (id, path) throws(StoreError) in
+      let outcome = try DecidedTransactions.settle(id, in: path)
+      do {
+        _ = try RestorableBackup(backup, toRestoreAt: home.places.vault)
+          .restore(with: home.credentials(), options: home.places.vaultOptions)
+      } catch let error as StoreError { throw error } catch { Issue.record(error) }
+      return outcome
+    }
+    return try DefaultsStore.open(
+      domain: "app", in: home.places.defaults,
+      decisions: DecisionLookup(outcome: DecidedTransactions.outcome, settle: settle, forget: DecidedTransactions.forget))
+  }
+
+  /// Sets `theme` and `token`, and leaves open whether the vault has decided it.
+  private func transact(_ plain: DefaultsStore, _ vault: VaultStore, isMade: Bool) throws {
+    let secret = SecretForm(try SecretBytes.random(8))
+    var theme = Batch<Plain>()
+    theme.writes["theme"] = .set(.string("new"))
+    try plain.commit(
+      theme,
+      decision: Decision(place: vault.place) { (id) throws(StoreError) in
+        var token = Batch<Vault>()
+        token.decides = id
+        token.writes["token"] = .set(secret)
+        if isMade { try vault.commit(token, decision: nil) }
+        throw StoreError(.outcomeUnknown, "nobody answered", cure: "ask")
+      })
+  }
+
+  @Test("an outcome that was learnt before a restore holds after it: the plain half is kept, and nothing stays open")
+  func committed() throws {
+    let home = try SessionHome()
+    let backup = FilePath(home.path + "/backup")
+    _ = try home.places.openVault().backup(to: backup)
+    let (_, vault) = try home.open()
+    let plain = try restoring(home, backup)
+    try plain.save(.string("old"), for: "theme")
+    try transact(plain, vault, isMade: true)
+    #expect(try plain.load("theme") == .string("new"), "the transaction had ended, as far as its writer knows")
+    #expect(try vault.load("token") == nil, "the backup has nothing of it")
+    try plain.close()
+    // Nothing is asked for again, and the next transaction is none the worse.
+    let (app, _) = try home.open()
+    try app.transaction {
+      try $0.set("newer", for: home.keys.theme)
+      try $0.set(Sealed("token"), for: home.keys.token)
+    }
+    #expect(try app.value(for: home.keys.theme) == "newer" && app.value(for: home.keys.token)?.reveal() == "token")
+  }
+
+  @Test("a batch that was given up before a restore stays given up")
+  func dropped() throws {
+    let home = try SessionHome()
+    let backup = FilePath(home.path + "/backup")
+    _ = try home.places.openVault().backup(to: backup)
+    let (_, vault) = try home.open()
+    let plain = try restoring(home, backup)
+    try plain.save(.string("old"), for: "theme")
+    let error = #expect(throws: StoreError.self) { try transact(plain, vault, isMade: false) }
+    #expect(error?.kind == .busy)
+    #expect(try plain.load("theme") == .string("old") && vault.load("token") == nil)
+    try plain.close()
+    #expect(try home.open().app.value(for: home.keys.theme) == "old")
+  }
+}
