@@ -1,4 +1,4 @@
-public import CofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 public import CofferVault
 public import SystemPackage

@@ -1,6 +1,6 @@
 public import CofferDefaults
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 internal import Foundation
 internal import Synchronization
 public import SystemPackage

@@ -1,5 +1,5 @@
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 internal import SystemPackage
 
 /// What this machine remembers of a vault, and of the place where it stands.

@@ -1,5 +1,5 @@
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 public import SystemPackage
 
 /// 16 random bytes that name a vault for life.

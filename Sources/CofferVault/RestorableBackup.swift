@@ -1,5 +1,5 @@
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 public import SystemPackage
 
 /// What putting a backup back did.

@@ -1,5 +1,5 @@
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 
 extension UnlockedVault {
   /// What comparing the vault with this machine's pin has shown since it was unlocked.

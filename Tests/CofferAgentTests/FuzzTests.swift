@@ -3,7 +3,7 @@ import CofferPlatform
 import CofferStorage
 import CofferVault
 import Foundation
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferAgent

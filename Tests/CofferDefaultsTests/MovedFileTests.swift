@@ -3,7 +3,7 @@ import CofferStorage
 import Foundation
 import Synchronization
 import SystemPackage
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferDefaults

@@ -5,12 +5,6 @@ internal import Foundation
 internal import Synchronization
 internal import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
-
 /// Processes that others observe, or that observe others.
 enum Observed {
   private static func open(

@@ -4,12 +4,6 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
-
 /// Processes that write, and tell their parent what was acknowledged.
 enum Writers {
   /// Does `body` again where others were in the way for so long that it gave up: on a machine that is busy enough they are, and an

@@ -1,4 +1,4 @@
-public import CofferPlatform
+internal import CofferPlatform
 public import CofferStorage
 internal import FoundationEssentials
 

@@ -119,7 +119,7 @@ final class Conversation {
     return greeting
   }
 
-  /// - Throws: ``StoreError/Kind/refused`` for another vault's path, ``StoreError/Kind/replaced`` for another vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` for another vault's path, ``/CofferPlatform/StoreError/Kind/replaced`` for another vault.
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let mine = server.vault.settings.vault
@@ -194,7 +194,7 @@ final class Conversation {
 extension Frame {
   /// What is asked for.
   ///
-  /// - Throws: ``StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
   func request() throws(StoreError) -> AgentProtocol.Request {
     try body.withUnsafeBytes { (raw) throws(StoreError) in
       try FrameReader.checkVersion(raw)

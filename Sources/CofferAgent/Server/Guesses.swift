@@ -13,7 +13,7 @@ struct Guesses {
   /// The longest wait: an owner who knows the passphrase is back soon.
   private static let longest = 64
 
-  /// - Throws: ``StoreError/Kind/busy`` before the wait is over.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` before the wait is over.
   func check(now: Duration, place: String) throws(StoreError) {
     guard now < notBefore else { return }
     throw StoreError(

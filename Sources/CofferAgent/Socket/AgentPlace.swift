@@ -15,7 +15,7 @@ struct AgentPlace: Sendable {
 
   /// A connection to the agent; nil where none listens.
   ///
-  /// - Throws: ``StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
   func connect() throws(StoreError) -> LocalSocket? {
     // Where there is no socket, whatever is wrong with its folder is of no concern to who only wants to know.
     guard socket.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
@@ -53,7 +53,7 @@ struct AgentPlace: Sendable {
     return descriptor
   }
 
-  /// - Throws: ``StoreError/Kind/denied`` unless the process at the other end of `descriptor` is this user's.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless the process at the other end of `descriptor` is this user's.
   static func checkPeer(_ descriptor: Int32, _ who: String, place: FilePath) throws(StoreError) {
     var user: UInt32 = 0
     guard coffer_peer_user(descriptor, &user) == 0 else {

@@ -14,7 +14,7 @@ struct PassFolders {
   /// The names in order.
   ///
   /// - Parameter note: told of what is no entry, and of a folder that leads back to one above it.
-  /// - Throws: ``StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left out silently.
+  /// - Throws: ``/CofferPlatform/StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left out silently.
   func names(_ note: (String) -> Void) throws -> [String] {
     var names: [String] = []
     try walk("", above: [], &names, note)

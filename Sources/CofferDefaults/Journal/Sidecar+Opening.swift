@@ -8,7 +8,7 @@ extension Sidecar {
   /// Opens the sidecar at `path`, making it where there is none. A lock is waited for until `deadline`.
   ///
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
-  /// - Throws: ``StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
   static func open(
     at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: ContinuousClock.Instant? = nil
   ) throws(StoreError) -> Sidecar? {

@@ -10,7 +10,7 @@ enum FormEncoder {
 
   /// The form of `value`.
   ///
-  /// - Throws: ``StoreError/Kind/unencodable``; ``StoreError/Kind/refused`` for a ``SecretPayload`` at any depth; what the type's
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``; ``/CofferPlatform/StoreError/Kind/refused`` for a ``SecretPayload`` at any depth; what the type's
   ///   own encoding throws.
   static func encode<Value: Encodable>(_ value: Value) throws -> PlainForm {
     let top = FormEncoding(node: FormNode(at: .top), level: 0)

@@ -1,5 +1,5 @@
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 
 extension PersistedValues {
   /// A value seen as another type.

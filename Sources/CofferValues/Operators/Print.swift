@@ -1,5 +1,5 @@
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 internal import Synchronization
 
 extension PersistedValues {

@@ -1,5 +1,5 @@
 package import CofferPlatform
-package import CofferStorage
+internal import CofferStorage
 
 /// Who writes to a vault, as the log names it: user, process and the program's name.
 package struct Author: Sendable, Equatable {

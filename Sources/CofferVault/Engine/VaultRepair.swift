@@ -211,7 +211,7 @@ final class VaultRepair {
 
   /// The state where it opens under `header`; nil otherwise.
   ///
-  /// - Throws: ``StoreError/Kind/tampered`` when the header is not one that the key sealed.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when the header is not one that the key sealed.
   private static func state(
     _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot
   ) throws(StoreError) -> VaultState? {

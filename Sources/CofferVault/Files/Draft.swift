@@ -1,4 +1,4 @@
-package import CofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 package import SystemPackage

@@ -1,5 +1,5 @@
 package import CofferPlatform
-package import CofferStorage
+internal import CofferStorage
 package import SystemPackage
 
 /// File systems whose files several machines can have open. A write-ahead log needs memory shared between all of its users

@@ -11,7 +11,7 @@ enum PrivateCopy {
   /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone, durable,
   /// and there whole or not at all.
   ///
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then, but for
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then, but for
   ///   what ``OpenFolder/synchronize()`` throws.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
@@ -29,7 +29,7 @@ enum PrivateCopy {
 
   /// Copies `source`, wherever it is, to `target`, a new name in a private folder.
   ///
-  /// - Throws: ``StoreError/Kind/refused`` when a write-ahead log stands beside it: the file alone is not all of that vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a write-ahead log stands beside it: the file alone is not all of that vault.
   static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(

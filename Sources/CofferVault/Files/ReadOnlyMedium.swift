@@ -21,7 +21,7 @@ enum ReadOnlyMedium {
 
   /// What SQLite is given to open `path` as immutable.
   ///
-  /// - Throws: ``StoreError/Kind/readOnly`` when a log with something in it stands beside it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` when a log with something in it stands beside it.
   static func address(of path: FilePath) throws(StoreError) -> String {
     guard try SideFiles.logBytes(beside: path) == 0 else {
       throw StoreError(

@@ -16,7 +16,7 @@ enum SideFiles {
 
   /// Looks at what stands beside `file`, whose header said whether it has a write-ahead log.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` for one that is not this user's private file; ``StoreError/Kind/tampered`` for a journal
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file; ``/CofferPlatform/StoreError/Kind/tampered`` for a journal
   ///   that Coffer cannot have left: it never attaches a second database, and so never makes a super-journal.
   static func check(beside file: FilePath, usesWriteAheadLog: Bool) throws(StoreError) {
     for suffix in suffixes {

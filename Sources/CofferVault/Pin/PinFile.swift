@@ -20,7 +20,7 @@ final class PinFile {
 
   /// The file at `path`, in a folder checked before; nil when there is none.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` unless it is this user's private file.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
   init?(_ path: FilePath, calls: SystemCalls) throws(StoreError) {
     guard try TrustedPath.privateFile(path) != nil else { return nil }
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -37,7 +37,7 @@ final class PinFile {
 
   /// The record that counts.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` when neither record is one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when neither record is one.
   func read(of vault: VaultSalt) throws(StoreError) -> PinRecord {
     // Read without the lock, both records may be caught half written by two writers in turn.
     if let (record, _) = try readOnce(vault) { return record }

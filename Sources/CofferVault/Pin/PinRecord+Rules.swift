@@ -25,7 +25,7 @@ extension PinRecord {
   /// Every commit was pinned after it was made, so a state read later cannot be older than the pin, unless the file was put
   /// back. A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, epoch found: UInt64, vault path: FilePath) throws(StoreError) -> Finding {
     try checkGeneration(state.generation, path)
     guard state.generation > seen.generation || state.commit == seen.commit else {
@@ -38,7 +38,7 @@ extension PinRecord {
   /// Compares what a vault's file states in the clear with what this machine remembers. A copy that lacks commits seen here is noticed;
   /// one that was written on elsewhere is told by its sealed state alone, and so is a number that someone changed.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge, vault path: FilePath) throws(StoreError) {
     try checkGeneration(stated.generation, path)
     try checkEpoch(stated.epoch, path)

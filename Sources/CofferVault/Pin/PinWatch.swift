@@ -27,7 +27,7 @@ final class PinWatch {
   /// The watch over `vault` at its resolved `path`.
   ///
   /// - Parameter accepting: whether whatever is found is to be believed, as someone said so.
-  /// - Throws: ``StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`.
   init(
     _ pins: FilePath, vault: VaultSalt, path: FilePath, accepting: Bool = false, calls: SystemCalls = SystemCalls()
   ) throws(StoreError) {
@@ -92,7 +92,7 @@ final class PinWatch {
 
   /// Checks a state read after ``read()``.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, epoch: UInt64) throws(StoreError) {
     guard let record, file != nil else { return }
     guard try record.check(state, epoch: epoch, vault: path) == .ownEntryEvicted, !hasWarned else { return }
@@ -102,7 +102,7 @@ final class PinWatch {
 
   /// Checks what a file read after ``read()`` states without a key.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge) throws(StoreError) {
     if file != nil { try record?.check(stated, vault: path) }
   }

@@ -54,7 +54,7 @@ final class Connection {
 
   deinit { close() }
 
-  /// Ends every statement and the connection. Statements that are still held throw ``StoreError/Kind/closed`` from now on.
+  /// Ends every statement and the connection. Statements that are still held throw ``/CofferPlatform/StoreError/Kind/closed`` from now on.
   func close() {
     guard isOpen else { return }
     isOpen = false

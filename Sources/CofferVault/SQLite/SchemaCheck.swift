@@ -10,7 +10,7 @@ struct SchemaCheck {
 
   /// Checks the file that `connection` has open, within a transaction, and returns SQLite's own count of changes to its tables.
   ///
-  /// - Throws: ``StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than ``Schema/tables``, and
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than ``Schema/tables``, and
   ///   `.damaged` for less.
   static func run(on connection: Connection) throws(StoreError) -> Int64 {
     var check = SchemaCheck(connection)

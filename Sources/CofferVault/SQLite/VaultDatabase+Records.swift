@@ -55,7 +55,7 @@ extension VaultDatabase {
   ///
   /// Together the buckets' scans see every row, also one whose index is too short or too long to be any.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what `body` throws.
   func forEachIndex(
     inBucket bucket: Int,
     _ body: (_ idx: UnsafeRawBufferPointer, _ rid: UnsafeRawBufferPointer) throws(StoreError) -> Void

@@ -28,7 +28,7 @@ final class VaultReplacement {
 
   /// Copies all of the source; SQLite commits with the last page.
   ///
-  /// - Throws: ``StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
   func commit() throws(StoreError) {
     // Before the step: once it failed, nothing may stand between it and the commit that takes its place.
     let state = try source.read { () throws(StoreError) in try source.stateBytes() }

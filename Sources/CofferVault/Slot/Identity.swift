@@ -1,7 +1,7 @@
 internal import CCofferSodium
 public import CofferMemory
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 
 /// An identity: an X25519 key pair whose public half, the ``Recipient``, lets others give its holder a way into a vault.
 ///

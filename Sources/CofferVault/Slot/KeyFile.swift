@@ -1,6 +1,6 @@
 public import CofferMemory
 public import CofferPlatform
-public import CofferStorage
+internal import CofferStorage
 
 /// A key file: one that was generated here, or any other file of some length.
 ///

@@ -1,4 +1,4 @@
-import CCofferPlatform
+import CofferPlatform
 import Foundation
 import Testing
 

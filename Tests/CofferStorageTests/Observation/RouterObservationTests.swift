@@ -1,6 +1,7 @@
 import CofferMemory
 import CofferPlatform
 import CofferStorage
+import CofferTestSupport
 import Dispatch
 import Foundation
 import Synchronization

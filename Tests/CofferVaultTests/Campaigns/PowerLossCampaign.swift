@@ -2,7 +2,7 @@ import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferVault

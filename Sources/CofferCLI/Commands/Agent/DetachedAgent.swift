@@ -13,7 +13,7 @@ enum DetachedAgent {
 
   /// Starts one and returns when clients can connect.
   ///
-  /// - Throws: ``StoreError/Kind/alreadyExists`` when one runs, ``StoreError/Kind/io(_:)`` when it could not be started.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` when it could not be started.
   static func start(_ times: AgentTimes, _ session: Session) throws {
     if let running = try session.agentStatus() {
       throw StoreError(

@@ -1,10 +1,9 @@
-import CofferPlatform
 import Foundation
 import Synchronization
 import SystemPackage
 import Testing
 
-@testable import CofferStorage
+@testable import CofferPlatform
 
 @Suite struct AtomicFileTests {
   @Test(

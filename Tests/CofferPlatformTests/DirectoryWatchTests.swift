@@ -1,5 +1,5 @@
 import CofferPlatform
-import CofferStorage
+import CofferTestSupport
 import Foundation
 import SystemPackage
 import Testing
