@@ -28,13 +28,7 @@ enum Output {
   static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty {
-      #if canImport(Darwin)
-        let written = Darwin.write(descriptor, rest.baseAddress, rest.count)
-      #elseif canImport(Musl)
-        let written = Musl.write(descriptor, rest.baseAddress, rest.count)
-      #else
-        let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
-      #endif
+      let written = systemWrite(descriptor, rest.baseAddress, rest.count)
       if written >= 0 {
         rest = UnsafeRawBufferPointer(rebasing: rest[written...])
       } else if errno == EPIPE {

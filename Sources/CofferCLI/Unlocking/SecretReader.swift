@@ -84,13 +84,7 @@ enum SecretReader {
   static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     var got: Int
     repeat {
-      #if canImport(Darwin)
-        got = Darwin.read(descriptor, buffer, count)
-      #elseif canImport(Musl)
-        got = Musl.read(descriptor, buffer, count)
-      #else
-        got = Glibc.read(descriptor, buffer, count)
-      #endif
+      got = systemRead(descriptor, buffer, count)
     } while got < 0 && (errno == EINTR || (errno == EAGAIN && isWaitedFor(descriptor)))
     return got
   }
