@@ -134,7 +134,7 @@ private struct Restoration {
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    try commit(above: backup.generation(of: before))
+    try commit(above: backup.state(of: before))
     before.close()
     try replacement.commit()
     return kept
@@ -176,12 +176,13 @@ private struct Restoration {
     guard code == 0 else { throw StoreError(errno: code, "rename \(from)", place: to) }
   }
 
-  private func commit(above current: UInt64?) throws(StoreError) {
+  private func commit(above current: VaultState?) throws(StoreError) {
     let pin = try pin()
+    if let current { pin?.rememberReplaced(current, epoch: backup.header.epoch) }
     try pin?.expect(epoch: backup.header.epoch)
     let pinned = try pin?.knownGeneration() ?? 0
     try backup.commitRestored(
-      above: max(pinned, current ?? 0, backup.state.generation), as: replica, after: pin?.knownReplica())
+      above: max(pinned, current?.generation ?? 0, backup.state.generation), as: replica, after: pin?.knownReplica())
   }
 
   private func pin() throws(StoreError) -> PinWatch? {
@@ -190,6 +191,6 @@ private struct Restoration {
   }
 
   private func believe() throws(StoreError) {
-    try pin()?.accept(backup.state, epoch: backup.header.epoch, replica: replica, isOwn: true)
+    try pin()?.accept(backup.state, epoch: backup.header.epoch, committedAs: replica)
   }
 }

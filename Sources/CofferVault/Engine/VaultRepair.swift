@@ -147,7 +147,7 @@ final class VaultRepair {
     }
     report.generation = rebuilt.generation
     report.items = Int(clamping: rebuilt.records)
-    try pins?.accept(rebuilt, epoch: header.epoch, replica: replica, isOwn: true)
+    try pins?.accept(rebuilt, epoch: header.epoch, committedAs: replica)
   }
 
   private func rebuiltState(
