@@ -63,6 +63,18 @@ int coffer_next_signal(int fd, bool *from_kernel) {
 #endif
 }
 
+static int argument_count;
+static char **first_argument;
+#if defined(__GLIBC__) || defined(__APPLE__)
+// These two hand what main() gets to constructors too.
+__attribute__((constructor)) static void note_arguments(int count, char **arguments) {
+  argument_count = count;
+  first_argument = arguments;
+}
+#endif
+int coffer_argument_count(void) { return argument_count; }
+char **coffer_arguments(void) { return first_argument; }
+
 extern char **environ;
 char **coffer_environment(void) { return environ; }
 

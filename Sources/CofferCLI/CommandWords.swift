@@ -1,9 +1,13 @@
+internal import CCofferPlatform
+
 /// The words that this process was started with, byte for byte. `CommandLine.arguments` puts U+FFFD in the place of what is not UTF-8,
 /// so that two different words may look the same.
 enum CommandWords {
-  /// All of them, the program's name first.
+  /// All of them, the program's name first; none where the system does not tell.
   static var all: [ByteWord] {
-    (0..<Int(CommandLine.argc)).compactMap { index in CommandLine.unsafeArgv[index].map { ByteWord($0) } }
+    let given = Int(coffer_argument_count())
+    if given > 0, let words = coffer_arguments() { return (0..<given).compactMap { index in words[index].map { ByteWord($0) } } }
+    return (0..<Int(CommandLine.argc)).compactMap { index in CommandLine.unsafeArgv[index].map { ByteWord($0) } }
   }
 
   /// The last `count` of them.

@@ -62,6 +62,14 @@ struct Failure: Error {
     return failure
   }
 
+  /// The same failure of a command whose new key file stays at `path`.
+  func keeping(keyFile path: String) -> Failure {
+    var failure = self
+    let kept = "keep the new key file \(path), which may be what opens the vault"
+    failure.cure = cure.map { "\($0); \(kept)" } ?? kept
+    return failure
+  }
+
   /// The same failure with the status that env(1) has for whatever keeps it from starting a command.
   var beforeCommand: Failure {
     guard !isAfterStart, ![.commandNotFound, .cannotExecute, .interrupted].contains(status) else { return self }

@@ -17,8 +17,14 @@ internal import SystemPackage
 enum Main {
   static func main() {
     Hardening.apply()
-    exit(run(CommandWords.split(ProgramName.arguments(CommandLine.arguments))).rawValue)
+    let words = CommandWords.all.map(\.text)
+    // Without its words every command would be the one that prints the help, and has done nothing.
+    guard !words.isEmpty else { exit(report(unreadableWords, json: false).rawValue) }
+    exit(run(CommandWords.split(ProgramName.arguments(words))).rawValue)
   }
+
+  private static let unreadableWords = Failure(
+    .io, kind: "io", "the arguments of the program cannot be read", cure: "mount /proc; nothing was done")
 
   static func run(_ arguments: [String]) -> ExitStatus {
     var json = CommonOptions.asksForJSON(arguments)

@@ -117,11 +117,16 @@ public struct StoreError: Error, Sendable {
 extension StoreError: CustomStringConvertible {
   /// `key 'token': the vault is locked (/home/me/vault.sqlite); unlock it first`. One line: control characters and others that are
   /// not seen, which a refused name may hold, are spelled out.
-  public var description: String {
+  public var description: String { (plainFacts + "; " + cure).spelledOut() }
+
+  /// The same without what to do next.
+  package var facts: String { plainFacts.spelledOut() }
+
+  private var plainFacts: String {
     var text = key.map { "key '\($0)': " } ?? ""
     text += what
     if let place { text += " (\(place))" }
     if let underlying { text += ": \(underlying)" }
-    return (text + "; " + cure).spelledOut()
+    return text
   }
 }

@@ -61,7 +61,8 @@ public struct RestorableBackup: ~Copyable {
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
   ///   - progress: called with the number of records verified and their total.
   /// - Throws: `StoreError` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
-  ///   the vault is as it was then.
+  ///   the vault is as it was then, unless it is `.outcomeUnknown` or the message says that the backup is in its place and may be lost
+  ///   with the power.
   public consuming func restore(
     with credentials: consuming Credentials, options: VaultOptions, replacing: Bool = false,
     progress: (Int, Int) -> Void = { _, _ in }
@@ -105,13 +106,14 @@ private struct Restoration {
 
   func run() throws(StoreError) -> RestoreReport {
     let restored = backup.state.generation
+    let pin = try pin()
     let kept: FilePath?
     if let current = try readableVault() {
-      kept = try replace(current)
+      kept = try replace(current, pin)
     } else {
-      kept = try moveIn()
+      kept = try moveIn(pin)
     }
-    try believe()
+    pin?.acceptOwn(backup.state, epoch: backup.header.epoch, replica: replica)
     return RestoreReport(
       id: backup.id, restored: restored, generation: backup.state.generation, items: Int(clamping: backup.state.records),
       kept: kept)
@@ -127,14 +129,14 @@ private struct Restoration {
     }
   }
 
-  private func replace(_ current: VaultDatabase) throws(StoreError) -> FilePath {
+  private func replace(_ current: VaultDatabase, _ pin: PinWatch?) throws(StoreError) -> FilePath {
     try requireSameVault(current)
     let replacement = try VaultReplacement(of: current, by: backup.database)
     // From here on nobody else writes: what is kept, and the generation, are of the last commit.
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    try commit(above: backup.state(of: before))
+    try commit(above: backup.state(of: before), pin)
     before.close()
     try replacement.commit()
     return kept
@@ -155,8 +157,10 @@ private struct Restoration {
   }
 
   /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
-  private func moveIn() throws(StoreError) -> FilePath? {
-    try commit(above: nil)
+  private func moveIn(_ pin: PinWatch?) throws(StoreError) -> FilePath? {
+    // Opened first: a folder that cannot be refuses while all is as it was.
+    let folder = try OpenFolder(of: place, SystemCalls())
+    try commit(above: nil, pin)
     try backup.database.emptyLog()
     backup.database.close()
     let aside = try KeptName.beside(place)
@@ -167,7 +171,7 @@ private struct Restoration {
       try name(side, aside.appending(suffix: suffix))
     }
     try name(backup.path, place)
-    try TrustedPath.synchronise(place.parent)
+    try folder.synchronize()
     return kept
   }
 
@@ -176,9 +180,8 @@ private struct Restoration {
     guard code == 0 else { throw StoreError(errno: code, "rename \(from)", place: to) }
   }
 
-  private func commit(above current: VaultState?) throws(StoreError) {
-    let pin = try pin()
-    if let current { pin?.rememberReplaced(current, epoch: backup.header.epoch) }
+  private func commit(above current: VaultState?, _ pin: PinWatch?) throws(StoreError) {
+    if let current { try pin?.rememberReplaced(current, epoch: backup.header.epoch) }
     try pin?.expect(epoch: backup.header.epoch)
     let pinned = try pin?.knownGeneration() ?? 0
     try backup.commitRestored(
@@ -188,9 +191,5 @@ private struct Restoration {
   private func pin() throws(StoreError) -> PinWatch? {
     guard let folder = options.pins else { return nil }
     return try PinWatch(folder, vault: backup.header.vault, path: place, accepting: true)
-  }
-
-  private func believe() throws(StoreError) {
-    try pin()?.accept(backup.state, epoch: backup.header.epoch, committedAs: replica)
   }
 }

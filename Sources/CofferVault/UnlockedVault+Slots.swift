@@ -75,7 +75,7 @@ extension UnlockedVault {
       plan.expected = [slot]
       plan.dropped = [slot]
       try vault.rotate(plan, progress)
-      return try vault.followSlots()
+      return vault.followSlots()
     }
   }
 
@@ -106,7 +106,7 @@ extension UnlockedVault {
         plan.expected = named
       }
       try vault.rotate(plan, progress)
-      return try vault.followSlots()
+      return vault.followSlots()
     }
   }
 
@@ -136,7 +136,7 @@ extension UnlockedVault {
       case .renewed: try vault.rotate(plan, progress)
       case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slot(slot).id, scrubs: true)
       }
-      return try vault.followSlots(plan.added.take())
+      return vault.followSlots(plan.added.take())
     }
   }
 

@@ -33,6 +33,30 @@ import Testing
     try home.transcript("vault verify", out: "1 record is where and what it was when it was sealed\n")
   }
 
+  @Test("a pin that cannot be written is a warning after a restore and a rebuild, and refuses nothing afterwards")
+  func unwritablePin() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try home.transcript("vault set a", in: "new")
+    let pin = "\(home.path)/state/pins/id-\(try home.vaultID())"
+    for (line, word, value) in [
+      ("vault restore \(home.path)/backup", "restored 1 items", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
+    ] {
+      if line.contains("rebuild") { try home.attack("DELETE FROM state") }
+      let words = [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-P", pin, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC",
+        Home.coffer,
+      ]
+      guard let answer = try home.program(words + Home.words(line)) else { return print("skipped: there is no strace") }
+      #expect(answer.status == 0 && answer.out.contains(word), "\(answer)")
+      #expect(answer.err.contains("its rollback pin could not be written"), "\(answer)")
+      #expect(!answer.err.contains("nothing was changed"), "\(answer)")
+      try home.transcript("vault get a", out: value)
+      #expect(try home.coffer("vault verify").status == 0)
+    }
+  }
+
   @Test("another vault, a broken file or a wrong secret restores nothing")
   func refused() throws {
     let home = try Home.withVault()

@@ -85,6 +85,19 @@ import Testing
       try shell("run -- /bin/sh -c '! [ -e /proc/self/fd/0 ] && ! [ -e /proc/self/fd/1 ]' 2>/dev/null <&- >&-", home).status == 0)
   }
 
+  @Test("without /proc a command does what its arguments say")
+  func withoutProc() throws {
+    let home = try Home.withVault()
+    let script = """
+      unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs none /proc && echo alone && printf v9 | "$0" vault set s c --no-agent; \
+        echo "status $?"; "$0" vault get s c; "$0" vault get s none; echo " status $?"; exit 0' '\(Home.coffer)'
+      """
+    let answer = try #require(try home.program(["sh", "-c", script]))
+    guard answer.out.hasPrefix("alone\n") else { return print("skipped: /proc cannot be hidden here: \(answer.err)") }
+    #expect(answer.out == "alone\nstatus 0\nv9 status 1\n", "\(answer)")
+    try home.transcript("vault get s c", out: "v9")
+  }
+
   private func shell(_ line: String, _ home: Home) throws -> (status: Int32, err: String) {
     let err = try home.file("err")
     let child = try Child(

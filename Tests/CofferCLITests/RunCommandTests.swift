@@ -165,6 +165,32 @@ import Testing
     #expect(kill(sleeper, SIGKILL) == 0, "it is still there")
   }
 
+  @Test("with --mask signals go to the command while nobody reads its output, and a second one ends the wait for a reader")
+  func blockedOutput() throws {
+    let home = try home()
+    let fifo = home.path + "/fifo"
+    try #require(mkfifo(fifo, 0o600) == 0)
+    let reader = open(fifo, O_RDWR | O_CLOEXEC)
+    defer { close(reader) }
+    let child = try Child(
+      [
+        "run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c",
+        "echo $$ > \(home.path)/pid; while :; do echo aaaa; done",
+      ],
+      environment: home.environment, opening: [0: ("/dev/null", O_RDONLY), 1: (fifo, O_WRONLY), 2: ("/dev/null", O_WRONLY)])
+    #expect(
+      eventually {
+        var room = pollfd(fd: reader, events: Int16(POLLOUT), revents: 0)
+        return poll(&room, 1, 0) == 0
+      }, "the pipe is full")
+    let command = try #require(try pid_t(home.content("pid").trimmingCharacters(in: .newlines)))
+    kill(child.id, SIGTERM)
+    #expect(eventually { kill(command, 0) != 0 }, "the command was told")
+    #expect(kill(child.id, 0) == 0, "what it printed waits for a reader")
+    kill(child.id, SIGTERM)
+    #expect(try child.wait() == 128 + SIGTERM)
+  }
+
   @Test("with --mask an output that is full is a closed pipe to the command, which ends first; then it is status 74")
   func fullOutput() throws {
     let home = try home()

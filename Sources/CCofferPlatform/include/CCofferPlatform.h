@@ -108,6 +108,11 @@ int coffer_next_signal(int fd, bool *from_kernel);
 /// Returns the bytes that it has.
 size_t coffer_print_real(double number, uint8_t *text, size_t size);
 
+/// The words that this process was started with, as the C library has them: Swift reads them from /proc, which may not be there. None
+/// where the C library tells nobody but main() (musl).
+int coffer_argument_count(void);
+char **coffer_arguments(void);
+
 /// The environment of this process: `environ`, which Swift takes for unsafe to read.
 char **coffer_environment(void);
 

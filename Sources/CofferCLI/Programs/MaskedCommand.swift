@@ -34,7 +34,11 @@ final class MaskedCommand {
   /// A pipe's capacity on Linux: more never comes at once.
   private static let chunk = 1 << 16
 
+  /// What a pipe that says that it has room takes without blocking: PIPE_BUF on Linux.
+  private static let room = 4096
+
   private let streams: [Stream]
+  private var signals: Int32 = -1
   private var child: pid_t = 0
   private var ending: Ending?
   /// A signal that came when the command had ended, and that ends the wait for what it left behind.
@@ -57,12 +61,12 @@ final class MaskedCommand {
       sigaddset(&handled, signal)
     }
     pthread_sigmask(SIG_BLOCK, &handled, &before)
-    let signals = coffer_signal_descriptor(&handled)
+    signals = coffer_signal_descriptor(&handled)
     guard signals >= 0 else { throw StoreError(errno: errno, "wait for signals", place: "signals") }
     defer { close(signals) }
     child = try launch.start(output: streams[0].pipe.writing, messages: streams[1].pipe.writing, signals: before)
     for stream in streams { stream.pipe.closeWriting() }
-    while ending == nil || (last == nil && streams.contains(where: \.isOpen)) { wait(for: signals) }
+    while ending == nil || (last == nil && streams.contains(where: \.isOpen)) { wait() }
     for stream in streams where stream.isOpen { finish(stream) }
     pthread_sigmask(SIG_SETMASK, &before, nil)
     if let failure { throw failure }
@@ -71,16 +75,16 @@ final class MaskedCommand {
 
   // MARK: Signals
 
-  private func wait(for signals: Int32) {
+  private func wait() {
     let open = streams.filter(\.isOpen)
     var waiting = open.map { pollfd(fd: $0.pipe.reading, events: Int16(POLLIN), revents: 0) }
     waiting.append(pollfd(fd: signals, events: Int16(POLLIN), revents: 0))
     guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { return }
     for (stream, state) in zip(open, waiting) where state.revents != 0 { pass(stream) }
-    if waiting[open.count].revents != 0 { handle(signals) }
+    if waiting[open.count].revents != 0 { handleSignals() }
   }
 
-  private func handle(_ signals: Int32) {
+  private func handleSignals() {
     var isFromKernel = false
     while case let signal = coffer_next_signal(signals, &isFromKernel), signal > 0 {
       guard ending == nil else {
@@ -120,7 +124,7 @@ final class MaskedCommand {
     do throws(Failure) {
       let got = try stream.mask.take(
         { SecretReader.readOnce(stream.pipe.reading, $0.baseAddress, $0.count) },
-        { (raw) throws(Failure) in try Output.write(raw, to: stream.target) })
+        { (raw) throws(Failure) in try write(raw, to: stream.target) })
       if got <= 0 { finish(stream) }
     } catch { abandon(stream, error) }
   }
@@ -128,8 +132,32 @@ final class MaskedCommand {
   private func finish(_ stream: Stream) {
     stream.isOpen = false
     do throws(Failure) {
-      try stream.mask.finish { (raw) throws(Failure) in try Output.write(raw, to: stream.target) }
+      try stream.mask.finish { (raw) throws(Failure) in try write(raw, to: stream.target) }
     } catch { abandon(stream, error) }
+  }
+
+  /// Writes in pieces that do not block, so that signals reach the command while nobody reads its output. What is not read when the
+  /// wait was ended is dropped.
+  private func write(_ bytes: UnsafeRawBufferPointer, to target: Int32) throws(Failure) {
+    var rest = bytes
+    while !rest.isEmpty, hasRoom(target) {
+      let size = min(rest.count, Self.room)
+      try Output.write(UnsafeRawBufferPointer(rebasing: rest[..<size]), to: target)
+      rest = UnsafeRawBufferPointer(rebasing: rest[size...])
+    }
+  }
+
+  /// Waits until something can be written to `target`, or fails to be; false when a signal ended the wait.
+  private func hasRoom(_ target: Int32) -> Bool {
+    while true {
+      var waiting = [
+        pollfd(fd: target, events: Int16(POLLOUT), revents: 0), pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
+      ]
+      let ready = poll(&waiting, nfds_t(waiting.count), last == nil ? -1 : 0)
+      if ready > 0, waiting[1].revents != 0 { handleSignals() }
+      if ready > 0, waiting[0].revents != 0 { return true }
+      if ready <= 0, last != nil { return false }
+    }
   }
 
   /// The output cannot be written: the command shall learn it from its next write, as it would without us. That a reader is gone is

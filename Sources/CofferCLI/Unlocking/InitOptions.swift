@@ -25,6 +25,9 @@ struct InitOptions: ParsableArguments {
       vault = try UnlockedVault.create(
         at: path, with: secrets.credentials(&keyFile), label: label, options: session.places.vaultOptions)
     } catch {
+      if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: path, error) {
+        throw Main.failure(error)?.keeping(keyFile: made) ?? error
+      }
       // A key that opens nothing would only confuse.
       keyFile?.discard()
       throw error

@@ -1,12 +1,5 @@
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import SystemPackage
 
 /// The secrets of a vault or a slot that is being made.
 struct NewSecrets {
@@ -25,7 +18,7 @@ struct NewSecrets {
     try sources.claimInput()
   }
 
-  /// The credentials, and the key file that was written for them.
+  /// The credentials of a first vault, and the key file that was written for it.
   ///
   /// Nothing is old yet, so the unlocking sources serve too. A key file that was asked for, alone, makes a vault for a
   /// machine: then the environment and the terminal are not asked for a passphrase.
@@ -62,11 +55,20 @@ struct NewSecrets {
     return found
   }
 
-  /// The credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
-  func ownCredentials() throws -> Credentials {
+  /// Lends the credentials of a vault beside the one in use: the unlocking sources have that one's secrets, and are not asked.
+  func usingOwn<Result>(forVaultAt place: FilePath, _ body: (consuming Credentials) throws -> Result) throws -> Result {
+    try NewKeyFile.lend(new.newKeyFile, with: ownCredentials(), opensNothing: { Self.isNothing(at: place, $0) }, body)
+  }
+
+  /// Whether no vault was made at `place`: what stands there stood there before, or nothing does.
+  static func isNothing(at place: FilePath, _ error: any Error) -> Bool {
+    (error as? StoreError)?.kind == .alreadyExists || FileFacts.isAbsent(place)
+  }
+
+  private func ownCredentials() throws -> Credentials {
     var made = Credentials()
     made.passphrase = try newPassphrase()
-    if let path = new.newKeyFile { made.keyFile = try NewKeyFile.write(to: path) }
+    guard new.newKeyFile == nil else { return made }
     if made.isEmpty, let terminal = Terminal() {
       made.passphrase = try terminal.newSecret("passphrase of the new vault").asPassphrase(from: "the terminal")
     }
@@ -100,12 +102,8 @@ struct NewSecrets {
   private func withNewKeyFile<Result>(
     _ given: consuming Credentials, _ body: (consuming Credentials) throws -> Result
   ) throws -> Result {
-    guard let path = new.newKeyFile else { return try body(given) }
-    given.keyFile = try NewKeyFile.write(to: path)
-    do { return try body(given) } catch {
-      NewKeyFile.discard(path)
-      throw error
-    }
+    let opensNothing = { (error: any Error) in (error as? StoreError)?.kind.provesUnchangedSlots ?? false }
+    return try NewKeyFile.lend(new.newKeyFile, with: given, opensNothing: opensNothing, body)
   }
 
   private func askedPassphrase() throws -> SecretBytes {

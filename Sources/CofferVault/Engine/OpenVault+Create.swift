@@ -29,6 +29,8 @@ extension OpenVault {
     }
     let encoded = header.encoded()
     let digest = encoded.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
+    var slot: OpenSlot?
+    do { slot = try made.opened(in: header) } catch { throw error.storeError(place: path.string) }
     let database = try VaultDatabase.create(at: path) { (database) throws(StoreError) in
       try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
         try database.putHeader(.first, bytes)
@@ -40,14 +42,19 @@ extension OpenVault {
       try append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, database, keys)
       try put(state, header, digest, database, keys)
     }
-    var slot: OpenSlot?
-    do { slot = try made.opened(in: header) } catch { throw error.storeError(place: path.string) }
-    let created = try database.read { () throws(StoreError) in
-      guard let slot = slot.take() else { throw missing("slot", database) }
-      return try OpenVault(
-        database: database, header: header, headerDigest: digest, slot: slot, options: options, clock: clock)
+    do throws(StoreError) {
+      let created = try database.read { () throws(StoreError) in
+        guard let slot = slot.take() else { throw missing("slot", database) }
+        return try OpenVault(
+          database: database, header: header, headerDigest: digest, slot: slot, options: options, clock: clock)
+      }
+      created.watchCreated()
+      return created
+    } catch {
+      // Whoever is told that it failed takes back what was to open it.
+      database.close()
+      VaultDatabase.remove(database.path)
+      throw error
     }
-    created.watchCreated()
-    return created
   }
 }

@@ -33,9 +33,18 @@ extension OpenVault {
 
   /// Goes on with the slot that the vault was unlocked with, as the new header has it.
   ///
+  /// Never an error: the change is committed, and one would say that it was not made.
+  ///
   /// - Parameter replacement: the new slot, where it took the place of that one.
-  /// - Returns: false when the slot is gone, and this vault is to be locked.
-  func followSlots(_ replacement: consuming NewSlot? = nil) throws(StoreError) -> Bool {
+  /// - Returns: false when the slot is gone, or cannot be opened here, and this vault is to be locked.
+  func followSlots(_ replacement: consuming NewSlot? = nil) -> Bool {
+    do throws(StoreError) { return try reopenSlot(replacement) } catch {
+      VaultNotices.say("the change is made, and the vault is locked: its slot could not be opened again: \(error.facts)")
+      return false
+    }
+  }
+
+  private func reopenSlot(_ replacement: consuming NewSlot?) throws(StoreError) -> Bool {
     guard header.slots.contains(where: { $0.id == slot.id }) else { return false }
     if let replacement, replacement.id == slot.id {
       let opened: OpenSlot?

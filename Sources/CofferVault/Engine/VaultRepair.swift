@@ -147,7 +147,7 @@ final class VaultRepair {
     }
     report.generation = rebuilt.generation
     report.items = Int(clamping: rebuilt.records)
-    try pins?.accept(rebuilt, epoch: header.epoch, committedAs: replica)
+    pins?.acceptOwn(rebuilt, epoch: header.epoch, replica: replica)
   }
 
   private func rebuiltState(

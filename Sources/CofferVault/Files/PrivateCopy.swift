@@ -19,7 +19,8 @@ enum PrivateCopy {
   /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone, durable,
   /// and there whole or not at all.
   ///
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then.
+  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then, but for
+  ///   what ``OpenFolder/synchronize()`` throws.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
     // Opened first: a folder that cannot be refuses before there is a copy.
@@ -31,10 +32,7 @@ enum PrivateCopy {
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
     guard code == 0 else { throw StoreError(errno: code, "name the copy", place: target) }
-    do throws(StoreError) { try folder.synchronize() } catch {
-      _ = target.withPlatformString { unlink($0) }
-      throw error
-    }
+    try folder.synchronize()
   }
 
   /// Copies `source`, wherever it is, to `target`, a new name in a private folder.

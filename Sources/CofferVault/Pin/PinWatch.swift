@@ -77,7 +77,7 @@ final class PinWatch {
   }
 
   /// Makes ready for a commit of an older key that someone asked for: should the process die between that commit and its
-  /// ``accept(_:epoch:replica:isOwn:)``, the pin must refuse neither the vault as it was nor as it is then.
+  /// ``acceptOwn(_:epoch:replica:)``, the pin must refuse neither the vault as it was nor as it is then.
   func expect(epoch: UInt64) throws(StoreError) {
     guard let record = try known(), record.epoch > epoch else { return }
     _ = try file?.reset(of: vault) {
@@ -92,14 +92,15 @@ final class PinWatch {
   ///
   /// It may be the commit of a restore that is not in the pin yet, whose name the new history does not tell of. Once it is seen here,
   /// that restore leaves the name as it is.
-  func rememberReplaced(_ state: VaultState, epoch: UInt64) {
-    do throws(StoreError) {
+  func rememberReplaced(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+    // One that is unreadable is replaced with the history.
+    guard try known() != nil else { return }
+    attempt { () throws(StoreError) in
       _ = try file?.update(of: vault) { (record) in
+        // A state that does not fit is left behind, and nothing of it is remembered.
         do throws(StoreError) { _ = try record.check(state, epoch: epoch, vault: path) } catch { return false }
         return record.take(state, epoch: epoch)
       }
-    } catch {
-      // A pin that cannot be written, or is unreadable, is spoken of when the new commit is remembered.
     }
   }
 
@@ -157,13 +158,14 @@ final class PinWatch {
     try believe(PinRecord(vault: vault, replica: .random(), epoch: epoch, seen: state.mark, own: .never)) { _ in false }
   }
 
-  /// Believes `state`, which this process committed under the new name `replica`, above all that the pin knew, whatever it said.
+  /// Believes `state`, which this process committed under the new name `replica`, from now on. The commit noted the replica that the pin
+  /// knows: where the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
   ///
-  /// Others may have seen the commit before it is remembered here, and have gone on from it under the old name, of which it tells as
-  /// well. The name stays the old one then: a new one would not be found in what they commit.
-  func accept(_ state: VaultState, epoch: UInt64, committedAs replica: ReplicaID) throws(StoreError) {
+  /// Others may have seen the commit before it is remembered here, and be about to go on from it under the old name. The name stays the
+  /// old one then: a new one would not be found in what they commit.
+  func acceptOwn(_ state: VaultState, epoch: UInt64, replica: ReplicaID) {
     let accepted = PinRecord(vault: vault, replica: replica, epoch: epoch, seen: state.mark, own: state.mark)
-    try believe(accepted) { $0.hasSeen(state) }
+    attempt { () throws(StoreError) in try believe(accepted) { $0.hasSeen(state) } }
   }
 
   private func believe(_ accepted: PinRecord, unless isKept: (PinRecord) -> Bool) throws(StoreError) {
@@ -214,7 +216,8 @@ final class PinWatch {
       status = .notWritten
       guard !hasWarned else { return }
       hasWarned = true
-      Notices.warn("the vault is fine, but its rollback pin could not be written: \(error)")
+      // Without its cure, which may say that nothing was changed: the vault was.
+      Notices.warn("the vault is fine, but its rollback pin could not be written: \(error.facts)")
     }
   }
 }

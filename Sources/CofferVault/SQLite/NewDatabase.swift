@@ -29,12 +29,17 @@ struct NewDatabase: ~Copyable {
 
   /// Lets `fill` write the draft, then gives it its name. Its last state is in the file alone, ready for a write-ahead log
   /// where the file system allows one.
+  ///
+  /// - Throws: ``StoreError/Kind/io(_:)`` also when the name is given and a power loss may take it, of which
+  ///   ``OpenFolder/synchronize()`` tells; otherwise nothing is left behind.
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void
   ) throws(StoreError) -> FilePath {
+    // Opened first: a folder that cannot be refuses before there is a file.
+    let folder = try OpenFolder(of: target, SystemCalls())
     try fillDraft(options, fill)
     try name()
-    try TrustedPath.synchronise(target.parent)
+    try folder.synchronize()
     return target
   }
 

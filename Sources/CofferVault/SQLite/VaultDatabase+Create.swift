@@ -12,7 +12,8 @@ internal import SystemPackage
 extension VaultDatabase {
   /// Creates a vault file at `path`, whose first rows `fill` writes in the transaction that makes the tables.
   ///
-  /// The file appears under its name once it is complete and durable; when this throws, nothing is left behind.
+  /// The file appears under its name once it is complete and durable; when this throws, nothing is left behind, but for what
+  /// ``OpenFolder/synchronize()`` throws.
   ///
   /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`, and what `fill` throws.
   static func create(
@@ -31,9 +32,16 @@ extension VaultDatabase {
       }
     }
     do throws(StoreError) { return try open(made, options) } catch {
-      // Nobody knows of it yet, and nobody could open it.
-      _ = made.withPlatformString { unlink($0) }
+      remove(made)
       throw error
     }
+  }
+
+  /// Removes the vault that was made at `path` just now and that nobody knows of yet, once it is closed. Where it cannot be removed it
+  /// stays, whole.
+  static func remove(_ path: FilePath) {
+    // The vault first: what is left beside it without it would be taken for a part of the next one.
+    guard path.withPlatformString({ unlink($0) }) == 0 else { return }
+    for suffix in SideFiles.suffixes { _ = path.appending(suffix: suffix).withPlatformString { unlink($0) } }
   }
 }

@@ -91,8 +91,9 @@ final class VaultDatabase {
     let now = try stateBytes()
     if let writtenState, now == writtenState { return true }
     // What was not published in the log is not in effect, and with the transaction that asks it never will be.
-    if connection.usesWriteAheadLog || now == before { return false }
-    return nil
+    if connection.usesWriteAheadLog { return false }
+    // A state that is still the one before tells nothing of a transaction that put none.
+    return writtenState != nil && now == before ? false : nil
   }
 
   /// The state, as its row has it.

@@ -68,6 +68,18 @@ import Testing
     #expect(try kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .refused)
   }
 
+  @Test func `without a write-ahead log the state tells whether a failed commit was made only where the commit put one`() throws {
+    try place.attack("PRAGMA journal_mode=DELETE")
+    let database = try VaultDatabase.open(place.path)
+    let before = try database.read { () throws(StoreError) in try database.stateBytes() }
+    try database.write { () throws(StoreError) in _ = try database.settle(id, now: Self.day) }
+    let settled = try database.read { () throws(StoreError) in try database.hasWritten(since: before) }
+    #expect(settled == nil)
+    database.writtenState = [1]
+    let put = try database.read { () throws(StoreError) in try database.hasWritten(since: before) }
+    #expect(put == false)
+  }
+
   @Test func `where the vault cannot be written or is missing nothing is settled`() throws {
     #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.folder.appending("none.sqlite")) } == .noVault)
     let holder = try VaultDatabase.open(place.path)

@@ -48,13 +48,9 @@ struct VaultExport: Command {
     if reveal, format == .env { return try EnvExport.values(vault, services: service, session) }
     guard let file else { return try print(vault, session) }
     let secrets = NewSecrets(new: new, existing: unlocking, session: session)
-    let count: Int
-    do {
-      count = try vault.export(
-        to: FilePath(file), services: service.isEmpty ? nil : service, with: secrets.ownCredentials(), label: label)
-    } catch let error as StoreError {
-      if let keyFile = new.newKeyFile { NewKeyFile.discard(keyFile) }
-      throw error
+    let target = FilePath(file)
+    let count = try secrets.usingOwn(forVaultAt: target) { credentials in
+      try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if output.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
     session.note("exported \(count) items to \(file), a vault of its own")

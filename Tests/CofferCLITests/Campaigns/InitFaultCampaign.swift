@@ -1,0 +1,74 @@
+import Foundation
+import Testing
+
+/// Each system call on files that `coffer init` makes fails once. Afterwards there is no vault and a next init makes one, or the vault that
+/// is there opens with the key file that was written for it.
+///
+/// Short by default; with `COFFER_LONG_TESTS` at every call.
+@Suite struct InitFaultCampaign {
+  private static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+  private static let calls =
+    "openat,pread64,pwrite64,fsync,fdatasync,ftruncate,fcntl,newfstatat,fstat,?unlink,unlinkat,?rename,renameat2,?mkdir,?access,read,write"
+
+  /// How often each call is made by an init that nothing stands in the way of; nil where there is no strace.
+  private func counts() throws -> [(call: String, count: Int)]? {
+    let home = try Home()
+    let log = home.path + "/trace"
+    let traced = try home.program(
+      ["strace", "-f", "-qq", "-o", log, "-e", "trace=\(Self.calls)", Home.coffer, "init", "-q", "--new-key-file"]
+        + [home.path + "/key"])
+    guard let traced, traced.status == 0 else { return nil }
+    var counts: [String: Int] = [:]
+    for line in try home.content("trace").split(separator: "\n") {
+      guard let name = line.split(separator: " ").dropFirst().first?.split(separator: "(").first else { continue }
+      counts[String(name), default: 0] += 1
+    }
+    return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
+
+  @Test("whichever call of init fails, no vault is left without its key") func eachCallFailsOnce() throws {
+    guard let counts = try counts() else { return print("skipped: strace cannot trace a process here") }
+    var places = counts.flatMap { call, count in (1...count).map { (call: call, number: $0) } }
+    let all = places.count
+    if !Self.isLong { places = places.enumerated().filter { $0.offset % 45 == 44 }.map(\.element) }
+    var made = 0, failed = 0
+    for (call, number) in places {
+      let home = try Home()
+      let key = home.path + "/key"
+      let words = [
+        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):error=EIO:when=\(number)",
+        Home.coffer, "init", "-q", "--new-key-file", key,
+      ]
+      let answer = try #require(try home.program(words))
+      if answer.status != 0 { failed += 1 }
+      if home.exists("data/vault.sqlite") {
+        made += 1
+        #expect(try home.coffer("vault verify --key-file \(key)").status == 0, "\(call) \(number): \(answer)")
+      } else {
+        #expect(answer.status != 0, "\(call) \(number): \(answer)")
+        // A killed program's key file, or one that could not be removed, is the caller's to look at.
+        unlink(key)
+        #expect(try home.coffer("init -q --new-key-file \(key)").status == 0, "\(call) \(number): \(answer)")
+      }
+    }
+    print("init: \(places.count) of \(all) calls failed, \(failed) times it said so, \(made) vaults that open")
+    #expect(made + failed > 0)
+  }
+
+  @Test("a vault whose new name may be lost with the power is made, and its key file stays") func unsyncedName() throws {
+    let home = try Home()
+    let log = home.path + "/trace"
+    let line = ["strace", "-f", "-qq", "-y", "-o", log, "-e", "trace=fdatasync"]
+    let command = [Home.coffer, "init", "-q", "--new-key-file", home.path + "/key"]
+    guard let traced = try home.program(line + command), traced.status == 0 else {
+      return print("skipped: strace cannot trace a process here")
+    }
+    let syncs = try home.content("trace").split(separator: "\n").filter { $0.contains(" fdatasync(") }
+    let last = try #require(syncs.lastIndex { $0.contains("/data>)") }) + 1
+    for name in ["data", "state", "key"] { try FileManager.default.removeItem(atPath: "\(home.path)/\(name)") }
+    let answer = try #require(try home.program(line + ["-e", "inject=fdatasync:error=EIO:when=\(last)"] + command))
+    #expect(answer.status == 74 && answer.err.contains("may be lost with the power"), "\(answer)")
+    #expect(answer.err.contains("keep the new key file \(home.path)/key"), "\(answer)")
+    try home.transcript("vault list --key-file \(home.path)/key -q")
+  }
+}

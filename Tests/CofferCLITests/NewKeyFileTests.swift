@@ -1,0 +1,60 @@
+import Foundation
+import Testing
+
+/// What becomes of a new key file when what it was written for fails.
+@Suite struct NewKeyFileTests {
+  /// Runs `coffer` under strace with `faults`; nil where there is no strace.
+  private func faulty(_ home: Home, _ faults: [String], _ line: String) throws -> (status: Int32, out: String, err: String)? {
+    guard access("/usr/bin/strace", X_OK) == 0 else { return nil }
+    return try home.program(["strace", "-f", "-qq", "-o", "/dev/null"] + faults + [Home.coffer] + Home.words(line))
+  }
+
+  private func injecting(_ calls: [String], _ path: String) -> [String] {
+    ["-P", path] + ["-e", "trace=pwrite64,fdatasync"] + calls.flatMap { ["-e", "inject=\($0)"] }
+  }
+
+  @Test("a key file is kept while it is not known whether its slot was made") func outcomeUnknown() throws {
+    let home = try Home.withVault()
+    var unknown = 0
+    for write in [2, 8, 14] {
+      let key = home.path + "/new\(write)"
+      // No sync of the log succeeds, and after some writes none of those: the failed commit cannot be taken back.
+      let faults = injecting(["fdatasync:error=EIO:when=1+", "pwrite64:error=EIO:when=\(write)+"], home.vault + "-wal")
+      guard let answer = try faulty(home, faults, "vault slot add --no-agent --new-key-file \(key)") else {
+        return print("skipped: there is no strace")
+      }
+      let slots = try home.coffer("vault slot list --json").out
+      let isKept = access(key, F_OK) == 0
+      if answer.err.contains("whether it was made is not known") {
+        unknown += 1
+        #expect(isKept && answer.err.contains("keep the new key file \(key)"), "\(answer)")
+      }
+      // Whatever was said: a slot that is there has its key file.
+      let opened = isKept ? try home.coffer("vault list --key-file \(key)", with: ["COFFER_KEY_FILE": ""]).status : 1
+      let count = slots.components(separatedBy: "\"id\"").count - 1
+      #expect(count == 1 || isKept, "\(slots) \(opened) \(answer)")
+      if count > 1 || opened == 0 { break }
+    }
+    #expect(unknown > 0)
+  }
+
+  @Test("a key file is taken back when its slot was refused, and none that stood there before is touched") func refused() throws {
+    let home = try Home.withVault()
+    let old = try home.file("old", "mine")
+    let passphrase = try home.file("p", "")
+    for line in [
+      "vault slot add --new-key-file \(old)", "vault export \(home.path)/other --new-key-file \(old)",
+      "vault export \(home.path)/other --new-key-file \(old) --new-passphrase-file \(home.path)/none",
+      "--home \(home.path)/h init --new-key-file \(old) --new-passphrase-file \(home.path)/none",
+      "--home \(home.path)/h init --new-key-file \(old) --new-passphrase-file \(passphrase)",
+    ] {
+      #expect(try home.coffer(line).status != 0, "\(line)")
+      #expect(try home.content("old") == "mine", "\(line)")
+    }
+    let long = String(repeating: "x", count: 100)
+    #expect(try home.coffer("vault slot add --label \(long) --new-key-file \(home.path)/new").status == 64)
+    #expect(try home.coffer("vault export \(old) --new-key-file \(home.path)/new").status == 73)
+    #expect(try home.coffer("init --new-key-file \(home.path)/new").status == 73)
+    #expect(!home.exists("new"))
+  }
+}
