@@ -104,6 +104,6 @@ extension TemporaryVault {
 
 /// SQL for the blob in `column` with another value of its `byte`, which is counted from one: never what it was.
 func changed(_ column: String, byte: Int) -> String {
-  let (before, here, after) = ("substr(\(column), 1, \(byte - 1))", "substr(\(column), \(byte), 1)", "substr(\(column), \(byte + 1))")
-  return "CAST(\(before) || CASE \(here) WHEN x'00' THEN x'01' ELSE x'00' END || \(after) AS BLOB)"
+  let here = "CASE substr(\(column), \(byte), 1) WHEN x'00' THEN x'01' ELSE x'00' END"
+  return "CAST(substr(\(column), 1, \(byte - 1)) || \(here) || substr(\(column), \(byte + 1)) AS BLOB)"
 }
