@@ -113,8 +113,15 @@ final class PinWatch {
   ///
   /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, epoch: UInt64) throws(StoreError) {
-    guard let record, file != nil else { return }
-    guard try record.check(state, epoch: epoch, vault: path) == .ownEntryEvicted, !hasWarned else { return }
+    guard let former = record, file != nil else { return }
+    let finding: PinRecord.Finding
+    do throws(StoreError) { finding = try former.check(state, epoch: epoch, vault: path) } catch {
+      // Two restores since the pin was read leave nothing of the name that it had then.
+      try read()
+      guard let record, record.replica != former.replica else { throw error }
+      finding = try record.check(state, epoch: epoch, vault: path)
+    }
+    guard finding == .ownEntryEvicted, !hasWarned else { return }
     hasWarned = true
     Notices.note("\(path): 64 machines have written since this one did; whether its last write is in it cannot be told")
   }
