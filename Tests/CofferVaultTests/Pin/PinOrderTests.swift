@@ -23,7 +23,8 @@ import Testing
   }
 
   @Test(arguments: [
-    [Program.restore, .writer, .reader], [.restore, .writer, .writer], [.restore, .restore, .writer], [.restore, .killedWriter, .writer],
+    [Program.restore, .writer, .reader], [.restore, .writer, .writer], [.restore, .restore, .writer],
+    [.restore, .killedWriter, .writer],
     [.killedRestore, .writer, .reader], [.killedRestore, .restore],
   ])
   func `no order of restores, writes and their pins is a complaint, and what was left behind is refused`(
