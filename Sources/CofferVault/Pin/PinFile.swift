@@ -53,12 +53,15 @@ final class PinFile {
     }
   }
 
-  /// Makes `record` the only one, also where it is older than what was there.
-  func reset(to record: PinRecord) throws(StoreError) {
-    try locked { () throws(StoreError) in
+  /// Makes the only record of the one that counts, nil where none is readable, also where the new one is older. Durable when it returns.
+  func reset(of vault: VaultSalt, _ change: (PinRecord?) -> PinRecord) throws(StoreError) -> PinRecord {
+    let record = try locked { () throws(StoreError) in
+      let record = change(try readOnce(vault)?.record)
       for place in PinRecord.offsets.indices { try write(record, to: place) }
+      return record
     }
     try synchronise()
+    return record
   }
 
   /// Makes what was written survive a power loss.

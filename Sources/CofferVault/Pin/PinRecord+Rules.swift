@@ -7,6 +7,11 @@ extension VaultState {
   var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
 }
 
+extension VaultState.Replica {
+  /// The commit that it made last.
+  var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
+}
+
 extension PinRecord.Mark {
   /// Before the first commit.
   static let never = PinRecord.Mark(generation: 0, commit: .zero)
@@ -68,16 +73,22 @@ extension PinRecord {
     return .fits
   }
 
-  /// Brings the record up to a commit that was seen, and made here or not; false when it knew as much.
-  mutating func take(_ mark: Mark, epoch: UInt64, isOwn: Bool) -> Bool {
+  /// Brings the record up to a state that was checked, or committed here; false when it knew as much.
+  ///
+  /// The state says which commit was the last of this record's name. Whoever committed it may have done so under a name that the record
+  /// had before: a commit counted for the wrong name would be missed in every state that follows.
+  mutating func take(_ state: VaultState, epoch: UInt64) -> Bool {
     let before = self
-    if mark.generation > seen.generation {
-      seen = mark
+    if state.generation > seen.generation {
+      seen = state.mark
       self.epoch = epoch
     }
-    if isOwn, mark.generation > own.generation { own = mark }
+    if let last = state.replica(replica), last.generation > own.generation { own = last.mark }
     return self != before
   }
+
+  /// Whether somebody of this machine has seen the commit of `state`, or one that came after it.
+  func hasSeen(_ state: VaultState) -> Bool { seen == state.mark || seen.generation > state.generation }
 
   private static func rolledBack(_ what: String, _ path: FilePath) -> StoreError {
     StoreError(
