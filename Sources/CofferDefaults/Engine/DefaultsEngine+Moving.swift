@@ -11,7 +11,7 @@ internal import SystemPackage
 extension DefaultsEngine {
   /// Whether the journal is not the one to write into any more.
   func hasMoved(_ sidecar: Sidecar) throws(StoreError) -> Bool {
-    if try currentFiles().list != files.list { return true }
+    if try !files.areReached(from: origin) { return true }
     return try sidecar.isGone()
   }
 
