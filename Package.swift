@@ -8,6 +8,9 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Paths, and errors of the system by name.
+let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
+
 let package = Package(
   name: "coffer",
   platforms: [.macOS(.v15)],
@@ -28,23 +31,28 @@ let package = Package(
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
 
-    .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CCofferPlatform"], swiftSettings: strict),
+    // The system as all targets see it: its calls, files, locks and watches, and the error that tells of them.
+    .target(
+      name: "CofferPlatform", dependencies: ["CCofferPlatform", systemPackage],
+      swiftSettings: strict),
+
+    .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CofferPlatform"], swiftSettings: strict),
     .target(
       name: "CofferStorage",
       dependencies: [
-        "CofferMemory", "CCofferPlatform",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferMemory", "CofferPlatform",
+        systemPackage,
       ],
       swiftSettings: strict),
     .target(
       name: "CofferDefaults",
-      dependencies: ["CofferStorage", "CCofferPlatform", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferStorage", "CofferPlatform", systemPackage],
       swiftSettings: strict),
     .target(
       name: "CofferVault",
       dependencies: [
-        "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CCofferPlatform",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferStorage", "CofferMemory", "CCofferSodium", "CCofferSQLite", "CofferPlatform",
+        systemPackage,
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
@@ -52,38 +60,38 @@ let package = Package(
     .target(
       name: "CofferAgent",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferPlatform",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
+        systemPackage,
       ],
       swiftSettings: strict),
     .target(
       name: "CofferValues",
-      dependencies: ["CofferStorage", "CofferDefaults", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferPlatform", "CofferStorage", "CofferDefaults", systemPackage],
       swiftSettings: strict),
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferValues", "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
+        systemPackage,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CCofferPlatform",
+        "Coffer", "CofferPlatform",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
-        .product(name: "SystemPackage", package: "swift-system"),
+        systemPackage,
       ],
       swiftSettings: strict),
     // Foundation's own UserDefaults as a store, for programs that live beside code that uses it.
-    .target(name: "CofferFoundation", dependencies: ["CofferStorage"], swiftSettings: strict),
+    .target(name: "CofferFoundation", dependencies: ["CofferPlatform", "CofferStorage"], swiftSettings: strict),
     // For the tests of programs that use Coffer, and of stores made elsewhere.
     .target(
       name: "CofferTesting",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferValues", "CofferVault", "CofferStorage", "CofferMemory",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "Coffer", "CofferDefaults", "CofferValues", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        systemPackage,
       ],
       swiftSettings: strict),
     // A program of a user's, which the documentation shows. Not a product.
@@ -94,90 +102,101 @@ let package = Package(
     .executableTarget(
       name: "CofferBenchmarks",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
+        systemPackage,
       ],
       swiftSettings: strict),
 
     // The random choices of campaigns, which a seed gives again.
-    .target(name: "TestRandom", path: "Tests/TestRandom", swiftSettings: strict),
+    .target(
+      name: "CofferTestSupport", dependencies: ["CofferPlatform"], path: "Tests/CofferTestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "CofferPlatformTests",
+      dependencies: ["CofferPlatform", "CofferTestSupport", systemPackage]),
     .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
     .testTarget(
       name: "CofferStorageTests",
-      dependencies: ["CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")]),
+      dependencies: ["CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport", systemPackage]),
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool", "TestRandom",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
+        "CofferTestSupport",
+        systemPackage,
       ]),
     // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
     .executableTarget(
       name: "VaultTestTool",
-      dependencies: ["CofferVault", "CofferStorage", "CofferMemory", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage],
       path: "Tests/VaultTestTool", swiftSettings: strict),
     // A vault store that ends its process at a given step, for the two tools that die.
-    .target(name: "DyingVault", dependencies: ["CofferVault", "CofferStorage"], path: "Tests/DyingVault", swiftSettings: strict),
+    .target(
+      name: "DyingVault", dependencies: ["CofferVault", "CofferPlatform", "CofferStorage"], path: "Tests/DyingVault",
+      swiftSettings: strict),
     // A transaction over both real stores, and the process that dies in the midst of it.
     .executableTarget(
       name: "TransactionTestTool",
       dependencies: [
-        "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "DyingVault",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferAgent", "CofferDefaults", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "DyingVault",
+        systemPackage,
       ],
       path: "Tests/TransactionTestTool", swiftSettings: strict),
     .testTarget(
       name: "TransactionTests",
       dependencies: [
-        "CofferVault", "CofferStorage", "CofferMemory", "TransactionTestTool", "TestRandom",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TransactionTestTool", "CofferTestSupport",
+        systemPackage,
       ]),
     // Compiles programs that must not compile, against the modules of this build.
-    .testTarget(name: "ForbiddenProgramTests", dependencies: ["CofferValues", "CofferStorage", "CofferMemory"]),
+    .testTarget(
+      name: "ForbiddenProgramTests", dependencies: ["CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory"]),
     // The five systems, row by row, on the real stores.
-    .testTarget(name: "CofferValuesTests", dependencies: ["Coffer", "DefaultsTestTool"], swiftSettings: strict),
+    .testTarget(
+      name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool"], swiftSettings: strict),
     .testTarget(name: "ArchitectureTests"),
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(
       name: "DefaultsTestTool",
-      dependencies: ["CofferDefaults", "CofferStorage", "TestRandom", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["CofferDefaults", "CofferPlatform", "CofferStorage", "CofferTestSupport", systemPackage],
       path: "Tests/DefaultsTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferDefaultsTests",
       dependencies: [
-        "CofferDefaults", "CofferStorage", "DefaultsTestTool", "TestRandom",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferDefaults", "CofferPlatform", "CofferStorage", "DefaultsTestTool", "CofferTestSupport",
+        systemPackage,
       ],
       swiftSettings: strict),
     // A session's other processes: they log in, log out and refresh, and die in the midst of it.
     .executableTarget(
       name: "SessionTestTool",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferStorage", "DyingVault", .product(name: "SystemPackage", package: "swift-system"),
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "DyingVault", systemPackage,
       ],
       path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
-        "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferStorage", "CofferMemory", "TestRandom",
-        .product(name: "SystemPackage", package: "swift-system"),
+        "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferTestSupport",
+        systemPackage,
       ]),
     .testTarget(
       name: "CofferTests",
-      dependencies: ["Coffer", "CofferStorage", "SessionTestTool", .product(name: "SystemPackage", package: "swift-system")],
+      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "SessionTestTool", systemPackage],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",
       dependencies: [
-        "CofferTesting", "CofferFoundation", "Coffer", "CofferStorage", .product(name: "SystemPackage", package: "swift-system"),
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", systemPackage,
       ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferStorage", "CofferMemory", "TestRandom",
+        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferTestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "SystemPackage", package: "swift-system"),
+        systemPackage,
       ],
       swiftSettings: strict),
   ],

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -279,4 +281,34 @@ size_t coffer_print_real(double number, uint8_t *text, size_t size) {
   size_t bytes = count < 0 ? 0 : (size_t)count < size ? (size_t)count : size;
   memcpy(text, printed, bytes);
   return bytes;
+}
+
+struct coffer_thread {
+  void (*body)(void *);
+  void *work;
+};
+
+static void *coffer_begin_thread(void *start) {
+  struct coffer_thread thread = *(struct coffer_thread *)start;
+  free(start);
+  thread.body(thread.work);
+  return NULL;
+}
+
+int coffer_detached_thread(size_t stack, void (*body)(void *), void *work) {
+  struct coffer_thread *start = malloc(sizeof *start);
+  if (!start) return ENOMEM;
+  start->body = body;
+  start->work = work;
+  pthread_attr_t attributes;
+  int code = pthread_attr_init(&attributes);
+  if (code == 0) {
+    pthread_t thread;
+    code = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    if (code == 0) code = pthread_attr_setstacksize(&attributes, stack);
+    if (code == 0) code = pthread_create(&thread, &attributes, coffer_begin_thread, start);
+    pthread_attr_destroy(&attributes);
+  }
+  if (code != 0) free(start);
+  return code;
 }

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// The store of secrets where there is no vault: every call says so. An absent vault must not read as an absent secret.

@@ -2,6 +2,9 @@
 @_exported public import CofferAgent
 @_exported public import CofferDefaults
 @_exported public import CofferMemory
+@_exported public import class CofferPlatform.Subscription
+@_exported public import struct CofferPlatform.StoreError
+@_exported public import struct CofferPlatform.TransactionID
 @_exported public import CofferStorage
 @_exported public import CofferValues
 @_exported public import CofferVault

@@ -1,5 +1,6 @@
+internal import CofferPlatform
 public import CofferDefaults
-public import CofferStorage
+internal import CofferStorage
 internal import FoundationEssentials
 
 /// Values for one run of a program, which read in place of what is stored: from its command line and its environment.
@@ -10,7 +11,7 @@ internal import FoundationEssentials
 /// ```
 ///
 /// The text becomes a value of the key's declared type, so that `-zoom -0.5` is a number for a key of `Double`; text that is none
-/// throws ``/CofferStorage/StoreError/Kind/undecodable(stored:)`` when the key is read. What is stored stays as it is, also under a
+/// throws ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` when the key is read. What is stored stays as it is, also under a
 /// write. There are no overrides of keys of the vault: a router with one does not open.
 public struct Overrides: Sendable {
   /// The words of a command line, without the program's name.
@@ -38,7 +39,7 @@ public struct Overrides: Sendable {
   /// This process's command line and, beneath it, the variables of its environment that begin with `prefix`: under `APP_`, the
   /// key `ui.theme` is `APP_UI_THEME`.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` where one of those is not UTF-8, and would read as what it is not.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where one of those is not UTF-8, and would read as what it is not.
   public static func commandLine(andEnvironment prefix: String) throws(StoreError) -> Overrides {
     var overrides = commandLine
     var variables: [String: String] = [:]

@@ -1,13 +1,6 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 public import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Where Coffer keeps things. Programs and the command line compute the same places, so that each finds what the other stored.
 ///
@@ -46,7 +39,7 @@ public struct Places: Sendable, Equatable {
   /// The places of this process's user.
   ///
   /// - Parameter variable: looks an environment variable up; the process's own environment unless given.
-  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, and what
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when neither `HOME` nor the user database names a home folder, and what
   ///   `variable` throws.
   public static func standard(
     _ variable: (String) throws(StoreError) -> String? = Places.environment
@@ -65,7 +58,7 @@ public struct Places: Sendable, Equatable {
 
   /// The value of `name` in this process's environment; nil when it is not set.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` where the value is not UTF-8: as text, two different folders would be one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the value is not UTF-8: as text, two different folders would be one.
   public static func environment(_ name: String) throws(StoreError) -> String? { try EnvironmentVariable.text(name) }
 
   /// The property list of `domain`.

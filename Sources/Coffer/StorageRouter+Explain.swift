@@ -1,4 +1,5 @@
 public import CofferDefaults
+public import CofferPlatform
 public import CofferStorage
 
 extension StorageRouter {
@@ -11,7 +12,7 @@ extension StorageRouter {
   ///
   /// - Returns: all layers that have a value, strongest first; none where the key reads as its default. The description of the
   ///   whole names kinds and places and holds no value.
-  /// - Throws: ``/CofferStorage/StoreError`` `.undeclared`, `.damaged`, `.pending`, `.closed`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.undeclared`, `.damaged`, `.pending`, `.closed`.
   public func explain<V>(_ key: StorageKey<V, Plain>) throws(StoreError) -> Explanation {
     _ = try isSettled(key)
     if let defaults = plain as? DefaultsStore { return try defaults.explain(key.name) }

@@ -1,12 +1,13 @@
 public import CofferAgent
 public import CofferDefaults
+public import CofferPlatform
 public import CofferStorage
 public import CofferVault
 
 extension StorageRouter {
   /// A router for the app `domain`: preferences in its property list, secrets in the standard vault, which stays locked.
   ///
-  /// Where there is no vault yet, plain keys work and calls on keys of the vault throw ``StoreError/Kind/noVault``.
+  /// Where there is no vault yet, plain keys work and calls on keys of the vault throw ``/CofferPlatform/StoreError/Kind/noVault``.
   ///
   /// ```swift
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys())
@@ -17,7 +18,7 @@ extension StorageRouter {
   ///   - spaces: every key space that will be used with this router.
   ///   - places: where the files are; see ``/Coffer/Places/standard(_:)``.
   ///   - overrides: what reads in place of stored preferences; `-key value` on this process's command line unless given.
-  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening either store throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening either store throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., places: Places? = nil, overrides: Overrides = .commandLine
   ) throws(StoreError) -> StorageRouter {
@@ -40,7 +41,7 @@ extension StorageRouter {
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: vault)
   /// ```
   ///
-  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
   ///   the property list throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, places: Places? = nil,
@@ -52,7 +53,7 @@ extension StorageRouter {
 
   /// A router for the app `domain` over a vault store that the caller keeps, to unlock and lock it while the router lives.
   ///
-  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
   ///   the property list throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., vault: VaultStore, places: Places? = nil,
@@ -68,7 +69,7 @@ extension StorageRouter {
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: places.agentStore(service: "com.example.app"))
   /// ```
   ///
-  /// - Throws: ``StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., vault: AgentStore, places: Places? = nil,
     overrides: Overrides = .commandLine
@@ -78,13 +79,13 @@ extension StorageRouter {
 
   /// Returns once everything written through this router survives a power loss and other programs can read it.
   ///
-  /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.readOnly`, `.io`.
   public func synchronize() throws(StoreError) {
     if let defaults = plain as? DefaultsStore { try defaults.synchronize() }
   }
 
   /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain keys
-  /// throw ``StoreError/Kind/closed``. A vault stays as it is; whoever unlocked it locks it.
+  /// throw ``/CofferPlatform/StoreError/Kind/closed``. A vault stays as it is; whoever unlocked it locks it.
   ///
   /// - Throws: what ``/CofferDefaults/DefaultsStore/close()`` throws; the store is closed all the same.
   public func close() throws(StoreError) {
@@ -110,10 +111,10 @@ extension Places {
   public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: vaultOptions) }
 
   /// The items of one service in the vault here, kept by the user's agent. Asks nothing yet: without an agent, calls throw
-  /// ``/CofferStorage/StoreError/Kind/locked``.
+  /// ``/CofferPlatform/StoreError/Kind/locked``.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` where there is no run folder (`XDG_RUNTIME_DIR` is not set),
-  ///   ``/CofferStorage/StoreError/Kind/invalidName``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` where there is no run folder (`XDG_RUNTIME_DIR` is not set),
+  ///   ``/CofferPlatform/StoreError/Kind/invalidName``.
   public func agentStore(service: String) throws(StoreError) -> AgentStore {
     guard let run else {
       throw StoreError(.denied, "there is no folder for the agent's socket", cure: "set XDG_RUNTIME_DIR or COFFER_HOME")

@@ -1,4 +1,4 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 
 /// The words that this process was started with, byte for byte. `CommandLine.arguments` puts U+FFFD in the place of what is not UTF-8,
 /// so that two different words may look the same.

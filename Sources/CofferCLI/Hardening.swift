@@ -1,14 +1,6 @@
-internal import CCofferPlatform
 internal import Coffer
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// What this process gives up before it touches a secret.
 enum Hardening {

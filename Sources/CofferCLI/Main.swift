@@ -1,15 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The process: hardened before it reads anything, one way in and one way out. Every error becomes an exit status here and
 /// nowhere else.

@@ -1,7 +1,7 @@
 /// What opening a domain does when its property list is there but cannot be read as one. Damage is never emptiness: under
 /// every policy but ``fail`` the bytes found are first copied to `<name>.plist.damaged-<time>` beside the list.
 public enum DamagePolicy: Sendable {
-  /// Throw ``/CofferStorage/StoreError/Kind/damaged`` and change nothing.
+  /// Throw ``/CofferPlatform/StoreError/Kind/damaged`` and change nothing.
   case fail
   /// Put back the copy that was kept at the last rewrite of the list; `.damaged` when there is none or it is damaged too.
   case restoreLastGood

@@ -1,9 +1,10 @@
+public import CofferPlatform
 public import CofferStorage
 public import SystemPackage
 
 /// How to learn the outcome of a transaction whose process cannot tell it any more: from the store that decides.
 ///
-/// Without it, plain keys of such a transaction throw ``/CofferStorage/StoreError/Kind/pending(_:)`` until a process that has it opens the
+/// Without it, plain keys of such a transaction throw ``/CofferPlatform/StoreError/Kind/pending(_:)`` until a process that has it opens the
 /// domain. All functions are called with the domain's lock held, and must not call the plain store. Throwing means that it cannot be
 /// told now.
 public struct DecisionLookup: Sendable {

@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 internal import FoundationEssentials
 public import SystemPackage
 
@@ -20,8 +21,8 @@ public struct DefaultsDomain: Sendable, Hashable {
 
   /// A domain in `folder`, or in the user's configuration folder.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` when `name` is empty, `.` or `..`, holds a slash or a control
-  ///   character, or is longer than ``longestName``; ``/CofferStorage/StoreError/Kind/notFound`` when no folder is given and the
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when `name` is empty, `.` or `..`, holds a slash or a control
+  ///   character, or is longer than ``longestName``; ``/CofferPlatform/StoreError/Kind/notFound`` when no folder is given and the
   ///   user has no home folder.
   public init(_ name: String, in folder: FilePath? = nil) throws(StoreError) {
     self.name = try Self.check(name)

@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 internal import Synchronization
 
 // When the files follow.
@@ -20,7 +21,7 @@ extension DefaultsStore {
   }
 
   /// Writes what is acknowledged into the property list and ends the store's use: later calls throw
-  /// ``/CofferStorage/StoreError/Kind/closed``. Closing twice does nothing. Other stores of the same domain go on.
+  /// ``/CofferPlatform/StoreError/Kind/closed``. Closing twice does nothing. Other stores of the same domain go on.
   ///
   /// - Throws: what ``synchronize()`` throws; the store is closed all the same, and the values are safe in the journal.
   public func close() throws(StoreError) {

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 internal import SystemPackage
 
@@ -5,7 +6,7 @@ internal import SystemPackage
 extension DefaultsStore {
   /// The value of `name` in the strongest layer that has one; nil when none has.
   ///
-  /// - Throws: ``StoreError`` `.damaged` when the list became unreadable, `.pending`, `.closed`, `.reentrant`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when the list became unreadable, `.pending`, `.closed`, `.reentrant`.
   public func load(_ name: String) throws(StoreError) -> PlainForm? {
     try check()
     if isSingleLayer { return try engine.load(name) }

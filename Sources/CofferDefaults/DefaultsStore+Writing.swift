@@ -1,10 +1,11 @@
+public import CofferPlatform
 public import CofferStorage
 
 // Writes go to the domain, whatever the layers say.
 extension DefaultsStore {
   /// Replaces the value of `name` in the domain; nil removes it. Nothing is written where it is equal.
   ///
-  /// - Throws: ``StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`, `.readOnly`, `.busy`,
+  /// - Throws: ``/CofferPlatform/StoreError`` `.invalidName`, `.unencodable` (text that XML forbids), `.tooLarge`, `.readOnly`, `.busy`,
   ///   `.noSpace`, `.pending`, `.closed`; nothing has changed then.
   public func save(_ form: PlainForm?, for name: String) throws(StoreError) {
     try check()

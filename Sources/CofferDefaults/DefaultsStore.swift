@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 internal import Synchronization
 public import SystemPackage
@@ -68,7 +69,7 @@ public final class DefaultsStore: Store {
   /// Opens a domain, with the layers above and beneath it.
   ///
   /// The property list and its folder are made when first needed; a folder that is there is left as it is. Where neither may
-  /// be written the store reads, and writes throw ``/CofferStorage/StoreError/Kind/readOnly``.
+  /// be written the store reads, and writes throw ``/CofferPlatform/StoreError/Kind/readOnly``.
   ///
   /// - Parameters:
   ///   - name: the domain's name; see ``DefaultsDomain``.

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 internal import Foundation
 internal import Synchronization
@@ -11,7 +12,7 @@ internal import Synchronization
 /// - Two processes that write one domain overwrite one another; an update is atomic among the users of one store object, and a batch
 ///   happens at once for them and not on the disk.
 /// - Neither prepares nor decides a transaction: ``/CofferStorage/StorageRouter/transaction(_:)`` over this store and a vault
-///   throws ``/CofferStorage/StoreError/Kind/refused``. That over plain keys alone works.
+///   throws ``/CofferPlatform/StoreError/Kind/refused``. That over plain keys alone works.
 /// - Changes are told that were made through this store. Others' are not: Foundation tells that something changed, not what.
 /// - It cannot be closed.
 /// - Values are not limited in size.
@@ -52,7 +53,7 @@ public final class UserDefaultsStore: Store {
 
   /// The store of the suite `suiteName`, which `UserDefaults(suiteName:)` gives to others.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a name that Foundation refuses.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a name that Foundation refuses.
   public init(suiteName: String) throws(StoreError) {
     self.suiteName = try StoredName.check(suiteName, as: "suite")
     guard let suite = Self.turn.withLock({ _ in UserDefaults(suiteName: suiteName).map { Suite(defaults: $0, name: suiteName) } })
@@ -64,7 +65,7 @@ public final class UserDefaultsStore: Store {
 
   /// Waits until what was written is on the disk, and reads what others wrote there.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/io(_:)`` when Foundation says that it failed. It does not say why.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` when Foundation says that it failed. It does not say why.
   public func synchronize() throws(StoreError) {
     guard Self.turn.withLock({ _ in suite.defaults.synchronize() }) else {
       throw StoreError(

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
 internal import CCofferSodium
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// All guarded memory of the process, carved from a few `sodium_malloc` regions.
 ///

@@ -1,12 +1,5 @@
 internal import CCofferSodium
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// Bytes that must not leak: a key, a passphrase, a plaintext.
 ///

@@ -1,11 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-internal import CCofferPlatform
+internal import CofferPlatform
 
 /// How well this process can guard secrets, for `status` and `doctor`.
 public enum SecretMemory {

@@ -1,4 +1,5 @@
 internal import CofferMemory
+public import CofferPlatform
 public import FoundationEssentials
 internal import Synchronization
 

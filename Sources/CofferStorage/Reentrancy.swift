@@ -1,9 +1,9 @@
-internal import CCofferPlatform
+package import CofferPlatform
 
 /// Keeps a Coffer call from running inside an `update` closure, which holds a store's lock: it would deadlock on the lock, or
 /// write behind the update's back. Stores call ``check(_:)`` at the head of every operation.
 package enum Reentrancy {
-  /// Throws ``StoreError/Kind/reentrant`` when this thread is inside an update closure.
+  /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` when this thread is inside an update closure.
   @inlinable
   package static func check(_ place: @autoclosure () -> String) throws(StoreError) {
     if coffer_inside_closure() { throw refusal(place()) }
@@ -22,7 +22,7 @@ package enum Reentrancy {
     return try body()
   }
 
-  /// Throws ``StoreError/Kind/reentrant`` when this thread runs a closure of `transaction(_:)` on the router of number `router`: a write
+  /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` when this thread runs a closure of `transaction(_:)` on the router of number `router`: a write
   /// past that transaction would stand although it fails, and be made again when it runs again.
   package static func checkTransaction(_ router: UInt64, _ place: @autoclosure () -> String) throws(StoreError) {
     guard coffer_transaction_router() == router else { return }

@@ -1,4 +1,5 @@
 public import CofferMemory
+public import CofferPlatform
 
 /// The one carrier of a secret: encoded bytes in guarded memory that print as `Sealed(•••)`.
 ///
@@ -25,12 +26,12 @@ public struct Sealed<Payload: Sendable>: Sendable {
 extension Sealed where Payload: Codable {
   /// Seals `payload`. The encoded bytes go to guarded memory; `payload` itself is an ordinary value that nobody wipes.
   ///
-  /// - Throws: ``StoreError/Kind/unencodable``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``.
   public init(_ payload: Payload) throws(StoreError) { form = try SecretCoding.encode(payload) }
 
   /// The payload as an ordinary Swift value.
   ///
-  /// - Throws: ``StoreError/Kind/undecodable(stored:)``; ``StoreError/Kind/locked`` in the child of a fork, where the bytes are gone.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``; ``/CofferPlatform/StoreError/Kind/locked`` in the child of a fork, where the bytes are gone.
   public func reveal() throws(StoreError) -> Payload { try SecretCoding.decode(Payload.self, form) }
 
   /// Lends the payload to `body`.

@@ -1,3 +1,5 @@
+package import CofferPlatform
+
 /// A store of the items of one service among those of a vault's file.
 package protocol ItemsOfService: Store where R == Vault {
   /// The service whose items these are.

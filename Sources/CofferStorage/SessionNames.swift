@@ -1,3 +1,5 @@
+package import CofferPlatform
+
 // The plain keys that a logout removes are listed in the domain itself: a program that knows nothing of a key removes it too.
 
 /// The list of the plain keys that end with a session, as the domain stores it.
@@ -6,7 +8,7 @@ struct SessionNames {
 
   /// The names in `form`, which is stored in `place`; none where there is no list.
   ///
-  /// - Throws: ``StoreError/Kind/undecodable(stored:)`` for anything else than an array of names. What it once listed would be left
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` for anything else than an array of names. What it once listed would be left
   ///   behind by a logout that took it for an empty list, and for good by a write that replaced it.
   init(_ form: PlainForm?, in place: String) throws(StoreError) {
     guard let form else {
@@ -38,7 +40,7 @@ struct SessionNames {
 extension Store where R == Plain {
   /// The names that a logout removes, whichever program listed them.
   ///
-  /// - Throws: ``StoreError/Kind/undecodable(stored:)`` where the list is damaged.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` where the list is damaged.
   package func namesEndingWithSession() throws(StoreError) -> [String] {
     try SessionNames(load([ReservedName.endsWithSession]).first?.stamp, in: place).names
   }

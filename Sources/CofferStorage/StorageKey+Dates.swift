@@ -1,3 +1,4 @@
+internal import CofferPlatform
 public import FoundationEssentials
 
 extension StorageKey where R == Plain, Value == Date {

@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 extension StorageKey where R == Plain, Value: PlainValue {
   /// A preference that reads as `value` while nothing is stored.
   @inlinable

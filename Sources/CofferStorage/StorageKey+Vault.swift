@@ -1,3 +1,4 @@
+internal import CofferPlatform
 public import FoundationEssentials
 
 extension StorageKey where R == Vault {
@@ -31,7 +32,7 @@ extension StorageKey where R == Vault {
     traits.promotion = PromotedCoding.promotion(Wrapped.self)
   }
 
-  /// The same key, whose secret expires when `moment` says: from then on a read throws ``StoreError/Kind/expired``.
+  /// The same key, whose secret expires when `moment` says: from then on a read throws ``/CofferPlatform/StoreError/Kind/expired``.
   ///
   /// `moment` is asked when a value is set; nil means never.
   public func expires<Payload: Codable & Sendable>(

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import Synchronization
 
 /// The typed address of one value: its name, its type, where it goes and how it is coded. Declare each once, in a ``KeySpace``.
@@ -138,7 +139,7 @@ extension StorageKey {
     return key
   }
 
-  /// The same key, refusing values whose encoded form exceeds `bytes` with ``StoreError/Kind/tooLarge(limit:)``.
+  /// The same key, refusing values whose encoded form exceeds `bytes` with ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
   public func limited(toBytes bytes: Int) -> Self {
     var key = self
     key.traits.maximumBytes = bytes
@@ -158,7 +159,7 @@ extension StorageKey {
 
 /// See ``StorageKey/whenUndecodable(_:report:)``.
 public enum UndecodablePolicy: Sendable {
-  /// Throw ``StoreError/Kind/undecodable(stored:)``: what keys do unless told otherwise.
+  /// Throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``: what keys do unless told otherwise.
   case `throw`
   /// Read as the default (or nil), and report the error.
   case useDefault

@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 extension StorageRouter {
   /// How often a transaction runs before it gives up: a conflict means that someone else got through, so that many in a row
   /// mean a key too busy for this, and `update` is the right call.
@@ -7,13 +9,13 @@ extension StorageRouter {
   ///
   /// `body` runs first, without any lock, and its writes are kept back. When something it read has changed by then it runs
   /// again, so it must have no effects but its writes. It is not asynchronous: nothing waits on a network under a lock. A write through
-  /// the router inside it throws ``StoreError/Kind/reentrant``: that would be no part of the transaction.
+  /// the router inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``: that would be no part of the transaction.
   ///
   /// - Returns: what `body` returns.
-  /// - Throws: ``StoreError/Kind/busy`` after 16 runs; what `body` throws, unchanged, with nothing written;
-  ///   ``StoreError/Kind/pending(_:)`` when the transaction's outcome is not known yet, or the plain store has yet to finish it: its
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` after 16 runs; what `body` throws, unchanged, with nothing written;
+  ///   ``/CofferPlatform/StoreError/Kind/pending(_:)`` when the transaction's outcome is not known yet, or the plain store has yet to finish it: its
   ///   plain keys throw the same until the outcome is learnt, and then all of it was made, or nothing;
-  ///   ``StoreError/Kind/outcomeUnknown`` when only the vault was written, and whether it was is not known; what the stores throw, with
+  ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when only the vault was written, and whether it was is not known; what the stores throw, with
   ///   nothing written.
   public func transaction<Value>(_ body: (Transaction) throws -> Value) throws -> Value {
     try checkNoTransaction()
@@ -29,7 +31,7 @@ extension StorageRouter {
     }.get()
   }
 
-  /// Throws ``StoreError/Kind/reentrant`` inside a closure of ``transaction(_:)``.
+  /// Throws ``/CofferPlatform/StoreError/Kind/reentrant`` inside a closure of ``transaction(_:)``.
   @usableFromInline
   func checkNoTransaction() throws(StoreError) { try Reentrancy.checkTransaction(id, plain.place) }
 

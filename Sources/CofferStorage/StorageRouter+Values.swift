@@ -1,10 +1,12 @@
+public import CofferPlatform
+
 extension StorageRouter {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///
   /// It is read from one store at one moment. Between two such reads a transaction over both stores may take place, and while one does, a
   /// value of the vault may be the new one while a plain value is still the old one. ``values(_:)`` and ``transaction(_:)`` never show half.
   ///
-  /// - Throws: ``StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable`, `.expired`, `.locked`, `.pending` and the store's own failures.
   @inlinable
   public func value<V, R>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     guard try isSettled(key) else { return try unmovedValue(for: key) }
@@ -14,8 +16,8 @@ extension StorageRouter {
 
   /// Stores `value`, or removes what is stored when it is nil. Acknowledged once it returns.
   ///
-  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then, unless the error
-  ///   is ``StoreError/Kind/outcomeUnknown``.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, `.locked` and the store's own failures; nothing has changed then, unless the error
+  ///   is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
   @inlinable
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     try checkNoTransaction()
@@ -27,8 +29,8 @@ extension StorageRouter {
 
   /// The values of several keys from one moment: no transaction over both stores shows half.
   ///
-  /// - Throws: what ``value(for:)`` throws for any of them, ``StoreError/Kind/locked`` naming the first key of the vault;
-  ///   ``StoreError/Kind/busy`` when the plain values kept changing while the vault was read.
+  /// - Throws: what ``value(for:)`` throws for any of them, ``/CofferPlatform/StoreError/Kind/locked`` naming the first key of the vault;
+  ///   ``/CofferPlatform/StoreError/Kind/busy`` when the plain values kept changing while the vault was read.
   public func values<each V, each R>(_ keys: repeat StorageKey<each V, each R>) throws(StoreError) -> (repeat each V) {
     let snapshot = Transaction(on: self)
     repeat try snapshot.want(each keys)
@@ -39,9 +41,9 @@ extension StorageRouter {
   /// Changes the value in place, atomically across processes. It begins with what ``value(for:)`` gives, but for an override, which is
   /// neither read nor written: what a suite or a registered value has is changed in the domain's own copy.
   ///
-  /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws ``StoreError/Kind/reentrant``.
+  /// `body` runs under the store's lock: keep it short. A Coffer call inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``.
   ///
-  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then, unless it is ``StoreError/Kind/outcomeUnknown``.
+  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then, unless it is ``/CofferPlatform/StoreError/Kind/outcomeUnknown``.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     try checkNoTransaction()
     try admit(key)

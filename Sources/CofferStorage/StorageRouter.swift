@@ -1,9 +1,10 @@
+public import CofferPlatform
 public import Synchronization
 
 /// The only place that picks a store: a key's route decides whether its value goes to the plain store or to the vault.
 ///
 /// All calls are synchronous and may come from any thread. A locked vault makes calls on its keys throw
-/// ``StoreError/Kind/locked``; plain keys never need the vault.
+/// ``/CofferPlatform/StoreError/Kind/locked``; plain keys never need the vault.
 public final class StorageRouter: Sendable {
   /// The store of preferences.
   public let plain: any Store<Plain>
@@ -20,8 +21,8 @@ public final class StorageRouter: Sendable {
   /// A router over two stores. What an older program stored under a former name, as a former type, or in the clear, is moved to where
   /// the keys say: see ``migrations``.
   ///
-  /// - Throws: ``StoreError/Kind/duplicateKey`` naming both places when two keys share a name; ``StoreError/Kind/invalidName``;
-  ///   ``StoreError/Kind/refused`` when an override or a registered value of the plain store names a key of the vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places when two keys share a name; ``/CofferPlatform/StoreError/Kind/invalidName``;
+  ///   ``/CofferPlatform/StoreError/Kind/refused`` when an override or a registered value of the plain store names a key of the vault.
   public convenience init(plain: any Store<Plain>, vault: any Store<Vault>, keys spaces: any KeySpace...) throws(StoreError) {
     try self.init(plain: plain, vault: vault, spaces: spaces)
   }

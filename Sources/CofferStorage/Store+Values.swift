@@ -1,8 +1,10 @@
+public import CofferPlatform
+
 // The typed core over one store. A router adds to it the choice of the store and the knowledge of declared keys.
 extension Store {
   /// The value of `key`: its default, or nil, only when nothing is stored.
   ///
-  /// - Throws: ``StoreError`` `.undecodable`, `.expired`, and the store's own failures.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable`, `.expired`, and the store's own failures.
   @inlinable
   public func value<V>(for key: StorageKey<V, R>) throws(StoreError) -> V {
     do { return try key.read(load(key.name)) } catch { throw told(error, of: key.name) }
@@ -10,7 +12,7 @@ extension Store {
 
   /// Stores `value`, or removes what is stored when it is nil. A value that cannot be encoded leaves the stored one alone.
   ///
-  /// - Throws: ``StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed then, unless it is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable`, `.tooLarge`, and the store's own failures; nothing has changed then, unless it is `.outcomeUnknown`.
   @inlinable
   public func set<V>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
@@ -19,7 +21,7 @@ extension Store {
 
   /// Changes the stored value in place, atomically across processes. `body` runs under the store's lock.
   ///
-  /// - Throws: ``StoreError``, or what `body` throws; nothing has changed then, unless it is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then, unless it is `.outcomeUnknown`.
   public func update<V>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     var refusal: (any Error)?
     do {

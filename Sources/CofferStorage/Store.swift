@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// A place for values of one route, addressed by name.
 ///
 /// A store moves forms and knows no Swift types. All of its writes are acknowledged: once a call returns, the value survives
@@ -30,13 +32,13 @@ public protocol Store<R>: Sendable {
 
   /// Replaces the value of `name` by what `body` makes of it, atomically across processes. It gets what a read gives, but for an
   /// override. `body` runs under the store's
-  /// lock; a call into any store from inside it throws ``StoreError/Kind/reentrant``. An error from `body` changes nothing.
+  /// lock; a call into any store from inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``. An error from `body` changes nothing.
   func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError)
 
   /// Applies all of `batch`, or nothing.
   ///
   /// With a `decision`, the writes are first made durable as prepared, then the decision is made elsewhere, and they take
-  /// effect when it returns; when it throws they are dropped. When it throws ``StoreError/Kind/outcomeUnknown``, they are neither: a
+  /// effect when it returns; when it throws they are dropped. When it throws ``/CofferPlatform/StoreError/Kind/outcomeUnknown``, they are neither: a
   /// store that outlives its process keeps them prepared until the outcome is learnt. The store's lock is held from the comparison of
   /// the expectations until the end. With ``Batch/decides``, the id is recorded in the same atomic step as the writes and kept until
   /// ``forget(_:)``; where it is recorded as given up already, the batch is refused.
@@ -44,9 +46,9 @@ public protocol Store<R>: Sendable {
   /// A batch without writes compares its expectations and makes the decision, all under the lock, and leaves no trace: it needs
   /// no place that can be written.
   ///
-  /// - Throws: ``StoreError/Kind/conflict`` when an expectation does not hold, before anything is written; what the decision
-  ///   throws, unchanged; ``StoreError/Kind/pending(_:)`` where the decision's outcome is not known and could not be learnt;
-  ///   ``StoreError/Kind/outcomeUnknown`` where this store cannot tell whether the batch was applied. After any other error nothing was
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` when an expectation does not hold, before anything is written; what the decision
+  ///   throws, unchanged; ``/CofferPlatform/StoreError/Kind/pending(_:)`` where the decision's outcome is not known and could not be learnt;
+  ///   ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` where this store cannot tell whether the batch was applied. After any other error nothing was
   ///   changed, and nothing comes back later.
   func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError)
 
@@ -152,7 +154,7 @@ public struct Decision {
   /// The file whose record decides, so that any later process can look the outcome up.
   public let place: String
   /// Makes the decision, and records it under the id; nil where nothing was prepared, so that nobody will ask for it. Throwing
-  /// ``StoreError/Kind/outcomeUnknown`` means that it may have been made; throwing anything else, that it was not and never will be.
+  /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` means that it may have been made; throwing anything else, that it was not and never will be.
   public let make: (TransactionID?) throws(StoreError) -> Void
 
   /// A decision recorded in the file `place`.
@@ -168,32 +170,4 @@ public enum TransactionOutcome: Sendable, Equatable {
   case committed
   /// It was given up: nothing of it was made, and nothing of it can be any more.
   case dropped
-}
-
-/// Names one transaction over both stores: 16 random bytes.
-public struct TransactionID: Sendable, Hashable, CustomStringConvertible {
-  /// The 16 bytes.
-  public let bytes: [UInt8]
-
-  /// A fresh id from the system's random source.
-  public static func random() -> TransactionID {
-    var generator = SystemRandomNumberGenerator()
-    return TransactionID(unchecked: (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
-  }
-
-  /// The id in `bytes`; nil unless there are 16.
-  public init?(_ bytes: [UInt8]) {
-    guard bytes.count == 16 else { return nil }
-    self.bytes = bytes
-  }
-
-  private init(unchecked bytes: [UInt8]) { self.bytes = bytes }
-
-  /// 32 lowercase hexadecimal digits.
-  public var description: String {
-    bytes.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0" + digits : digits
-    }.joined()
-  }
 }

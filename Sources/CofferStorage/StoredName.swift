@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// The rules for names of keys, services and accounts.
 public enum StoredName {
   /// Bytes of UTF-8 in a name, at most: a service is often a URL, and a longer name is a value in the wrong place.
@@ -5,7 +7,7 @@ public enum StoredName {
 
   /// Returns `name` when it can name a value.
   ///
-  /// - Throws: ``StoreError/Kind/invalidName`` when it is empty, longer than ``longest`` or holds a control character (which
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` when it is empty, longer than ``longest`` or holds a control character (which
   ///   could forge a line in a line-based protocol or a terminal).
   @discardableResult
   public static func check(_ name: String, as role: String = "key") throws(StoreError) -> String {

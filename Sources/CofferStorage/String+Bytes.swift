@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// Names are bytes. `String`'s own comparison takes two spellings of `é` for one, and comparing its views byte by byte is five
 /// times as slow as this (sorting 10 000 names).

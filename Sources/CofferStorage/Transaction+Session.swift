@@ -1,3 +1,5 @@
+package import CofferPlatform
+
 extension Transaction {
   /// Removes what ends with a session from both stores, once the transaction commits: the declared keys that say so, those in the
   /// domain's list, and the items whose sealed metadata says so. A login elsewhere that falls in between makes it run again.

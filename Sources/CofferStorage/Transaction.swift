@@ -1,6 +1,8 @@
+public import CofferPlatform
+
 /// What a `transaction` closure works on: its reads come from the stores, its writes are kept until the closure returns.
 ///
-/// It is over when the closure returns: a call on one that escaped throws ``StoreError/Kind/closed``.
+/// It is over when the closure returns: a call on one that escaped throws ``/CofferPlatform/StoreError/Kind/closed``.
 public final class Transaction {
   let plain: TransactionSide<Plain>
   let vault: TransactionSide<Vault>
@@ -25,7 +27,7 @@ public final class Transaction {
 
   /// Sets `key`, or removes it when `value` is nil, once the transaction commits.
   ///
-  /// - Throws: ``StoreError/Kind/unencodable``, ``StoreError/Kind/tooLarge(limit:)``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``, ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)``.
   public func set<V, R>(_ value: V, for key: StorageKey<V, R>) throws(StoreError) {
     let form = try key.form(of: value)
     try admit(key, overwriting: true)
@@ -42,7 +44,7 @@ public final class Transaction {
   /// Changes the value of `key`, once the transaction commits. It begins with what ``value(for:)`` gives, but for an override, which
   /// is neither read nor written.
   ///
-  /// - Throws: ``StoreError``, or what `body` throws; this transaction's value of the key is unchanged then.
+  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; this transaction's value of the key is unchanged then.
   public func update<V, R>(_ key: StorageKey<V, R>, _ body: (inout V) throws -> Void) throws {
     try admit(key)
     let form: R.Form?

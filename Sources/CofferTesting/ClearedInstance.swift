@@ -1,6 +1,7 @@
-public import CofferDefaults
-public import CofferStorage
 internal import Coffer
+public import CofferDefaults
+public import CofferPlatform
+public import CofferStorage
 internal import Foundation
 internal import SystemPackage
 

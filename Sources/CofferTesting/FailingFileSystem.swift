@@ -1,5 +1,6 @@
 public import CofferDefaults
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 internal import Foundation
 internal import Synchronization
 public import SystemPackage

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// A value of which nothing is known but its type: for injection, where a part of a program should not know which store it uses.

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
 

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// A handle to one stored value, which may be out of reach: each read and write can throw, and there is no reading past that.
@@ -11,18 +12,18 @@ public protocol ThrowingPersistedValue<Value>: Sendable {
 
   /// The value now.
   ///
-  /// - Throws: ``/CofferStorage/StoreError`` when it cannot be had: never a default, or nil, in place of that.
+  /// - Throws: ``/CofferPlatform/StoreError`` when it cannot be had: never a default, or nil, in place of that.
   func load() throws(StoreError) -> Value
 
   /// Stores `value`; nil removes.
   ///
-  /// - Throws: ``/CofferStorage/StoreError``; what was stored is unchanged then.
+  /// - Throws: ``/CofferPlatform/StoreError``; what was stored is unchanged then.
   func save(_ value: Value) throws(StoreError)
 
   /// Reads, changes and stores. For a value of a store that is one atomic step, across all handles and processes; `body` runs under
   /// the store's lock, and a Coffer call inside it throws.
   ///
-  /// - Throws: ``/CofferStorage/StoreError``, or what `body` throws; nothing has changed then.
+  /// - Throws: ``/CofferPlatform/StoreError``, or what `body` throws; nothing has changed then.
   func mutate(_ body: (inout Value) throws -> Void) throws
 
   /// Whether ``mutate(_:)`` is one step, whoever else writes.

@@ -1,12 +1,5 @@
+public import CofferPlatform
 public import CofferStorage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The failures that plain handles met in ``PersistedValue/wrappedValue`` and that no `onFailure(_:)` took.
 public enum ValueFailures {

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 internal import FoundationEssentials
 public import SystemPackage
@@ -11,7 +12,7 @@ public enum DecidedTransactions {
 
   /// What the vault at `path` has recorded of `transaction`; nil where that is nothing. Writes nothing.
   ///
-  /// - Throws: ``/CofferStorage/StoreError`` when the vault's file cannot be read.
+  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.
   public static func outcome(of transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome? {
     let database = try VaultDatabase.openToRead(path)
     return try database.read { () throws(StoreError) in try database.outcome(of: transaction) }
@@ -20,7 +21,7 @@ public enum DecidedTransactions {
   /// What became of `transaction` in the vault at `path`, durably. Where nothing is recorded, it is dropped: a commit that was written and
   /// not seen is overwritten, and one that comes later is refused.
   ///
-  /// - Throws: ``/CofferStorage/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
+  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
   ///   or when 256 transactions were dropped within a day.
   public static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
@@ -37,7 +38,7 @@ public enum DecidedTransactions {
   /// Drops the records of `transactions` that both stores have durably. Ids that are not there are ignored, and where none is, nothing is
   /// written.
   ///
-  /// - Throws: ``/CofferStorage/StoreError`` when the vault's file cannot be written.
+  /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written.
   public static func forget(_ transactions: [TransactionID], in path: FilePath) throws(StoreError) {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let recorded = try database.read { () throws(StoreError) in

@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 /// The address of an item: a service and an account, as in a keychain. Bytes of UTF-8, never normalised.
 public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible {
@@ -9,7 +10,7 @@ public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible 
 
   /// The name of an item.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName``; see ``/CofferStorage/StoredName``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``; see ``/CofferStorage/StoredName``.
   public init(service: String, account: String = "") throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     self.account = account.isEmpty ? "" : try StoredName.check(account, as: "account")

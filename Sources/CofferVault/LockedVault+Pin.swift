@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 internal import SystemPackage
 
 /// What this machine remembers of a vault, and of the place where it stands.

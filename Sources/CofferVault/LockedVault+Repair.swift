@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 public import SystemPackage
 
 /// What a repair found and did.

@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 public import SystemPackage
 
 /// 16 random bytes that name a vault for life.

@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 public import SystemPackage
 
 /// What putting a backup back did.
@@ -136,7 +137,7 @@ private struct Restoration {
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    try commit(above: backup.generation(of: before), pin)
+    try commit(above: backup.state(of: before), pin)
     before.close()
     try replacement.commit()
     return kept
@@ -180,11 +181,12 @@ private struct Restoration {
     guard code == 0 else { throw StoreError(errno: code, "rename \(from)", place: to) }
   }
 
-  private func commit(above current: UInt64?, _ pin: PinWatch?) throws(StoreError) {
+  private func commit(above current: VaultState?, _ pin: PinWatch?) throws(StoreError) {
+    if let current { try pin?.rememberReplaced(current, epoch: backup.header.epoch) }
     try pin?.expect(epoch: backup.header.epoch)
     let pinned = try pin?.knownGeneration() ?? 0
     try backup.commitRestored(
-      above: max(pinned, current ?? 0, backup.state.generation), as: replica, after: pin?.knownReplica())
+      above: max(pinned, current?.generation ?? 0, backup.state.generation), as: replica, after: pin?.knownReplica())
   }
 
   private func pin() throws(StoreError) -> PinWatch? {

@@ -21,7 +21,7 @@ public struct ImportedItem: Sendable {
 
 /// What becomes of an imported item whose name is taken.
 public enum DuplicatePolicy: Sendable, CaseIterable {
-  /// Nothing is imported at all: ``/CofferStorage/StoreError/Kind/alreadyExists``.
+  /// Nothing is imported at all: ``/CofferPlatform/StoreError/Kind/alreadyExists``.
   case refuse
   /// The imported item takes its place.
   case replace

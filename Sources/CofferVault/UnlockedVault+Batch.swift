@@ -1,4 +1,5 @@
 internal import CofferMemory
+package import CofferPlatform
 package import CofferStorage
 internal import SystemPackage
 
@@ -7,7 +8,7 @@ extension UnlockedVault {
   /// Several values of `service` from one moment.
   ///
   /// - Parameter mostBytes: bytes of all values together, at most.
-  /// - Throws: ``StoreError/Kind/tooLarge(limit:)`` for more; nothing is handed out then.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more; nothing is handed out then.
   package borrowing func load(
     _ names: [String], service: String, mostBytes: Int = .max
   ) throws(StoreError) -> [Reading<Vault>] {

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 internal import SystemPackage
 
@@ -8,7 +9,7 @@ public enum ItemChange: Sendable {
   /// Removes the item of that name; does nothing where there is none, unless the condition asks for one.
   case remove(ItemName, if: WriteCondition = .always)
   /// Gives an item, expired or not, another name, with all that belongs to it and its dates; the condition is about what has that
-  /// name already. Fails with ``/CofferStorage/StoreError/Kind/notFound`` where there is no such item.
+  /// name already. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item.
   case move(ItemName, to: ItemName, if: WriteCondition = .absent)
 
   /// The item that changes.

@@ -1,10 +1,11 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 extension UnlockedVault {
   /// What happened to the vault, oldest first, after the whole chain was checked. Reading writes nothing, and is not logged.
   ///
   /// - Parameter limit: how many of the newest entries to return; nil for all that are kept.
-  /// - Throws: ``/CofferStorage/StoreError/Kind/tampered`` when a row was changed, added or taken away.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when a row was changed, added or taken away.
   public borrowing func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
     try engine.run { (vault) throws(StoreError) in
       try vault.reading { () throws(StoreError) in try vault.log(limit: limit) }

@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 extension UnlockedVault {
   /// What comparing the vault with this machine's pin has shown since it was unlocked.

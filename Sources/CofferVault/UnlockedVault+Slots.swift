@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 extension UnlockedVault {
   /// What opens the vault: its slots with their labels, by id.
@@ -60,7 +61,7 @@ extension UnlockedVault {
   /// Removes a slot by giving the vault a new key that is not sealed to it: what opened the slot opens nothing that is in the file
   /// from now on. A copy of the file made before still opens with it.
   ///
-  /// Removing the slot that this vault was unlocked with locks it: later calls throw ``/CofferStorage/StoreError/Kind/closed``.
+  /// Removing the slot that this vault was unlocked with locks it: later calls throw ``/CofferPlatform/StoreError/Kind/closed``.
   ///
   /// - Parameters:
   ///   - id: the slot.

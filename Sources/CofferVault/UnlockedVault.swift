@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
 public import SystemPackage
@@ -126,9 +127,9 @@ private func about<Result>(_ name: ItemName, _ body: () throws(StoreError) -> Re
 public enum WriteCondition: Sendable, Equatable {
   /// Whatever is there is replaced.
   case always
-  /// Nothing may be there: ``/CofferStorage/StoreError/Kind/alreadyExists`` otherwise.
+  /// Nothing may be there: ``/CofferPlatform/StoreError/Kind/alreadyExists`` otherwise.
   case absent
-  /// The item's revision must be this one: ``/CofferStorage/StoreError/Kind/conflict`` otherwise.
+  /// The item's revision must be this one: ``/CofferPlatform/StoreError/Kind/conflict`` otherwise.
   case revision(UInt64)
 }
 

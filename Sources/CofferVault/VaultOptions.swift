@@ -7,9 +7,9 @@ public struct VaultOptions: Sendable, Equatable {
   ///
   /// The folder is made with mode 0700 where it is missing. Keep it where whoever can write the vault's file cannot write.
   public var pins: FilePath?
-  /// The vault that must be found; ``/CofferStorage/StoreError/Kind/replaced`` otherwise.
+  /// The vault that must be found; ``/CofferPlatform/StoreError/Kind/replaced`` otherwise.
   public var expected: VaultID?
-  /// The oldest generation that is accepted; ``/CofferStorage/StoreError/Kind/rolledBack`` below it. For machines without a pin,
+  /// The oldest generation that is accepted; ``/CofferPlatform/StoreError/Kind/rolledBack`` below it. For machines without a pin,
   /// or to whom the number was told.
   public var leastGeneration: UInt64?
   /// The folder of the lock that lets one passphrase of this user be hashed at a time, made with mode 0700 where it is missing;

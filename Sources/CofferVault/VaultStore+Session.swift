@@ -1,3 +1,4 @@
+package import CofferPlatform
 package import CofferStorage
 
 // What a logout asks: the sealed descriptions of the items, and no value.

@@ -1,9 +1,10 @@
+public import CofferPlatform
 public import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
 /// The vault as a store: the items of one service, addressed by account. It holds the vault locked or unlocked; while it is
-/// locked every call throws ``/CofferStorage/StoreError/Kind/locked``.
+/// locked every call throws ``/CofferPlatform/StoreError/Kind/locked``.
 public final class VaultStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
@@ -22,7 +23,7 @@ public final class VaultStore: Store {
 
   /// A store over a locked vault.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a bad service name.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
   public init(service: String, vault: LockedVault) throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     place = vault.path.string
@@ -31,7 +32,7 @@ public final class VaultStore: Store {
 
   /// A store over an unlocked vault, which it takes over.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a bad service name.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
   public init(service: String, vault: consuming UnlockedVault) throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     place = vault.path.string
@@ -60,7 +61,7 @@ public final class VaultStore: Store {
 
   /// Waits for running calls, then wipes the keys. Does nothing when the vault is locked already.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
   public func lock() throws(StoreError) {
     try Reentrancy.check(place)
     if let engine = held.withLock({ held in Self.engine(held) }) { drop(engine) }
@@ -164,7 +165,7 @@ extension VaultStore {
 
   /// All of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``StoreError/Kind/refused`` when a `decision` is given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a `decision` is given.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(

@@ -1,8 +1,9 @@
 import CofferMemory
+import CofferPlatform
 import CofferStorage
 import CofferVault
 import Foundation
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferAgent

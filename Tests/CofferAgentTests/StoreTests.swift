@@ -1,4 +1,5 @@
 import CofferMemory
+import CofferPlatform
 import CofferStorage
 import CofferVault
 import Foundation

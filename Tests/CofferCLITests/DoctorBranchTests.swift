@@ -1,4 +1,5 @@
 import Coffer
+import CofferPlatform
 import CofferStorage
 import Foundation
 import Testing

@@ -1,6 +1,6 @@
 import Coffer
 import Foundation
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferCLI

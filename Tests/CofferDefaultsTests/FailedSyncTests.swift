@@ -1,3 +1,4 @@
+import CofferPlatform
 import CofferStorage
 import Foundation
 import Synchronization

@@ -1,8 +1,9 @@
+import CofferPlatform
 import CofferStorage
 import Foundation
 import Synchronization
 import SystemPackage
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferDefaults

@@ -1,7 +1,8 @@
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferDefaults

@@ -1,6 +1,6 @@
 import CofferStorage
 import Foundation
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferDefaults

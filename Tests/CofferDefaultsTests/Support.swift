@@ -1,4 +1,5 @@
 import CofferDefaults
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage

@@ -1,4 +1,5 @@
 import CofferMemory
+import CofferPlatform
 import Foundation
 import Testing
 

@@ -1,3 +1,4 @@
+import CofferPlatform
 import Foundation
 import Testing
 

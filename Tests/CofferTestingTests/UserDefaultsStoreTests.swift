@@ -1,4 +1,5 @@
 import CofferFoundation
+import CofferPlatform
 import CofferStorage
 import CofferTesting
 import Foundation

@@ -1,4 +1,5 @@
 internal import CofferDefaults
+internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
 internal import SystemPackage

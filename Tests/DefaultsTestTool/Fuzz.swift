@@ -1,8 +1,9 @@
 internal import CofferDefaults
+internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
-internal import TestRandom
+internal import CofferTestSupport
 
 /// Bytes from strangers: property lists, journals and command lines, all made from one seed. Prints what went wrong.
 enum Fuzz {

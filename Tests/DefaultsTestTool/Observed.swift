@@ -1,14 +1,9 @@
 internal import CofferDefaults
+internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// Processes that others observe, or that observe others.
 enum Observed {

@@ -1,9 +1,10 @@
 internal import CofferDefaults
+internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
 internal import Synchronization
 internal import SystemPackage
-internal import TestRandom
+internal import CofferTestSupport
 
 /// What a disk may hold after the power went: of everything that was not synchronised, any part, in units of 512 bytes and in
 /// any order. The effects of a store's life are recorded, then lost again and again, each time in another way.

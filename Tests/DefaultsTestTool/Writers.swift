@@ -1,13 +1,8 @@
 internal import CofferDefaults
+internal import CofferPlatform
 internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#endif
 
 /// Processes that write, and tell their parent what was acknowledged.
 enum Writers {

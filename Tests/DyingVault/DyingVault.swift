@@ -1,3 +1,4 @@
+package import CofferPlatform
 package import CofferStorage
 package import CofferVault
 internal import Foundation

@@ -1,6 +1,7 @@
 internal import CofferAgent
 internal import CofferDefaults
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import Foundation

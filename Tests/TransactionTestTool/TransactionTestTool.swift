@@ -1,5 +1,6 @@
 internal import CofferDefaults
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import DyingVault

@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import TestRandom
+import CofferTestSupport
 import Testing
 
 /// System calls of transactions fail at random, one or several in a row, with other processes alive. An answer of success means that both

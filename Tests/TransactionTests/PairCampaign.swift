@@ -1,5 +1,5 @@
 import Foundation
-import TestRandom
+import CofferTestSupport
 import Testing
 
 /// Two processes die one after the other: the first at a system call of a transaction, the second at one of settling what the first left,

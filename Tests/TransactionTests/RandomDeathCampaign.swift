@@ -1,5 +1,5 @@
 import Foundation
-import TestRandom
+import CofferTestSupport
 import Testing
 
 /// Processes that write both stores at once, of which some are killed within 20 ms of each other, at no chosen place. Short by default; with

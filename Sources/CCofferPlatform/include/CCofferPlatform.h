@@ -69,6 +69,10 @@ void coffer_close_from(int first);
 /// POSIX_SPAWN_SETSID: the child of posix_spawn(3) begins a session.
 int coffer_spawn_new_session(void);
 
+/// Starts a detached thread with a stack of `stack` bytes, which calls `body(work)`. Returns an errno, as pthread_create does.
+/// In C, since Swift cannot say which of the modules that include pthread.h `pthread_attr_t` belongs to.
+int coffer_detached_thread(size_t stack, void (*body)(void *), void *work);
+
 /// Nanoseconds since the machine was started: with, and without, the time it was suspended.
 int64_t coffer_time_since_boot(void);
 int64_t coffer_time_awake(void);

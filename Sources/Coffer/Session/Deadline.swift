@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 
@@ -5,7 +6,7 @@ internal import Synchronization
 enum Deadline {
   /// What `body` returns or throws.
   ///
-  /// - Throws: ``StoreError/Kind/busy`` at the limit; what `body` returns afterwards is dropped. `CancellationError` when the calling
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` at the limit; what `body` returns afterwards is dropped. `CancellationError` when the calling
   ///   task is cancelled.
   static func run<Value: Sendable>(
     within limit: Duration, key: String, _ body: @escaping @Sendable () async throws -> Value

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -8,7 +9,7 @@ internal import SystemPackage
 enum RefreshLockFile {
   /// Nil where the vault is no file, so that no other process has it.
   ///
-  /// - Throws: ``StoreError/Kind/denied``, ``StoreError/Kind/noVault`` where the vault's folder is not there or is not to be trusted.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied``, ``/CofferPlatform/StoreError/Kind/noVault`` where the vault's folder is not there or is not to be trusted.
   static func path(for key: String, in router: StorageRouter) throws(StoreError) -> FilePath? {
     let vault = FilePath(router.vault.place)
     guard vault.isAbsolute, let file = vault.lastComponent?.string else { return nil }

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
@@ -21,7 +22,7 @@ struct RefreshTurn: Sendable {
 
   /// Waits for a turn without blocking a thread.
   ///
-  /// - Throws: ``StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws; `CancellationError`.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws; `CancellationError`.
   static func take(at path: FilePath?, _ gate: RefreshGate, within limit: Duration) async throws -> RefreshTurn {
     let deadline = ContinuousClock.now + limit
     var pause = shortestPause

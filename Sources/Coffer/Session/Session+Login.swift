@@ -1,3 +1,4 @@
+internal import CofferPlatform
 public import CofferStorage
 
 extension Session {
@@ -27,7 +28,7 @@ extension Session {
   /// Nothing happens where nobody is logged in. A refresh that is on its way in this or another process finds the credential gone
   /// and stores nothing.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/locked`` while the vault is locked, with nothing changed; what
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` while the vault is locked, with nothing changed; what
   ///   ``/CofferStorage/StorageRouter/transaction(_:)`` throws.
   public func logout() throws {
     try router.transaction { try $0.endSession() }

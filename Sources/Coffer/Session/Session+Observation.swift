@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 internal import FoundationEssentials
 
@@ -17,7 +18,7 @@ extension Session {
   /// an owner's end, at the next change or within about a minute.
   ///
   /// - Returns: what ends it before `owner` does.
-  /// - Throws: ``/CofferStorage/StoreError/Kind/io(_:)`` where the system's limits on watches are reached.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the system's limits on watches are reached.
   @discardableResult
   public func observe(
     _ owner: any AnyObject & Sendable, _ body: @escaping @Sendable (Observed) -> Void

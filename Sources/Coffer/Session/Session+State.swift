@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 internal import FoundationEssentials
 
 extension Session {

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// Who is logged in: the one owner of that, for a program and all processes that share its stores.

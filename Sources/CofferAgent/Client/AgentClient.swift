@@ -1,22 +1,15 @@
 internal import CofferMemory
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 public import CofferVault
 internal import Synchronization
 public import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///
-/// What the agent cannot do is thrown as the vault in this process would throw it. ``/CofferStorage/StoreError/Kind/locked`` says that nothing was
-/// done because the agent holds no key or is not running; ``/CofferStorage/StoreError/Kind/busy`` that it does not answer, and was asked for no change;
-/// ``/CofferStorage/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
+/// What the agent cannot do is thrown as the vault in this process would throw it. ``/CofferPlatform/StoreError/Kind/locked`` says that nothing was
+/// done because the agent holds no key or is not running; ``/CofferPlatform/StoreError/Kind/busy`` that it does not answer, and was asked for no change;
+/// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
 public final class AgentClient: Sendable {
   let place: AgentPlace
   private let greeting: Greeting
@@ -64,7 +57,7 @@ public final class AgentClient: Sendable {
 
   /// Whether an agent listens.
   ///
-  /// - Throws: ``/CofferStorage/StoreError/Kind/denied`` when its folder or its process is another user's.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when its folder or its process is another user's.
   public func isRunning() throws(StoreError) -> Bool {
     guard let socket = try place.connect() else { return false }
     try greet(on: socket)
@@ -82,7 +75,7 @@ public final class AgentClient: Sendable {
 
   /// Has the agent unlock the vault.
   ///
-  /// - Throws: what unlocking throws; ``/CofferStorage/StoreError/Kind/busy`` after many wrong secrets.
+  /// - Throws: what unlocking throws; ``/CofferPlatform/StoreError/Kind/busy`` after many wrong secrets.
   public func unlock(with credentials: borrowing Credentials) throws(StoreError) -> AgentStatus {
     var request = try FrameWriter(request: .unlock)
     try request.put(credentials)
@@ -152,7 +145,7 @@ public final class AgentClient: Sendable {
 
   /// Sends `request` and gives each frame of the answer to `page`.
   ///
-  /// - Throws: ``StoreError/Kind/outcomeUnknown`` for a write that was sent, wholly or in part, and not answered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write that was sent, wholly or in part, and not answered.
   private func exchange(
     _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
     page: (inout FrameReader) throws(StoreError) -> Void

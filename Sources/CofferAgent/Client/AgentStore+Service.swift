@@ -1,3 +1,4 @@
+package import CofferPlatform
 package import CofferStorage
 
 // What a session asks: the items' versions and descriptions, of those that have expired too, and no value.

@@ -1,19 +1,12 @@
+public import CofferPlatform
 public import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///
 /// It behaves as the vault's own store does, with two differences. Where the agent is locked or not running every call throws
-/// ``/CofferStorage/StoreError/Kind/locked``, and may be answered again once somebody ran `coffer unlock`. And it tells of no
+/// ``/CofferPlatform/StoreError/Kind/locked``, and may be answered again once somebody ran `coffer unlock`. And it tells of no
 /// changes: its feed has ended.
 public final class AgentStore: Store {
   /// Serves the vault's route.
@@ -31,7 +24,7 @@ public final class AgentStore: Store {
   ///   - service: the service whose items these are: an app's domain.
   ///   - vault: the vault's file; a relative path begins at the current folder.
   ///   - client: asks the agent.
-  /// - Throws: ``/CofferStorage/StoreError/Kind/invalidName`` for a bad service name.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
   public init(service: String, vault: String, client: AgentClient) throws(StoreError) {
     self.service = try StoredName.check(service, as: "service")
     // A prepared batch names this place, and whoever settles it may be in another folder.
@@ -82,7 +75,7 @@ public final class AgentStore: Store {
   /// Read, change and write in one step. The agent waits for no client's closure: `body` runs on what was read, and again where
   /// somebody else changed that before it could be written.
   ///
-  /// - Throws: ``StoreError/Kind/busy`` when others were always first.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others were always first.
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     for attempt in 1...Self.attempts {
       let reading = try load([name])[0]
@@ -103,8 +96,8 @@ public final class AgentStore: Store {
 
   /// All of `batch` in one transaction of the vault, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``StoreError/Kind/refused`` when a `decision` is given, ``StoreError/Kind/tooLarge(limit:)`` for more than the agent
-  ///   takes in one message: four of the largest values, ``StoreError/Kind/outcomeUnknown`` when the agent was asked and did not answer.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a `decision` is given, ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent
+  ///   takes in one message: four of the largest values, ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when the agent was asked and did not answer.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(

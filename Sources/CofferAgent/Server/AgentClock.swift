@@ -1,4 +1,4 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 
 /// The machine's two clocks: their difference grows by each time that it was suspended.
 struct AgentClock: Sendable {

@@ -1,16 +1,8 @@
-internal import CCofferPlatform
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Keeps a vault unlocked for the other programs of one user.
 ///

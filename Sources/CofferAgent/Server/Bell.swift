@@ -1,13 +1,6 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Wakes a thread that waits in poll(2).
 final class Bell: Sendable {

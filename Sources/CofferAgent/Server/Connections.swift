@@ -1,16 +1,8 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The connections that are open, each with a thread.
 final class Connections: Sendable {
@@ -55,7 +47,7 @@ final class Connections: Sendable {
     }
     running.enter()
     do throws(StoreError) {
-      try Self.detach { [self] in
+      try DetachedThread.start(stackBytes: Self.stackBytes, place: "agent") { [self] in
         box.withSocket { conversation($0, mark) }
         // Before the descriptor is closed and its number used again.
         _ = open.withLock { $0.removeValue(forKey: ObjectIdentifier(mark)) }
@@ -96,31 +88,5 @@ final class Connections: Sendable {
     }
 
     func close() { socket.withLock { $0 = nil } }
-  }
-
-  private final class Work {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-
-  // Not Dispatch: its threads are few, and a silent client would hold one of them.
-  private static func detach(_ body: @escaping @Sendable () -> Void) throws(StoreError) {
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, stackBytes)
-    var thread = pthread_t()
-    let work = Unmanaged.passRetained(Work(body))
-    let code = pthread_create(&thread, &attributes, { Connections.begin($0) }, work.toOpaque())
-    guard code == 0 else {
-      work.release()
-      throw StoreError(errno: code, "start a thread", place: "agent")
-    }
-  }
-
-  private static func begin(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() }
-    return nil
   }
 }

@@ -1,15 +1,8 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// One client's questions and the answers to them, on the client's thread.
 final class Conversation {
@@ -126,7 +119,7 @@ final class Conversation {
     return greeting
   }
 
-  /// - Throws: ``StoreError/Kind/refused`` for another vault's path, ``StoreError/Kind/replaced`` for another vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` for another vault's path, ``/CofferPlatform/StoreError/Kind/replaced`` for another vault.
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let mine = server.vault.settings.vault
@@ -201,7 +194,7 @@ final class Conversation {
 extension Frame {
   /// What is asked for.
   ///
-  /// - Throws: ``StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
   func request() throws(StoreError) -> AgentProtocol.Request {
     try body.withUnsafeBytes { (raw) throws(StoreError) in
       try FrameReader.checkVersion(raw)

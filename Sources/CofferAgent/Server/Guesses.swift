@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Slows down who tries passphrases: each failure after the third doubles the time before the next try counts.
@@ -12,7 +13,7 @@ struct Guesses {
   /// The longest wait: an owner who knows the passphrase is back soon.
   private static let longest = 64
 
-  /// - Throws: ``StoreError/Kind/busy`` before the wait is over.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` before the wait is over.
   func check(now: Duration, place: String) throws(StoreError) {
     guard now < notBefore else { return }
     throw StoreError(

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import Synchronization
@@ -34,7 +35,7 @@ final class HeldVault: Sendable {
 
   /// Runs `body` with the vault, and counts as its use.
   ///
-  /// - Throws: ``StoreError/Kind/locked``, with the reason.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked``, with the reason.
   func use<Result: Sendable>(_ body: (borrowing UnlockedVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try state.withLock { (state) throws(StoreError) in
       lapse(&state)
@@ -57,7 +58,7 @@ final class HeldVault: Sendable {
 
   /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
   ///
-  /// - Throws: ``StoreError/Kind/busy`` while guesses are slowed down; what opening and unlocking the vault throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down; what opening and unlocking the vault throws.
   func unlock(with credentials: consuming Credentials, _ expectation: Greeting) throws(StoreError) {
     var given = Optional(credentials)
     try guesses.withLock { (guesses) throws(StoreError) in

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Where the agent of a user listens: `agent.sock` in a folder that is this user's alone, beside the lock of the one instance.
 struct AgentPlace: Sendable {
@@ -23,7 +15,7 @@ struct AgentPlace: Sendable {
 
   /// A connection to the agent; nil where none listens.
   ///
-  /// - Throws: ``StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when the folder or the listener is another user's; `.busy`, `.io`.
   func connect() throws(StoreError) -> LocalSocket? {
     // Where there is no socket, whatever is wrong with its folder is of no concern to who only wants to know.
     guard socket.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
@@ -61,7 +53,7 @@ struct AgentPlace: Sendable {
     return descriptor
   }
 
-  /// - Throws: ``StoreError/Kind/denied`` unless the process at the other end of `descriptor` is this user's.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless the process at the other end of `descriptor` is this user's.
   static func checkPeer(_ descriptor: Int32, _ who: String, place: FilePath) throws(StoreError) {
     var user: UInt32 = 0
     guard coffer_peer_user(descriptor, &user) == 0 else {

@@ -1,15 +1,7 @@
-internal import CCofferPlatform
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A connected socket of this machine. Moves frames, each within a time that no peer can stretch.
 struct LocalSocket: ~Copyable {
@@ -30,7 +22,7 @@ struct LocalSocket: ~Copyable {
 
   /// Waits up to `patience` for a frame to begin, then up to `whole` for all of it.
   ///
-  /// - Throws: ``StoreError`` `.tooLarge`, `.damaged` (an empty body), `.busy` (too slow), `.io` (closed in the midst of a frame).
+  /// - Throws: ``/CofferPlatform/StoreError`` `.tooLarge`, `.damaged` (an empty body), `.busy` (too slow), `.io` (closed in the midst of a frame).
   func receive(begins patience: Duration, whole: Duration) throws(StoreError) -> Arrival {
     var header: UInt32 = 0
     guard try isReadable(until: .now + patience) else { return .silence }
@@ -92,7 +84,7 @@ struct LocalSocket: ~Copyable {
 
   /// Sends all of `frame` within `limit`.
   ///
-  /// - Throws: ``StoreError`` `.busy` (too slow), `.io` (the peer is gone).
+  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` (too slow), `.io` (the peer is gone).
   func send(_ frame: UnsafeRawBufferPointer, within limit: Duration) throws(StoreError) {
     var count = 0
     try send(frame, within: limit, count: &count)

@@ -1,4 +1,4 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 

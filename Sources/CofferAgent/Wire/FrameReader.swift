@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 
 /// One frame's body, in guarded memory: it may hold a secret.
@@ -79,7 +80,7 @@ struct FrameReader {
 
   /// How many names or changes follow, of at least `least` bytes each.
   ///
-  /// - Throws: ``StoreError/Kind/tooLarge(limit:)`` for more than one request may have, before any is read.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than one request may have, before any is read.
   mutating func countOfNames(ofAtLeast least: Int) throws(StoreError) -> Int {
     let count = try count(ofAtLeast: least)
     guard count <= AgentProtocol.mostNames else {

@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Builds one frame in guarded memory: its length, then the body.

@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
@@ -82,7 +83,7 @@ extension FrameReader {
 
   /// A name that an item is to get.
   ///
-  /// - Throws: ``StoreError/Kind/invalidName``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   mutating func newName() throws(StoreError) -> ItemName { try Self.checked(itemName()) }
 
   private static func checked(_ name: ItemName) throws(StoreError) -> ItemName {

@@ -1,12 +1,5 @@
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// What git tells a credential helper: lines `key=value` up to an empty line or the end.
 ///

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
 internal import Coffer
+internal import CofferPlatform
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 extension Checkup {
   /// Bytes of memory that a command wants to lock: a value of 2 MiB twice while it is sealed, keys, and room to read.
@@ -87,22 +79,11 @@ extension Checkup {
 enum UnixSocket {
   /// Whether nobody listens at `path`.
   static func refuses(_ path: String) -> Bool {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    #if canImport(Glibc)
-      let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-    #else
-      let descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
-    #endif
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    let result = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 ? 0 : errno
-      }
+    let descriptor = coffer_local_connect(path, 0)
+    guard descriptor < 0 else {
+      close(descriptor)
+      return false
     }
-    return result == ECONNREFUSED
+    return errno == ECONNREFUSED
   }
 }

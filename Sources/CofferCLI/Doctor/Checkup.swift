@@ -1,15 +1,7 @@
-internal import CCofferPlatform
 internal import Coffer
+internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// All that `coffer doctor` looks at. Nothing is unlocked, changed or asked.
 struct Checkup {

@@ -1,12 +1,5 @@
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// What gives a secret away that lies among preferences. A sign is no proof: it is said with its reason, never with the value.
 enum SecretSigns {

@@ -1,15 +1,7 @@
-internal import CCofferPlatform
 internal import Coffer
+internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A private folder on a file system that is in memory, for as long as an editor needs one. Editors put their own copies beside the
 /// file that they edit: these are in memory too, and wiped with it.

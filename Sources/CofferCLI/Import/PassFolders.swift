@@ -1,14 +1,7 @@
 internal import Coffer
+internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The entries of a pass store by their paths, found as pass finds them: through symbolic links, hidden or not.
 struct PassFolders {
@@ -21,7 +14,7 @@ struct PassFolders {
   /// The names in order.
   ///
   /// - Parameter note: told of what is no entry, and of a folder that leads back to one above it.
-  /// - Throws: ``StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left out silently.
+  /// - Throws: ``/CofferPlatform/StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left out silently.
   func names(_ note: (String) -> Void) throws -> [String] {
     var names: [String] = []
     try walk("", above: [], &names, note)

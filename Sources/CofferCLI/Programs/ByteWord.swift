@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// A word of a command line, byte for byte: the names of files need not be UTF-8, and a command gets the very words it was given.
 struct ByteWord: ExpressibleByStringLiteral, Sendable {

@@ -1,13 +1,6 @@
 internal import Coffer
+internal import CofferPlatform
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Another program that was run for its output, which goes to guarded memory. What it says on standard error is the user's to see.
 struct CapturedCommand: ~Copyable {

@@ -1,13 +1,6 @@
 internal import Coffer
+internal import CofferPlatform
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A command that is ready to start: words, environment, and the descriptors it finds open.
 struct Launch {

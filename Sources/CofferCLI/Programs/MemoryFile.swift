@@ -1,13 +1,5 @@
-internal import CCofferPlatform
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// A secret as a file that is in memory alone: it has no name, nobody can change it, and it is gone with the last process that has
 /// it open. Source: memfd_create(2). Its pages may be swapped out, as those of any program that reads the secret may.

@@ -1,13 +1,5 @@
-internal import CCofferPlatform
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// A file with secrets in the clear, because a program wants it so.
 enum SecretOutputFile {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// Signals that wait while something has to be put back: an echo that is off, a folder that must go.
 ///

@@ -1,12 +1,5 @@
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// Data to standard output, messages to standard error. Buffers nothing, so that no secret stays behind in a buffer.
 enum Output {
@@ -35,13 +28,7 @@ enum Output {
   static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty {
-      #if canImport(Darwin)
-        let written = Darwin.write(descriptor, rest.baseAddress, rest.count)
-      #elseif canImport(Musl)
-        let written = Musl.write(descriptor, rest.baseAddress, rest.count)
-      #else
-        let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
-      #endif
+      let written = systemWrite(descriptor, rest.baseAddress, rest.count)
       if written >= 0 {
         rest = UnsafeRawBufferPointer(rebasing: rest[written...])
       } else if errno == EPIPE {

@@ -1,13 +1,5 @@
-internal import CCofferPlatform
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// The terminal that the process was started from, wherever its standard streams go. Questions are asked here and nowhere else.
 struct Terminal: ~Copyable {

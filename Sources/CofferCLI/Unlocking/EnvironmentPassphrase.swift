@@ -1,13 +1,6 @@
 internal import Coffer
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// `COFFER_PASSPHRASE`, taken out of the environment before anything else runs.
 ///

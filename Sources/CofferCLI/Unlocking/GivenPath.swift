@@ -1,13 +1,6 @@
 internal import Coffer
+internal import CofferPlatform
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Paths from the command line that may lead to a descriptor of this process, as `/dev/fd/3` does.
 enum GivenPath {

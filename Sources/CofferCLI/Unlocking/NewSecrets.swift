@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferPlatform
 internal import SystemPackage
 
 /// The secrets of a vault or a slot that is being made.

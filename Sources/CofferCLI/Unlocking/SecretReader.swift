@@ -1,13 +1,5 @@
-internal import CCofferPlatform
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// Reads secrets from descriptors straight into guarded memory: no buffer of the language or of the C library sees them.
 enum SecretReader {
@@ -92,13 +84,7 @@ enum SecretReader {
   static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     var got: Int
     repeat {
-      #if canImport(Darwin)
-        got = Darwin.read(descriptor, buffer, count)
-      #elseif canImport(Musl)
-        got = Musl.read(descriptor, buffer, count)
-      #else
-        got = Glibc.read(descriptor, buffer, count)
-      #endif
+      got = systemRead(descriptor, buffer, count)
     } while got < 0 && (errno == EINTR || (errno == EAGAIN && isWaitedFor(descriptor)))
     return got
   }

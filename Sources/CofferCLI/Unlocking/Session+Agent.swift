@@ -3,7 +3,7 @@ internal import Coffer
 extension Session {
   /// The agent, where one holds the vault unlocked and nothing on the command line comes before it.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` when the agent is another user's, ``StoreError/Kind/busy`` when it does not answer.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when the agent is another user's, ``/CofferPlatform/StoreError/Kind/busy`` when it does not answer.
   func agent(_ options: UnlockingOptions) throws -> AgentClient? {
     guard let client = try possibleAgent(options) else { return nil }
     return try client.holdsVault ? client : nil

@@ -1,12 +1,5 @@
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// How a random password or passphrase is made, and how hard it is to guess.
 struct PasswordRecipe {

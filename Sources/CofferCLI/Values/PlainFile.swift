@@ -1,14 +1,6 @@
-internal import CCofferPlatform
 internal import Coffer
+internal import CofferPlatform
 internal import FoundationEssentials
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Files that hold no secret, named on the command line.
 enum PlainFile {

@@ -1,13 +1,5 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A lock around a value that is mostly read, whose readers do not meet.
 ///

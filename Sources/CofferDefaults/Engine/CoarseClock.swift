@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// A monotonic clock that is some milliseconds coarse and costs a few nanoseconds to read: every `get` asks it.
 enum CoarseClock {

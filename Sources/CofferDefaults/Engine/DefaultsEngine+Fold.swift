@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import Synchronization
@@ -8,7 +9,7 @@ extension DefaultsEngine {
   /// Folds, so that the list holds everything that was acknowledged, durably.
   ///
   /// - Parameter scrubbing: also overwrites what the journal and the last good copy held before.
-  /// - Throws: ``StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
   ///   `.readOnly`, `.closed`.
   func synchronize(scrubbing: Bool = false) throws(StoreError) {
     do { try holdingLock(checkingName: true) { (sidecar) throws(StoreError) in try fold(sidecar, scrubbing: scrubbing) } } catch {

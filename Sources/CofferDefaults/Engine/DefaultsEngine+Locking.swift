@@ -1,4 +1,4 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
@@ -10,7 +10,7 @@ extension DefaultsEngine {
   /// - Parameters:
   ///   - deadline: until when to wait, for other threads and processes together; by default ``FileLock/patience`` from now on.
   ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
-  /// - Throws: ``StoreError`` `.readOnly`, `.busy`, `.closed` (after a fork), and what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.closed` (after a fork), and what `body` throws.
   @inline(__always)
   func holdingLock<Result>(
     until deadline: LockDeadline? = nil, checkingName: Bool = false, _ body: (Sidecar) throws(StoreError) -> Result

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
@@ -6,7 +7,7 @@ internal import SystemPackage
 extension DefaultsEngine {
   /// Makes `changes` durable as prepared, makes the decision, and lets them take effect.
   ///
-  /// - Throws: ``StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes are dropped;
+  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes are dropped;
   ///   `.pending` when the decision was made and the journal could not be told, or when nobody can say now whether it was made: whoever
   ///   takes the lock next will see to it.
   func commit(

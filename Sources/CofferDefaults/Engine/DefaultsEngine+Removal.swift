@@ -1,14 +1,7 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 extension DefaultsDomain {
   /// Removes the domain: every value, the property list and what is kept beside it. Copies of damaged lists stay.

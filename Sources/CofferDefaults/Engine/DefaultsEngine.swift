@@ -1,15 +1,8 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// One property list and its journal, as this process sees them: shared by all stores of the process that have it open.
 ///

@@ -1,4 +1,5 @@
-package import CofferStorage
+package import CofferPlatform
+internal import CofferStorage
 
 /// How an engine behaves. Of several openers in one process, the last to say something other than the default is heard.
 package struct EngineOptions: Sendable {

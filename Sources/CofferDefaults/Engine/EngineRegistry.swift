@@ -1,15 +1,8 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A store's share in the engine of a property list: one engine for each list of a process, however many stores have it open.
 /// The kernel's lock belongs to an open file, so a second engine in one process would wait for the first.

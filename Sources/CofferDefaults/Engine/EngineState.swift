@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// What a process knows of a domain: the list's values with the journal's changes applied.

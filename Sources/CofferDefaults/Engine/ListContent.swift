@@ -1,14 +1,7 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// What a property list's file holds at one moment.
 struct ListContent {
@@ -20,7 +13,7 @@ struct ListContent {
 
   /// Reads the list. A missing file is an empty XML list.
   ///
-  /// - Throws: ``StoreError`` `.damaged` when it is there and is no property list, `.denied` when it may not be read.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` when it is there and is no property list, `.denied` when it may not be read.
   static func read(_ path: FilePath, _ calls: SystemCalls) throws(StoreError) -> ListContent {
     let fd = calls.open(path.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
     if fd == -ENOENT { return ListContent(values: [:], encoding: .xml, fingerprint: .none, isSettled: true) }

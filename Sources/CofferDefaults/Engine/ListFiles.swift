@@ -1,13 +1,6 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The property list of a domain and the hidden files beside it. Links are resolved first, so that a linked list stays a link
 /// and all who reach the list by different names meet at one journal.

@@ -1,13 +1,5 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// This process's id without a system call: every write asks for it, to tell a process from the child it was forked into.
 ///

@@ -1,14 +1,7 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Keeps the bytes of a damaged file before it is replaced.
 enum Quarantine {

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Puts numbers, text and bytes one after the other into memory that its owner has measured.

@@ -1,13 +1,6 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 // A journal is made under another name and gets its own when it is whole and durable: an empty or short file at a journal's name is
 // damage, whoever dies when.

@@ -1,21 +1,14 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 // Opening a sidecar, and bringing it into order after a power loss.
 extension Sidecar {
   /// Opens the sidecar at `path`, making it where there is none. A lock is waited for until `deadline`.
   ///
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
-  /// - Throws: ``StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
   static func open(
     at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil
   ) throws(StoreError) -> Sidecar? {

@@ -1,14 +1,7 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The journal of one property list: a hidden file beside it whose records have not been written into the list yet.
 ///
@@ -120,7 +113,7 @@ final class Sidecar: Sendable {
 
   /// The word, to follow it.
   ///
-  /// - Throws: ``StoreError`` `.damaged` where it is none that a journal can have.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where it is none that a journal can have.
   func wholeWord() throws(StoreError) -> JournalWord {
     for _ in 0..<SidecarMemory.looks {
       let word = try word()
@@ -310,7 +303,7 @@ final class Sidecar: Sendable {
 
   /// What has become of the file.
   ///
-  /// - Throws: ``StoreError`` `.damaged` where the field says nothing that any Coffer wrote: then nobody can know whether its values
+  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where the field says nothing that any Coffer wrote: then nobody can know whether its values
   ///   are in another journal.
   var use: Use {
     get throws(StoreError) {

@@ -1,14 +1,7 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The bytes of a sidecar, through a shared mapping where the file system allows it, else through read and write.
 ///

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Turns the changes of a store's files into what they mean to a reader of that store: names without the prefix, and whether a

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
@@ -23,7 +24,7 @@ enum StorableForm {
 
   /// Throws unless `form` may be stored under `name`.
   ///
-  /// - Throws: ``StoreError`` `.unencodable` for what a list cannot hold, `.tooLarge` over the budget of a value.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.unencodable` for what a list cannot hold, `.tooLarge` over the budget of a value.
   @inline(__always)
   static func check(_ form: PlainForm, for name: String) throws(StoreError) {
     switch form {

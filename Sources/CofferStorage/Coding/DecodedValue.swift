@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import Synchronization
 
 /// The value that a key last decoded, kept with the form that it was decoded from: an enum, a `Codable` struct or a collection

@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// Encodes `Encodable` values as property-list structure: fields that are nil are left out, and numbers, dates, data and URLs keep
 /// their native forms.
 @usableFromInline
@@ -8,7 +10,7 @@ enum FormEncoder {
 
   /// The form of `value`.
   ///
-  /// - Throws: ``StoreError/Kind/unencodable``; ``StoreError/Kind/refused`` for a ``SecretPayload`` at any depth; what the type's
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable``; ``/CofferPlatform/StoreError/Kind/refused`` for a ``SecretPayload`` at any depth; what the type's
   ///   own encoding throws.
   static func encode<Value: Encodable>(_ value: Value) throws -> PlainForm {
     let top = FormEncoding(node: FormNode(at: .top), level: 0)

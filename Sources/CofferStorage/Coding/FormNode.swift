@@ -1,3 +1,5 @@
+internal import CofferPlatform
+
 /// One value while it is being encoded. A reference, because `Codable` hands out containers that are filled after they were
 /// placed.
 final class FormNode {

@@ -1,4 +1,5 @@
 package import CofferMemory
+package import CofferPlatform
 internal import FoundationEssentials
 
 /// The step between values and guarded bytes.

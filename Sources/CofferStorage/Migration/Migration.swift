@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// Something that opening a router, or the first use of a key, changed about what an older program had stored.
 public struct Migration: Sendable, Hashable {
   /// What was changed. Each is one atomic step: before it the old state stands, after it the new one.
@@ -29,9 +31,9 @@ public struct Migration: Sendable, Hashable {
 public struct MigrationReport: Sendable {
   /// What was changed since the router was opened, in order.
   public internal(set) var done: [Migration] = []
-  /// What could not be done yet, and why, each error with its key: ``StoreError/Kind/locked`` where the vault has yet to be unlocked.
+  /// What could not be done yet, and why, each error with its key: ``/CofferPlatform/StoreError/Kind/locked`` where the vault has yet to be unlocked.
   /// A read of such a key tries again and throws this; setting or removing the key drops a former value that cannot be read. Only
-  /// a renamed value whose store cannot be written (``StoreError/Kind/readOnly``) is read where it lies.
+  /// a renamed value whose store cannot be written (``/CofferPlatform/StoreError/Kind/readOnly``) is read where it lies.
   public internal(set) var pending: [StoreError] = []
 }
 

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import FoundationEssentials
 
 /// What a router does with a key whose types it does not know.

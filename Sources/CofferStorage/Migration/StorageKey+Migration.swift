@@ -1,3 +1,5 @@
+internal import CofferPlatform
+
 extension StorageKey {
   /// The same key, which takes over the value of a former name, in whichever store that lies: of several the first that has one.
   ///
@@ -45,7 +47,7 @@ extension StorageKey where R == Plain {
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value stays.
   public func upgraded<Old: PlainValue>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Value
   ) -> Self {
@@ -60,7 +62,7 @@ extension StorageKey where R == Vault {
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value stays.
   public func upgraded<Old: Codable & Sendable, Payload: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Payload
   ) -> Self where Value == Sealed<Payload>? {
@@ -85,7 +87,7 @@ extension StorageKey where R == Vault {
   ///
   /// - Parameters:
   ///   - type: the former type.
-  ///   - convert: what it throws makes reads throw ``StoreError/Kind/undecodable(stored:)``, and the stored value stays.
+  ///   - convert: what it throws makes reads throw ``/CofferPlatform/StoreError/Kind/undecodable(stored:)``, and the stored value stays.
   public func upgraded<Old: Codable & Sendable, Wrapped: Codable & Sendable>(
     from type: Old.Type, using convert: @escaping @Sendable (Old) throws -> Wrapped
   ) -> Self where Value == Wrapped? {

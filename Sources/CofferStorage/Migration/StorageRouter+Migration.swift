@@ -1,3 +1,4 @@
+package import CofferPlatform
 internal import Synchronization
 
 /// Which keys have yet to be migrated, and what was done.
@@ -94,7 +95,7 @@ extension StorageRouter {
   /// Moves `stored` out of the plain store and `form` into the vault, under one name, in one transaction, and leaves no trace of it in
   /// the plain store's files.
   ///
-  /// - Throws: ``StoreError/Kind/conflict`` when the plain value is another by now, or the vault has one; nothing has changed then.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/conflict`` when the plain value is another by now, or the vault has one; nothing has changed then.
   package func move(_ name: String, _ stored: PlainForm, intoVaultAs form: SecretForm) throws(StoreError) {
     var departure = Batch<Plain>(), arrival = Batch<Vault>()
     departure.expectations[name] = .some(stored)

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import Synchronization
 
 // Where nothing can be written, a renamed value stays where an older program left it, and is read there.

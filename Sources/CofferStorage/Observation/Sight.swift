@@ -1,3 +1,5 @@
+package import CofferPlatform
+
 /// What was seen at a look, to tell whether the next one sees something else.
 package enum Sight: Sendable {
   /// Of each value.

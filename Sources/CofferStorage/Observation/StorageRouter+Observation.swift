@@ -1,8 +1,10 @@
+public import CofferPlatform
+
 extension StorageRouter {
   /// The values of `keys` now and whenever they change, whoever changes them: see ``ValueChanges``. Several keys are read at one
   /// moment, as by ``values(_:)``.
   ///
-  /// - Throws: ``StoreError/Kind/undeclared``; what ``ChangeFeed/subscribe(_:)`` throws where watching cannot begin. What a
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``; what ``ChangeFeed/subscribe(_:)`` throws where watching cannot begin. What a
   ///   read throws is an element of the sequence.
   public func changes<each V: Sendable, each R>(
     of keys: repeat StorageKey<each V, each R>

@@ -1,3 +1,5 @@
+public import CofferPlatform
+
 /// The values of some keys over time: what ``StorageRouter/changes(of:)`` returns.
 ///
 /// ```swift

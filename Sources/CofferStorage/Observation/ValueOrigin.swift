@@ -1,3 +1,5 @@
+package import CofferPlatform
+
 /// Where news of a value come from: the feed of a store, and the name of the value there.
 public struct ValueOrigin: Sendable {
   /// The store's feed.

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 // Several writes at once, and their conditions.

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 // What is refused, and how it is said.

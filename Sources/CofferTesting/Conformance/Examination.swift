@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// One check on one store.
@@ -44,7 +45,7 @@ struct Examination<R: Route>: Sendable {
     throw ConformanceFailure(store: suite.name, check: check, what: otherwise(), underlying: nil)
   }
 
-  /// Fails unless `body` throws a ``StoreError`` of `kind`.
+  /// Fails unless `body` throws a ``/CofferPlatform/StoreError`` of `kind`.
   @discardableResult
   func expect(_ kind: StoreError.Kind, _ call: String, _ body: () throws -> Void) throws -> StoreError {
     do { try body() } catch let error as StoreError {

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// One value of a storage, to be handed around apart from it: the key and the type are fixed where it is made.

@@ -1,4 +1,5 @@
 public import CofferDefaults
+public import CofferPlatform
 public import CofferStorage
 
 /// Values by name, in any store: two methods for primitives and whole structures alike.

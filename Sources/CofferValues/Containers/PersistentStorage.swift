@@ -1,4 +1,5 @@
 public import CofferDefaults
+public import CofferPlatform
 public import CofferStorage
 public import SystemPackage
 

@@ -1,4 +1,5 @@
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 extension PersistedValues {
   /// A value seen as another type.

@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// A value made from another one. What it does not say itself is as the other has it, and no operator lowers the sensitivity.

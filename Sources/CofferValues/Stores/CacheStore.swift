@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 internal import Synchronization
 

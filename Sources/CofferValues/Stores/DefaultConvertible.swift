@@ -1,3 +1,4 @@
+public import CofferPlatform
 public import CofferStorage
 
 /// A type with one key, that converts itself to a property-list value and back as leniently as it likes.
@@ -60,12 +61,12 @@ public protocol DefaultStoreType<Default>: Sendable {
 extension DefaultStoreType {
   /// Stores `value`.
   ///
-  /// - Throws: ``/CofferStorage/StoreError``; what was stored is unchanged then.
+  /// - Throws: ``/CofferPlatform/StoreError``; what was stored is unchanged then.
   public func set(_ value: Default) throws(StoreError) { try handle.save(value) }
 
   /// The value; nil when none is stored.
   ///
-  /// - Throws: ``/CofferStorage/StoreError`` `.undecodable` when what is stored is no value at all, and what the store throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.undecodable` when what is stored is no value at all, and what the store throws.
   public func get() throws(StoreError) -> Default? { try handle.load() }
 
   /// Removes the value.

@@ -1,4 +1,5 @@
 internal import CofferDefaults
+public import CofferPlatform
 public import CofferStorage
 
 /// The value of a type, in any plain store: the suite of an app, for example.

@@ -1,12 +1,5 @@
-package import CofferStorage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+package import CofferPlatform
+internal import CofferStorage
 
 /// Who writes to a vault, as the log names it: user, process and the program's name.
 package struct Author: Sendable, Equatable {

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -8,7 +9,7 @@ extension OpenVault {
 
   /// Follows the chain from the oldest row that is left to the head in the state, and calls `body` with each entry.
   ///
-  /// - Throws: ``StoreError/Kind/tampered`` for a row that was changed, added or taken away.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that was changed, added or taken away.
   func walkLog(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
     let end = try walk { (sequence, before, row) throws(StoreError) in
       let entry = try checked { () throws(FormatError) in

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -26,7 +27,7 @@ extension OpenVault {
     try options.check(generation: state.generation, at: path)
     if accepting { try pins?.accept(state, epoch: header.epoch) } else { try pins?.check(state, epoch: header.epoch) }
     if database.isReadOnly, !accepting { pins?.observe() }
-    pins?.remember(state, epoch: header.epoch, isOwn: false)
+    pins?.remember(state, epoch: header.epoch)
     self.pins = pins
     unlocking = LogEntry(.unlocked, by: .current, time: now, detail: slot.id.bytes)
   }

@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -17,7 +18,7 @@ extension OpenVault {
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
     tree = read
     dataVersion = version
-    pins?.remember(state, epoch: header.epoch, isOwn: false)
+    pins?.remember(state, epoch: header.epoch)
   }
 
   /// A later transaction never sees an older commit, so a state that does was put back while the vault was open. An old state is

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 extension OpenVault {
@@ -12,14 +13,14 @@ extension OpenVault {
     }
   }
 
-  /// The generation of the vault at hand where these keys open its state; what a file of the same vault and epoch states counts
-  /// only then, as anyone could have written it.
-  func generation(of other: VaultDatabase) throws(StoreError) -> UInt64? {
+  /// The state of the vault at hand where these keys open it; what a file of the same vault and epoch states counts only then, as
+  /// anyone could have written it.
+  func state(of other: VaultDatabase) throws(StoreError) -> VaultState? {
     try other.read { () throws(StoreError) in
       do throws(StoreError) {
         let (header, digest) = try Self.readHeader(other)
         guard header.vault == self.header.vault else { return nil }
-        return try Self.readState(other, header, digest, keys).generation
+        return try Self.readState(other, header, digest, keys)
       } catch {
         // A current vault that is damaged, tampered with or of another key is why a backup is put back.
         guard error.kind == .damaged || error.kind == .tampered else { throw error }

@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
@@ -115,7 +116,7 @@ final class OpenVault {
     if let sealed {
       adopt(sealed)
       unlocking = nil
-      pins?.remember(state, epoch: header.epoch, isOwn: pins?.replica != nil)
+      pins?.remember(state, epoch: header.epoch)
     }
     raiseCostOnce()
     if state.scrub { scrubOnce() }

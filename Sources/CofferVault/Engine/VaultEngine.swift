@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
@@ -21,7 +22,7 @@ final class VaultEngine: Sendable {
 
   /// Runs `body` with the vault.
   ///
-  /// - Throws: ``StoreError/Kind/closed`` after ``close()``, ``StoreError/Kind/reentrant`` inside an update closure.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure.
   func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try Reentrancy.check(path.string)
     return try vault.withLock { (vault) throws(StoreError) in

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 // What is rebuilt from the rows that open, within the repair's transaction.

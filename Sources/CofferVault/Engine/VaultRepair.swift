@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
@@ -210,7 +211,7 @@ final class VaultRepair {
 
   /// The state where it opens under `header`; nil otherwise.
   ///
-  /// - Throws: ``StoreError/Kind/tampered`` when the header is not one that the key sealed.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when the header is not one that the key sealed.
   private static func state(
     _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot
   ) throws(StoreError) -> VaultState? {

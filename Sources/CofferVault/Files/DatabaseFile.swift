@@ -1,15 +1,7 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A database file that this process has opened, or is about to open, with SQLite. It ends after the connection does.
 ///
@@ -27,14 +19,14 @@ struct DatabaseFile: ~Copyable {
 
   /// The file that stands at `path`, in a folder checked before; nil when there is none.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` unless it is this user's private file.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
   static func existing(_ path: FilePath) throws(StoreError) -> DatabaseFile? {
     try OpenDatabaseFiles.shared.take(path)
   }
 
   /// A new, empty file of mode 0600.
   ///
-  /// - Throws: ``StoreError/Kind/alreadyExists`` when something stands there.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when something stands there.
   static func created(_ path: FilePath) throws(StoreError) -> DatabaseFile {
     let flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
     let descriptor = path.withPlatformString { coffer_open($0, flags, 0o600) }

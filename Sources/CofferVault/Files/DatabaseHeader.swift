@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -16,7 +17,7 @@ struct DatabaseHeader {
 
   /// Reads what was found at the head of `file`; fewer than 100 bytes when the file ended there.
   ///
-  /// - Throws: ``StoreError/Kind/notAVault`` for another kind of file, ``StoreError/Kind/damaged`` for what was a vault once.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notAVault`` for another kind of file, ``/CofferPlatform/StoreError/Kind/damaged`` for what was a vault once.
   init(_ head: UnsafeRawBufferPointer, file: FilePath) throws(StoreError) {
     guard !head.isEmpty else {
       throw StoreError(

@@ -1,14 +1,7 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 package import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A hidden name beside a file that is being made, gone with its side files when this value's life ends.
 ///

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
-package import CofferStorage
+package import CofferPlatform
+internal import CofferStorage
 package import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// File systems whose files several machines can have open. A write-ahead log needs memory shared between all of its users
 /// (sqlite.org/wal.html), so vaults there commit through a rollback journal.

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Copies a closed database file, byte by byte. SQLite opens files in a vault's own private folder only: beside a file anywhere
 /// else, others could put a journal that it would believe.
@@ -19,7 +11,7 @@ enum PrivateCopy {
   /// Copies `source`, a private file of ours, to `target`, whose folder may be anyone's. The copy is for its owner alone, durable,
   /// and there whole or not at all.
   ///
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then, but for
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`; nothing is left behind then, but for
   ///   what ``OpenFolder/synchronize()`` throws.
   static func publish(_ source: FilePath, as target: FilePath) throws(StoreError) {
     let draft = try Draft(beside: target)
@@ -37,7 +29,7 @@ enum PrivateCopy {
 
   /// Copies `source`, wherever it is, to `target`, a new name in a private folder.
   ///
-  /// - Throws: ``StoreError/Kind/refused`` when a write-ahead log stands beside it: the file alone is not all of that vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a write-ahead log stands beside it: the file alone is not all of that vault.
   static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(

@@ -1,13 +1,6 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A vault on a file system that is mounted read only, or in a folder in which this user may make no file.
 ///
@@ -28,7 +21,7 @@ enum ReadOnlyMedium {
 
   /// What SQLite is given to open `path` as immutable.
   ///
-  /// - Throws: ``StoreError/Kind/readOnly`` when a log with something in it stands beside it.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/readOnly`` when a log with something in it stands beside it.
   static func address(of path: FilePath) throws(StoreError) -> String {
     guard try SideFiles.logBytes(beside: path) == 0 else {
       throw StoreError(

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The files that SQLite keeps beside a database and believes without asking who put them there.
 ///
@@ -24,7 +16,7 @@ enum SideFiles {
 
   /// Looks at what stands beside `file`, whose header said whether it has a write-ahead log.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` for one that is not this user's private file; ``StoreError/Kind/tampered`` for a journal
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for one that is not this user's private file; ``/CofferPlatform/StoreError/Kind/tampered`` for a journal
   ///   that Coffer cannot have left: it never attaches a second database, and so never makes a super-journal.
   static func check(beside file: FilePath, usesWriteAheadLog: Bool) throws(StoreError) {
     for suffix in suffixes {

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -6,7 +7,7 @@ struct VaultPlace {
   private let folder: FilePath
   private let name: String
 
-  /// - Throws: ``StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be given.
   init(_ path: FilePath) throws(StoreError) {
     guard let name = path.lastName, ![".", ".."].contains(name), path == FilePath(path.string) else {
       throw StoreError(

@@ -1,13 +1,6 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Why bytes of a vault were refused. Names the part, never its content.
 enum FormatError: Error, Equatable {

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// An open `id-` file: two records, of which the valid one with the higher generation counts, and the other is written next.
 ///
@@ -28,7 +20,7 @@ final class PinFile {
 
   /// The file at `path`, in a folder checked before; nil when there is none.
   ///
-  /// - Throws: ``StoreError/Kind/denied`` unless it is this user's private file.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` unless it is this user's private file.
   init?(_ path: FilePath, calls: SystemCalls) throws(StoreError) {
     guard try TrustedPath.privateFile(path) != nil else { return nil }
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
@@ -45,7 +37,7 @@ final class PinFile {
 
   /// The record that counts.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` when neither record is one.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when neither record is one.
   func read(of vault: VaultSalt) throws(StoreError) -> PinRecord {
     // Read without the lock, both records may be caught half written by two writers in turn.
     if let (record, _) = try readOnce(vault) { return record }
@@ -61,12 +53,15 @@ final class PinFile {
     }
   }
 
-  /// Makes `record` the only one, also where it is older than what was there.
-  func reset(to record: PinRecord) throws(StoreError) {
-    try locked { () throws(StoreError) in
+  /// Makes the only record of the one that counts, nil where none is readable, also where the new one is older. Durable when it returns.
+  func reset(of vault: VaultSalt, _ change: (PinRecord?) -> PinRecord) throws(StoreError) -> PinRecord {
+    let record = try locked { () throws(StoreError) in
+      let record = change(try readOnce(vault)?.record)
       for place in PinRecord.offsets.indices { try write(record, to: place) }
+      return record
     }
     try synchronise()
+    return record
   }
 
   /// Makes what was written survive a power loss.

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The folder of pins: `id-…` for each vault, with what was seen of it, and `at-…` for each path, with the vault expected there.
 struct PinFolder {
@@ -17,7 +9,7 @@ struct PinFolder {
   let calls: SystemCalls
   private var isThere: Bool
 
-  /// - Throws: ``StoreError/Kind/denied`` for a folder that others can write or replace: who could change pins would decide what
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a folder that others can write or replace: who could change pins would decide what
   ///   counts as a rollback.
   init(_ folder: FilePath, calls: SystemCalls) throws(StoreError) {
     let found = try TrustedPath.privateFolder(folder)
@@ -50,7 +42,7 @@ struct PinFolder {
 
   /// The vault expected at `vaultPath`; nil when none is.
   ///
-  /// - Throws: ``StoreError/Kind/damaged``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``.
   func expected(at vaultPath: FilePath) throws(StoreError) -> VaultSalt? {
     let name = name(at: vaultPath)
     guard isThere, try TrustedPath.privateFile(name) != nil else { return nil }

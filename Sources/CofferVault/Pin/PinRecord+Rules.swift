@@ -1,8 +1,14 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
 extension VaultState {
   /// The commit that this state is.
+  var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
+}
+
+extension VaultState.Replica {
+  /// The commit that it made last.
   var mark: PinRecord.Mark { PinRecord.Mark(generation: generation, commit: commit) }
 }
 
@@ -24,7 +30,7 @@ extension PinRecord {
   /// Every commit was pinned after it was made, so a state read later cannot be older than the pin, unless the file was put
   /// back. A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, epoch found: UInt64, vault path: FilePath) throws(StoreError) -> Finding {
     try checkGeneration(state.generation, path)
     guard state.generation > seen.generation || state.commit == seen.commit else {
@@ -37,7 +43,7 @@ extension PinRecord {
   /// Compares what a vault's file states in the clear with what this machine remembers. A copy that lacks commits seen here is noticed;
   /// one that was written on elsewhere is told by its sealed state alone, and so is a number that someone changed.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge, vault path: FilePath) throws(StoreError) {
     try checkGeneration(stated.generation, path)
     try checkEpoch(stated.epoch, path)
@@ -67,16 +73,22 @@ extension PinRecord {
     return .fits
   }
 
-  /// Brings the record up to a commit that was seen, and made here or not; false when it knew as much.
-  mutating func take(_ mark: Mark, epoch: UInt64, isOwn: Bool) -> Bool {
+  /// Brings the record up to a state that was checked, or committed here; false when it knew as much.
+  ///
+  /// The state says which commit was the last of this record's name. Whoever committed it may have done so under a name that the record
+  /// had before: a commit counted for the wrong name would be missed in every state that follows.
+  mutating func take(_ state: VaultState, epoch: UInt64) -> Bool {
     let before = self
-    if mark.generation > seen.generation {
-      seen = mark
+    if state.generation > seen.generation {
+      seen = state.mark
       self.epoch = epoch
     }
-    if isOwn, mark.generation > own.generation { own = mark }
+    if let last = state.replica(replica), last.generation > own.generation { own = last.mark }
     return self != before
   }
+
+  /// Whether somebody of this machine has seen the commit of `state`, or one that came after it.
+  func hasSeen(_ state: VaultState) -> Bool { seen == state.mark || seen.generation > state.generation }
 
   private static func rolledBack(_ what: String, _ path: FilePath) -> StoreError {
     StoreError(

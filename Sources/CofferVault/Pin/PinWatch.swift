@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -26,7 +27,7 @@ final class PinWatch {
   /// The watch over `vault` at its resolved `path`.
   ///
   /// - Parameter accepting: whether whatever is found is to be believed, as someone said so.
-  /// - Throws: ``StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`.
   init(
     _ pins: FilePath, vault: VaultSalt, path: FilePath, accepting: Bool = false, calls: SystemCalls = SystemCalls()
   ) throws(StoreError) {
@@ -77,11 +78,31 @@ final class PinWatch {
   }
 
   /// Makes ready for a commit of an older key that someone asked for: should the process die between that commit and its
-  /// ``accept(_:epoch:replica:isOwn:)``, the pin must refuse neither the vault as it was nor as it is then.
+  /// ``acceptOwn(_:epoch:replica:)``, the pin must refuse neither the vault as it was nor as it is then.
   func expect(epoch: UInt64) throws(StoreError) {
-    guard var record = try known(), record.epoch > epoch else { return }
-    record.epoch = epoch
-    try file?.reset(to: record)
+    guard let record = try known(), record.epoch > epoch else { return }
+    _ = try file?.reset(of: vault) {
+      var lowered = $0 ?? record
+      lowered.epoch = epoch
+      return lowered
+    }
+  }
+
+  /// Remembers `state`, which a commit of another history is about to replace, where it fits the pin. To be called where nobody else
+  /// writes to the vault, and before ``knownReplica()``.
+  ///
+  /// It may be the commit of a restore that is not in the pin yet, whose name the new history does not tell of. Once it is seen here,
+  /// that restore leaves the name as it is.
+  func rememberReplaced(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+    // One that is unreadable is replaced with the history.
+    guard try known() != nil else { return }
+    attempt { () throws(StoreError) in
+      _ = try file?.update(of: vault) { (record) in
+        // A state that does not fit is left behind, and nothing of it is remembered.
+        do throws(StoreError) { _ = try record.check(state, epoch: epoch, vault: path) } catch { return false }
+        return record.take(state, epoch: epoch)
+      }
+    }
   }
 
   /// Reads the pin. To be called before the transaction whose state is then checked.
@@ -91,17 +112,24 @@ final class PinWatch {
 
   /// Checks a state read after ``read()``.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`, `.forked`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, epoch: UInt64) throws(StoreError) {
-    guard let record, file != nil else { return }
-    guard try record.check(state, epoch: epoch, vault: path) == .ownEntryEvicted, !hasWarned else { return }
+    guard let former = record, file != nil else { return }
+    let finding: PinRecord.Finding
+    do throws(StoreError) { finding = try former.check(state, epoch: epoch, vault: path) } catch {
+      // Two restores since the pin was read leave nothing of the name that it had then.
+      try read()
+      guard let record, record.replica != former.replica else { throw error }
+      finding = try record.check(state, epoch: epoch, vault: path)
+    }
+    guard finding == .ownEntryEvicted, !hasWarned else { return }
     hasWarned = true
     Notices.note("\(path): 64 machines have written since this one did; whether its last write is in it cannot be told")
   }
 
   /// Checks what a file read after ``read()`` states without a key.
   ///
-  /// - Throws: ``StoreError`` `.rolledBack`.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge) throws(StoreError) {
     if file != nil { try record?.check(stated, vault: path) }
   }
@@ -113,40 +141,51 @@ final class PinWatch {
   }
 
   /// Remembers a state that was checked, or that this process committed.
-  func remember(_ state: VaultState, epoch: UInt64, isOwn: Bool) {
+  ///
+  /// Whoever is about to commit has remembered within its transaction what it commits on, and has learned this machine's name by that.
+  func remember(_ state: VaultState, epoch: UInt64) {
     guard !isObserving else { return }
     let isRotated = record.map { $0.epoch != epoch } ?? false
     attempt { () throws(StoreError) in
       if let file {
-        record = try file.update(of: vault) { $0.take(state.mark, epoch: epoch, isOwn: isOwn) }
+        record = try file.update(of: vault) { $0.take(state, epoch: epoch) }
       } else {
         try begin(state, epoch: epoch)
       }
       if !expectsHere { try expectHere() }
     }
     // Where writing failed, this process remembers at least.
-    _ = record?.take(state.mark, epoch: epoch, isOwn: isOwn)
+    _ = record?.take(state, epoch: epoch)
     if isRotated || ContinuousClock.now - lastSync > Self.longestDirty { synchronise() }
   }
 
   /// Believes `state` from now on, whatever the pin said.
   ///
   /// With a new replica: the history that was left behind has writes of the old one, and would pass for newer.
-  ///
-  /// - Parameter isOwn: whether this process committed the state, under `replica`.
-  func accept(_ state: VaultState, epoch: UInt64, replica: ReplicaID = .random(), isOwn: Bool = false) throws(StoreError) {
-    let accepted = PinRecord(
-      vault: vault, replica: replica, epoch: epoch, seen: state.mark, own: isOwn ? state.mark : .never)
-    if let file { try file.reset(to: accepted) } else { try begin(accepted) }
-    record = accepted
-    try expectHere()
-    status = .upToDate
+  func accept(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+    try believe(PinRecord(vault: vault, replica: .random(), epoch: epoch, seen: state.mark, own: .never)) { _ in false }
   }
 
-  /// Believes `state`, which this process committed under `replica`, from now on. The commit noted the replica that the pin knows: where
-  /// the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
+  /// Believes `state`, which this process committed under the new name `replica`, from now on. The commit noted the replica that the pin
+  /// knows: where the pin cannot be written it refuses nothing, and whoever reads it next brings it up to date.
+  ///
+  /// Others may have seen the commit before it is remembered here, and be about to go on from it under the old name. The name stays the
+  /// old one then: a new one would not be found in what they commit.
   func acceptOwn(_ state: VaultState, epoch: UInt64, replica: ReplicaID) {
-    attempt { () throws(StoreError) in try accept(state, epoch: epoch, replica: replica, isOwn: true) }
+    let accepted = PinRecord(vault: vault, replica: replica, epoch: epoch, seen: state.mark, own: state.mark)
+    attempt { () throws(StoreError) in try believe(accepted) { $0.hasSeen(state) } }
+  }
+
+  private func believe(_ accepted: PinRecord, unless isKept: (PinRecord) -> Bool) throws(StoreError) {
+    if let file {
+      record = try file.reset(of: vault) { (found) in
+        if let found, isKept(found) { found } else { accepted }
+      }
+    } else {
+      try begin(accepted)
+    }
+    try expectHere()
+    status = .upToDate
   }
 
   /// Makes the pin survive a power loss: after a rotation, and when the vault is locked.

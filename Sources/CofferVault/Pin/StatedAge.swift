@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// What a vault's file states of itself in the clear: enough to notice an older copy that was put back as it was. That the numbers are
@@ -9,7 +10,7 @@ struct StatedAge {
 
   /// Reads them, within a transaction.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` for a vault without a header or a state.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a vault without a header or a state.
   init(_ database: VaultDatabase) throws(StoreError) {
     let header = try OpenVault.readHeader(database).header
     guard let generation = try OpenVault.statedGeneration(database) else { throw OpenVault.missing("state", database) }

@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Switches of a connection, none of which a vault needs otherwise. Source: sqlite.org/security.html, sqlite3_db_config.

@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 
 extension Connection {
@@ -39,7 +40,7 @@ extension Connection {
   ///
   /// - Parameter wasMade: whether the file, as it is now, has what `body` changed; nil where that cannot be told. Asked in a transaction
   ///   of its own when SQLite says that the commit failed.
-  /// - Throws: what `body` throws; ``StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`, `.io`;
+  /// - Throws: what `body` throws; ``/CofferPlatform/StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`, `.io`;
   ///   `.outcomeUnknown` when a commit failed and the file lets nobody find out or mend what became of it.
   func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?

@@ -1,14 +1,7 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// One connection to a database file, with every defence that SQLite has switched on.
 ///
@@ -61,7 +54,7 @@ final class Connection {
 
   deinit { close() }
 
-  /// Ends every statement and the connection. Statements that are still held throw ``StoreError/Kind/closed`` from now on.
+  /// Ends every statement and the connection. Statements that are still held throw ``/CofferPlatform/StoreError/Kind/closed`` from now on.
   func close() {
     guard isOpen else { return }
     isOpen = false

@@ -1,14 +1,7 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// What SQLite can reach through one connection: the database, its side files, and nothing else.
 ///

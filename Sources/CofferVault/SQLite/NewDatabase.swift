@@ -1,13 +1,6 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Makes a database file that is there whole or not at all: it is written under another name in the same folder, and gets its own
 /// when it is complete and durable. A process that dies before leaves a hidden file that is in nobody's way.
@@ -17,7 +10,7 @@ struct NewDatabase: ~Copyable {
 
   /// A draft for `path`, whose folder is made where it is missing.
   ///
-  /// - Throws: ``StoreError/Kind/alreadyExists`` when something stands there, or a side file of what stood there.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when something stands there, or a side file of what stood there.
   init(at path: FilePath) throws(StoreError) {
     let target = try VaultPlace(path).made()
     guard try Stat.ofLink(target) == nil else { throw Self.taken(target) }
@@ -30,7 +23,7 @@ struct NewDatabase: ~Copyable {
   /// Lets `fill` write the draft, then gives it its name. Its last state is in the file alone, ready for a write-ahead log
   /// where the file system allows one.
   ///
-  /// - Throws: ``StoreError/Kind/io(_:)`` also when the name is given and a power loss may take it, of which
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` also when the name is given and a power loss may take it, of which
   ///   ``OpenFolder/synchronize()`` tells; otherwise nothing is left behind.
   func make(
     _ options: Connection.Options, _ fill: (Connection) throws(StoreError) -> Void

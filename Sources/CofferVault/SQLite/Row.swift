@@ -1,10 +1,11 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
 /// The row that a statement stands on. It cannot be kept: what it lends is gone with the next step.
 ///
-/// Columns are counted from 0. A column of another type than asked for is ``StoreError/Kind/damaged``: a STRICT table keeps
+/// Columns are counted from 0. A column of another type than asked for is ``/CofferPlatform/StoreError/Kind/damaged``: a STRICT table keeps
 /// SQLite from writing one, not a file from holding one.
 struct Row: ~Copyable {
   private let statement: OpaquePointer

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// The tables of a vault, to the letter: SQLite keeps the text that made a table, and opening a vault compares it.

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Compares a file's tables with ``Schema`` before any statement touches one. Whoever can write the file can add a trigger, a view or
@@ -9,7 +10,7 @@ struct SchemaCheck {
 
   /// Checks the file that `connection` has open, within a transaction, and returns SQLite's own count of changes to its tables.
   ///
-  /// - Throws: ``StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than ``Schema/tables``, and
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than ``Schema/tables``, and
   ///   `.damaged` for less.
   static func run(on connection: Connection) throws(StoreError) -> Int64 {
     var check = SchemaCheck(connection)

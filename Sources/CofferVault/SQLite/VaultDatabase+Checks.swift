@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -5,7 +6,7 @@ internal import SystemPackage
 extension VaultDatabase {
   /// Checks that the tables of one row have no other one, and that the log begins with a number that a row can have.
   ///
-  /// - Throws: ``StoreError/Kind/tampered``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
   func checkNothingIsAdded() throws(StoreError) {
     for (table, query, id) in [("header", .headerRows, 1), ("header_copy", .headerCopyRows, 2), ("state", .stateRows, 1)]
       as [(String, Query, Int64)]
@@ -31,7 +32,7 @@ extension VaultDatabase {
 
   /// Has SQLite look at every page: that each belongs to one table or to the list of free ones, and is as it should be.
   ///
-  /// - Throws: ``StoreError/Kind/damaged``. What SQLite says of it is made of the file's own numbers, and is not repeated.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``. What SQLite says of it is made of the file's own numbers, and is not repeated.
   func checkPages() throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(

@@ -1,13 +1,6 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 extension VaultDatabase {
   /// Creates a vault file at `path`, whose first rows `fill` writes in the transaction that makes the tables.
@@ -15,7 +8,7 @@ extension VaultDatabase {
   /// The file appears under its name once it is complete and durable; when this throws, nothing is left behind, but for what
   /// ``OpenFolder/synchronize()`` throws.
   ///
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`, and what `fill` throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.readOnly`, `.io`, and what `fill` throws.
   static func create(
     at path: FilePath, _ options: Connection.Options = .init(), fill: (VaultDatabase) throws(StoreError) -> Void
   ) throws(StoreError) -> sending VaultDatabase {

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// The digests of the buckets that are not empty.
@@ -7,7 +8,7 @@ extension VaultDatabase {
 
   /// Lends each digest to `body` with its bucket, ascending.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` for a bucket or a length that cannot be; what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a bucket or a length that cannot be; what `body` throws.
   func forEachDigest(_ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     var least: Int64 = 0
     try statement(.digests).forEach { row throws(StoreError) in

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// The log.
@@ -31,7 +32,7 @@ extension VaultDatabase {
 
   /// Adds row `seq` to the log.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` when there is one already.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when there is one already.
   func appendLog(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
     let statement = try statement(.appendLog)
     try statement.bind(sequence(seq), at: 1)

@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -11,7 +12,7 @@ extension VaultDatabase {
 
   /// Copies the write-ahead log into the file and cuts it to nothing, outside any transaction.
   ///
-  /// - Throws: ``StoreError/Kind/busy`` when another process was reading and the log could not be emptied.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when another process was reading and the log could not be emptied.
   func emptyLog() throws(StoreError) {
     guard connection.usesWriteAheadLog else { return }
     guard try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
@@ -24,7 +25,7 @@ extension VaultDatabase {
   /// Writes a copy of this moment's state to a new file at `target`, needing no key, and checks it by opening it.
   ///
   /// - Parameter progress: called after each step with the pages that are copied and their total.
-  /// - Throws: ``StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind then.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind then.
   func backUp(to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
       // One read transaction around all steps: the copy is of one moment, and no writer has it begin anew.

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// The outcomes of transactions over two stores. Their rows are not sealed: whoever settles one may have no key.
@@ -21,13 +22,13 @@ extension VaultDatabase {
 
   /// What is recorded of `transaction`; nil where that is nothing.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` for a row that no version wrote.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a row that no version wrote.
   func outcome(of transaction: TransactionID) throws(StoreError) -> TransactionOutcome? { try entry(of: transaction)?.outcome }
 
   /// Records that `transaction` is committed, within the write transaction that makes its changes. Saying it twice is no error.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Throws: ``StoreError/Kind/refused`` when it was dropped: whoever asks now comes too late.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when it was dropped: whoever asks now comes too late.
   func commit(_ transaction: TransactionID, now: UInt64) throws(StoreError) {
     switch try outcome(of: transaction) {
     case .committed: return
@@ -68,7 +69,7 @@ extension VaultDatabase {
 
   /// Looks at every row.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than are remembered.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than are remembered.
   func checkOutcomes() throws(StoreError) {
     var dropped: Int64 = 0
     try statement(.outcomes).forEach { row throws(StoreError) in

@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 
 /// A record as it lies in the file, lent for the length of a call.
@@ -54,7 +55,7 @@ extension VaultDatabase {
   ///
   /// Together the buckets' scans see every row, also one whose index is too short or too long to be any.
   ///
-  /// - Throws: ``StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for an index of another length, another bucket or out of order; what `body` throws.
   func forEachIndex(
     inBucket bucket: Int,
     _ body: (_ idx: UnsafeRawBufferPointer, _ rid: UnsafeRawBufferPointer) throws(StoreError) -> Void

@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 
 /// What a rotation needs beside reading and writing records.
@@ -31,7 +32,7 @@ extension VaultDatabase {
 
   /// Rewrites the file and empties its log, outside any transaction, so that no byte of a deleted row is left in either.
   ///
-  /// - Throws: ``StoreError`` `.busy` when another process keeps reading or writing, `.noSpace`, `.io`; nothing is lost then.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process keeps reading or writing, `.noSpace`, `.io`; nothing is lost then.
   func removeOldBytes() throws(StoreError) {
     sqlite3_busy_timeout(connection.handle, Self.scrubPatience)
     defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -16,13 +17,13 @@ final class VaultDatabase {
   /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
   var path: FilePath { connection.path }
 
-  /// Whether the file can be read alone, and every write throws ``StoreError/Kind/readOnly``.
+  /// Whether the file can be read alone, and every write throws ``/CofferPlatform/StoreError/Kind/readOnly``.
   var isReadOnly: Bool { connection.options.access == .readOnly }
 
   /// Opens the vault at `path` once everything that can be checked from outside is as it should be: folder, file, side files,
   /// kind of file, tables.
   ///
-  /// - Throws: ``StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied`, `.busy`, `.readOnly` (the file cannot be
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied`, `.busy`, `.readOnly` (the file cannot be
   ///   written and `options` do not say read only), `.io`.
   static func open(
     _ path: FilePath, _ options: Connection.Options = .init()
@@ -36,7 +37,7 @@ final class VaultDatabase {
     return try VaultDatabase(Connection(file, options))
   }
 
-  /// Opens the vault at `path`, to be read alone where it cannot be written: every write then throws ``StoreError/Kind/readOnly``.
+  /// Opens the vault at `path`, to be read alone where it cannot be written: every write then throws ``/CofferPlatform/StoreError/Kind/readOnly``.
   static func openToRead(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
     do throws(StoreError) { return try open(path) } catch {
       guard error.kind == .readOnly else { throw error }
@@ -57,7 +58,7 @@ final class VaultDatabase {
     schemaVersion = 0
   }
 
-  /// Ends the connection. Every later call throws ``StoreError/Kind/closed``.
+  /// Ends the connection. Every later call throws ``/CofferPlatform/StoreError/Kind/closed``.
   func close() { connection.close() }
 
   /// Runs `body` on one state of the vault. See ``Connection/read(_:)``.

@@ -1,4 +1,5 @@
 internal import CCofferSQLite
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Replaces all of a vault's content by another's, in one transaction that SQLite makes: other processes that have the file open see
@@ -27,7 +28,7 @@ final class VaultReplacement {
 
   /// Copies all of the source; SQLite commits with the last page.
   ///
-  /// - Throws: ``StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
+  /// - Throws: ``/CofferPlatform/StoreError``; the target is as it was then, unless that is `.outcomeUnknown`.
   func commit() throws(StoreError) {
     // Before the step: once it failed, nothing may stand between it and the commit that takes its place.
     let state = try source.read { () throws(StoreError) in try source.stateBytes() }

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// A control group's limit of memory and what its processes have taken of it. Past the limit the kernel kills one of them.

@@ -1,6 +1,7 @@
 internal import CCofferSodium
 public import CofferMemory
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 /// An identity: an X25519 key pair whose public half, the ``Recipient``, lets others give its holder a way into a vault.
 ///

@@ -1,5 +1,6 @@
 public import CofferMemory
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 /// A key file: one that was generated here, or any other file of some length.
 ///

@@ -1,3 +1,4 @@
+internal import CofferPlatform
 internal import CofferStorage
 
 /// How much memory Argon2id may take: what is available to this process, less a reserve, so that unlocking a vault never makes the

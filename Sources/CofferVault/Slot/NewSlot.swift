@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 
 /// A slot in the making: all of it but the box with the vault's key.

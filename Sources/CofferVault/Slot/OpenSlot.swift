@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 
 /// The slot that a vault was unlocked with, kept while it is open: with its secret, the key of a new epoch opens without asking

@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 
 /// What a new passphrase slot costs to open: decided by this machine and the sealed header's floor, never by numbers that a

@@ -1,14 +1,6 @@
-internal import CCofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// A user's turn to run Argon2id: ten shells that unlock at once would take ten times its memory, and the kernel would end one
 /// of them (cryptsetup took such a lock for the same reason).

@@ -1,6 +1,7 @@
 internal import CCofferSodium
 public import CofferMemory
-public import CofferStorage
+public import CofferPlatform
+internal import CofferStorage
 
 /// A recovery code: 20 random bytes as 32 symbols that no one confuses, and two more that tell a slip of the pen.
 ///

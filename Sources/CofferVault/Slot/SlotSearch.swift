@@ -1,4 +1,5 @@
 internal import CofferMemory
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Finds the slot that credentials open. Slots without a passphrase come first, as they cost nothing; each passphrase slot costs

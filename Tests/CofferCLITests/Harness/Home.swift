@@ -1,4 +1,4 @@
-import CCofferPlatform
+import CofferPlatform
 import Foundation
 import Testing
 
@@ -139,8 +139,12 @@ final class Child {
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
+    // A signal that whoever runs the tests ignores would be ignored by the child too: nohup does so with SIGHUP.
+    var all = sigset_t()
+    sigfillset(&all)
+    posix_spawnattr_setsigdefault(&attributes, &all)
     let newSession: Int16 = 0x80  // POSIX_SPAWN_SETSID, behind _GNU_SOURCE.
-    posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK))
+    posix_spawnattr_setflags(&attributes, newSession | Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     let argv = ([program] + arguments).map { strdup($0) } + [nil]
     let envp = environment.map { strdup("\($0)=\($1)") } + [nil]
     defer { for text in argv + envp { free(text) } }

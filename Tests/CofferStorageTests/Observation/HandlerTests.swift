@@ -1,17 +1,11 @@
 import CofferStorage
+import CofferTestSupport
 import Dispatch
 import Synchronization
 import Testing
 
 /// An owner of closures.
 final class Owner: Sendable {}
-
-/// What closures left behind.
-final class Record<Element: Sendable>: Sendable {
-  private let elements = Mutex<[Element]>([])
-  func add(_ element: Element) { elements.withLock { $0.append(element) } }
-  var all: [Element] { elements.withLock { $0 } }
-}
 
 @Suite("Handlers bound to owners")
 struct HandlerTests {

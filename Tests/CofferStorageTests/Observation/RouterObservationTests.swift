@@ -1,5 +1,7 @@
 import CofferMemory
+import CofferPlatform
 import CofferStorage
+import CofferTestSupport
 import Dispatch
 import Foundation
 import Synchronization
@@ -126,7 +128,7 @@ struct RouterObservationTests {
 
   @Test func `an observer may set, observe and cancel`() async throws {
     let done = Signals(), one = Owner(), two = Owner(), record = Record<Int>()
-    let cancel = Mutex<(@Sendable () -> Void)?>(nil)
+    let cancel = Mutex<(@Sendable () -> Void)?>(nil), isCancellable = DispatchSemaphore(value: 0)
     let router = router, keys = keys
     let canceller = try router.observe(keys.size, owner: one) { value in
       guard case .success(let size) = value else { return }
@@ -134,6 +136,8 @@ struct RouterObservationTests {
       do {
         if size < 5 { try router.set(size + 1, for: keys.size) }
         if size == 5 {
+          // The queue may be here before the thread below has what cancels.
+          isCancellable.wait()
           cancel.withLock { $0 }?()
           try router.observe(keys.theme, owner: two) { _ in done.give() }
           try router.set("dark", for: keys.theme)
@@ -141,13 +145,37 @@ struct RouterObservationTests {
       } catch { Issue.record(error) }
     }
     cancel.withLock { $0 = canceller }
-    try router.set(2, for: keys.size)
+    isCancellable.signal()
     await done.take()
     await done.take()
     try router.set(9, for: keys.size)
     try router.set("end", for: keys.theme)
     await done.take()
     #expect(record.all == [1, 2, 3, 4, 5])
+  }
+
+  @Test func `whichever threads count up, no observer gets a number twice, or a lower one after a higher`() async throws {
+    let owners = (0..<4).map { _ in Owner() }, records = owners.map { _ in Record<Int>() }, done = Signals()
+    let router = router, keys = keys, threads = 4, rounds = 250
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<threads {
+        group.addTask { for _ in 0..<rounds { try router.update(keys.size) { $0 += 1 } } }
+      }
+      for (owner, record) in zip(owners, records) {
+        try router.observe(keys.size, owner: owner) { value in
+          guard case .success(let size) = value else { return }
+          record.add(size)
+          if size == threads * rounds + 1 { done.give() }
+        }
+      }
+      try await group.waitForAll()
+    }
+    for _ in owners { await done.take() }
+    for record in records {
+      let told = record.all
+      #expect(zip(told, told.dropFirst()).allSatisfy { $0 < $1 }, "\(told)")
+    }
+    withExtendedLifetime(owners) {}
   }
 
   @Test func `a receiver that blocks holds no writer up`() async throws {

@@ -1,7 +1,7 @@
 import CofferStorage
 import Foundation
 import SystemPackage
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferVault

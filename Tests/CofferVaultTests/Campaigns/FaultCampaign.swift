@@ -1,8 +1,9 @@
 import CofferMemory
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferVault

@@ -1,4 +1,4 @@
-import TestRandom
+import CofferTestSupport
 import Testing
 
 @testable import CofferVault

@@ -1,4 +1,5 @@
 import CCofferSQLite
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage

@@ -1,4 +1,5 @@
 import CofferMemory
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage

@@ -1,3 +1,4 @@
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -87,8 +88,8 @@ import Testing
       "DELETE FROM log WHERE seq = (SELECT max(seq) - 2 FROM log)",
       "DELETE FROM log WHERE seq = (SELECT min(seq) FROM log)",
       "DELETE FROM log WHERE seq <= (SELECT min(seq) + 1 FROM log)",
-      "UPDATE log SET box = CAST(substr(box, 1, 40) || x'00' || substr(box, 42) AS BLOB) WHERE seq = (SELECT max(seq) - 1 FROM log)",
-      "UPDATE log SET box = CAST(x'00' || substr(box, 2) AS BLOB) WHERE seq = (SELECT min(seq) FROM log)",
+      "UPDATE log SET box = \(changed("box", byte: 41)) WHERE seq = (SELECT max(seq) - 1 FROM log)",
+      "UPDATE log SET box = \(changed("box", byte: 1)) WHERE seq = (SELECT min(seq) FROM log)",
       "INSERT INTO log SELECT seq + 1, box FROM log ORDER BY seq DESC LIMIT 1",
       "INSERT INTO log SELECT seq - 1, zeroblob(32) FROM log ORDER BY seq LIMIT 1",
       "DELETE FROM log",

@@ -1,3 +1,4 @@
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -6,7 +7,7 @@ import Testing
 @testable import CofferVault
 
 @Suite struct RepairTests {
-  static let harmed = "CAST(substr(bytes, 1, 40) || x'00' || substr(bytes, 42) AS BLOB)"
+  static let harmed = changed("bytes", byte: 41)
 
   func vault() throws -> PinnedVault {
     let pinned = try PinnedVault()

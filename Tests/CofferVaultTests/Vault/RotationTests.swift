@@ -1,4 +1,5 @@
 import CofferMemory
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -146,11 +147,11 @@ import Testing
     let vault = try place.create()
     try fill(vault, 3)
     let attacks = [
-      "UPDATE rec SET meta=CAST(x'00' || substr(meta, 2) AS BLOB) WHERE idx=(SELECT idx FROM rec LIMIT 1)",
+      "UPDATE rec SET meta=\(changed("meta", byte: 1)) WHERE idx=(SELECT idx FROM rec LIMIT 1)",
       "DELETE FROM rec WHERE idx=(SELECT idx FROM rec LIMIT 1)",
       "INSERT INTO rec SELECT x'ffffffffffffffffffffffffffffffff', rid, meta, value FROM rec LIMIT 1",
       "DELETE FROM log WHERE seq=2",
-      "UPDATE log SET box=CAST(x'00' || substr(box, 2) AS BLOB) WHERE seq=3",
+      "UPDATE log SET box=\(changed("box", byte: 1)) WHERE seq=3",
       "UPDATE header_copy SET bytes=zeroblob(300)",
     ]
     for attack in attacks {

@@ -1,5 +1,6 @@
 import CCofferSQLite
 import CofferMemory
+import CofferPlatform
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -100,4 +101,10 @@ extension TemporaryVault {
       """)
     return all.isEmpty ? [] : all.components(separatedBy: ";")
   }
+}
+
+/// SQL for the blob in `column` with another value of its `byte`, which is counted from one: never what it was.
+func changed(_ column: String, byte: Int) -> String {
+  let here = "CASE substr(\(column), \(byte), 1) WHEN x'00' THEN x'01' ELSE x'00' END"
+  return "CAST(substr(\(column), 1, \(byte - 1)) || \(here) || substr(\(column), \(byte + 1)) AS BLOB)"
 }

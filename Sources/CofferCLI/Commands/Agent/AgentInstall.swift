@@ -1,14 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import FoundationEssentials
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 struct AgentInstall: Command {
   static let configuration = CommandConfiguration(

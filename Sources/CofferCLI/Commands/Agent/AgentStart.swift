@@ -1,16 +1,8 @@
 internal import ArgumentParser
-internal import CCofferPlatform
 internal import Coffer
+internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 struct AgentStart: Command {
   static let configuration = CommandConfiguration(

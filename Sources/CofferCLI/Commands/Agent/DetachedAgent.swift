@@ -1,13 +1,5 @@
-internal import CCofferPlatform
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 /// This program as an agent in the background: in a session of its own, so that it has no terminal and outlives the shell.
 enum DetachedAgent {
@@ -21,7 +13,7 @@ enum DetachedAgent {
 
   /// Starts one and returns when clients can connect.
   ///
-  /// - Throws: ``StoreError/Kind/alreadyExists`` when one runs, ``StoreError/Kind/io(_:)`` when it could not be started.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` when it could not be started.
   static func start(_ times: AgentTimes, _ session: Session) throws {
     if let running = try session.agentStatus() {
       throw StoreError(

@@ -1,13 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
+internal import CofferPlatform
 
 struct RunCommand: Command {
   static let configuration = CommandConfiguration(

@@ -1,13 +1,6 @@
 internal import Coffer
+internal import CofferPlatform
 internal import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// The main job on real files, each claim checked as it is made.
 final class Tour {

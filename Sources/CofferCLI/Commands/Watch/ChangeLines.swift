@@ -1,13 +1,6 @@
 internal import Coffer
+internal import CofferPlatform
 internal import Synchronization
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Prints one line for each change, at once, until a signal ends the program. No value is printed.
 final class ChangeLines: Sendable {

@@ -1,13 +1,5 @@
 internal import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A file on its way to take the place of another. Unless it was given a temporary name, it has none until its content is complete and
 /// durable, so that a process that dies leaves nothing of it. Two system calls then follow each other: one gives it a name, the other puts
 /// it in its place under that. Where the system has no files without a name, it has that name from its beginning.

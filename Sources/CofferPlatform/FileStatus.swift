@@ -1,13 +1,5 @@
 package import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// What stat(2) says of a file.
 package struct FileStatus: Sendable {
   package let device: UInt64, inode: UInt64

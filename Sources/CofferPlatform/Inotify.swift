@@ -3,12 +3,6 @@
   internal import Synchronization
   internal import SystemPackage
 
-  #if canImport(Glibc)
-    internal import Glibc
-  #elseif canImport(Musl)
-    internal import Musl
-  #endif
-
   /// The one inotify(7) descriptor of this process, made for its first watch and kept until it ends: a user may have 128 of them.
   ///
   /// It is never closed. Its Dispatch source may be waiting on the number until the source's cancel handler has run, some time later;

@@ -1,13 +1,4 @@
-internal import CCofferPlatform
 package import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 extension TrustedPath {
   /// The resolved path of a private folder, made with mode 0700 where it or a parent is missing.

@@ -3,7 +3,7 @@ import Synchronization
 import SystemPackage
 import Testing
 
-@testable import CofferStorage
+@testable import CofferPlatform
 
 @Suite struct AtomicFileTests {
   @Test(

@@ -1,13 +1,4 @@
-internal import CCofferPlatform
 package import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// An exclusive lock that belongs to one open file and not to a thread, so that it may be held across an `await`; it ends with
 /// this object, and with the process, however that ends.

@@ -1,13 +1,5 @@
 package import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// An exclusive lock on an open file, flock(2), held until ``release(_:_:)`` or the death of the process.
 ///
 /// It belongs to the open file, so the threads of one process must exclude each other by other means.

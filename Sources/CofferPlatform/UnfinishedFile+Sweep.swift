@@ -1,14 +1,6 @@
 internal import FoundationEssentials
 package import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 // What processes that died left under the name that a file has before it takes the place of another.
 extension UnfinishedFile {
   static let suffix = ".coffer-unfinished"

@@ -1,13 +1,4 @@
-internal import CCofferPlatform
 package import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Makes or replaces a file so that, at every instant and after a power loss, it has its old content, or none, or all of its new content.
 package struct AtomicFile {

@@ -1,4 +1,5 @@
-import CofferStorage
+import CofferPlatform
+import CofferTestSupport
 import Foundation
 import SystemPackage
 import Testing

@@ -1,4 +1,4 @@
-import CofferStorage
+import CofferPlatform
 import Foundation
 import SystemPackage
 import Testing

@@ -1,12 +1,10 @@
-internal import CCofferPlatform
-
 /// What a process that was forked without exec cannot do.
 ///
 /// It shares its parent's epoll(7) descriptor, with which Dispatch waits, and has none of the threads of its queues: what is put on one
 /// there is never done, and a source made there reaches the parent as an event about memory that the parent does not have.
-enum ForkedChild {
+package enum ForkedChild {
   /// Throws ``StoreError/Kind/refused`` in such a process.
-  static func refuse(_ what: String, place: String) throws(StoreError) {
+  package static func refuse(_ what: String, place: String) throws(StoreError) {
     guard coffer_is_forked_child() else { return }
     throw StoreError(
       .refused, "a process forked without exec cannot \(what)", place: place,

@@ -1,13 +1,4 @@
-internal import CCofferPlatform
 package import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Gives a complete file its name without replacing what may have that name by now.
 package enum NewName {

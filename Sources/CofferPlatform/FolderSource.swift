@@ -1,5 +1,4 @@
 #if canImport(Darwin)
-  internal import Darwin
   internal import Dispatch
   internal import SystemPackage
 

@@ -1,13 +1,5 @@
 package import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A path's last name and what stands before it, found in its bytes.
 ///
 /// swift-system takes a path apart into all of its components for each of these questions, and checks them: in a debug build a hundred

@@ -1,13 +1,4 @@
-internal import CCofferPlatform
 package import SystemPackage
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 
 /// Whether another user could read, replace or redirect a file of ours: asked before a store opens anything.
 ///

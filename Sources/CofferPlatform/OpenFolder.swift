@@ -1,13 +1,5 @@
 package import SystemPackage
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// A folder held open, so that what is done to its names can be made durable by a step that can hardly fail any more.
 package struct OpenFolder: ~Copyable {
   private let descriptor: Int32

@@ -1,5 +1,3 @@
-internal import CCofferPlatform
-
 /// The moment at which a wait for a lock ends.
 ///
 /// It is a number of its own and no `ContinuousClock.Instant`: the size of that one is found out at run time, and every write, which hands

@@ -1,13 +1,3 @@
-internal import CCofferPlatform
-
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Musl)
-  internal import Musl
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// The system calls on which a store's promises rest, as values: tests replace one to make it fail, or to end the process at
 /// an exact point. Each returns what the call returns, or the negated `errno`.
 package struct SystemCalls: Sendable {

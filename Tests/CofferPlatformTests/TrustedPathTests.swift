@@ -2,7 +2,7 @@ import Foundation
 import SystemPackage
 import Testing
 
-@testable import CofferStorage
+@testable import CofferPlatform
 
 @Suite final class TrustedPathTests {
   let root = FilePath("/tmp/coffer-\(UInt64.random(in: .min ... .max))")

@@ -1,0 +1,23 @@
+package import SystemPackage
+
+/// A thread of its own for work that blocks: Dispatch's threads are few, and a silent client would hold one of them.
+package enum DetachedThread {
+  private final class Work {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+  }
+
+  /// Starts a thread with a stack of `stackBytes` bytes that runs `body` and ends.
+  ///
+  /// - Throws: `StoreError` of kind ``StoreError/Kind/io(errno:)`` or another one of the system's when there can be no more threads; it
+  ///   names `place`. `body` is then never run.
+  package static func start(stackBytes: Int, place: FilePath, _ body: @escaping @Sendable () -> Void) throws(StoreError) {
+    let work = Unmanaged.passRetained(Work(body))
+    let code = coffer_detached_thread(
+      stackBytes, { work in if let work { Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body() } }, work.toOpaque())
+    guard code == 0 else {
+      work.release()
+      throw StoreError(errno: code, "start a thread", place: place)
+    }
+  }
+}
