@@ -61,7 +61,7 @@ extension DefaultsEngine {
 
   private func replaceList(with data: Data) throws(StoreError) {
     let old = try FileStatus(at: files.list)
-    try AtomicFile(files.list, temporary: files.next, calls: calls).replace(
+    try AtomicFile(files.list, calls: calls).replace(
       with: data.bytes, mode: old?.permissions ?? 0o600, like: old)
   }
 

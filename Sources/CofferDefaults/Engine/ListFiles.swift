@@ -10,8 +10,6 @@ struct ListFiles: Sendable {
   let folder: FilePath
   let journal: FilePath
   let lastGood: FilePath
-  /// The next list, while it is written. The journal's lock makes it one writer's.
-  let next: FilePath
 
   /// The last component of `list`.
   private let name: String
@@ -57,7 +55,6 @@ struct ListFiles: Sendable {
     list = folder.appending(name)
     journal = folder.appending(".\(name)\(Self.journalSuffix)")
     lastGood = folder.appending(".\(name).last-good")
-    next = folder.appending(".\(name).coffer-next")
   }
 
   private static func link(at path: FilePath) throws(StoreError) -> FilePath? {
