@@ -42,6 +42,18 @@ import Testing
     }
   }
 
+  @Test func `an error crosses the wire with its remedy, which a program may have a command for`() throws {
+    for remedy in StoreError.Remedy.allCases {
+      var writer = try FrameWriter(answer: .failed)
+      try writer.put(StoreError(.newerFormat(found: 3, supported: 2), "it happened", cure: "do this", remedy: remedy))
+      let error = try writer.withFrame { (raw) throws(StoreError) in
+        var reader = FrameReader(UnsafeRawBufferPointer(rebasing: raw[6...]))
+        return try reader.error()
+      }
+      #expect(error.remedy == remedy && error.kind == .newerFormat(found: 3, supported: 2) && error.cure == "do this")
+    }
+  }
+
   /// What a receiver of `bytes` throws, whose peer then closes the connection or keeps silent.
   private static func failure(after bytes: [UInt8], closing: Bool = false) throws -> TransportFailure? {
     var ends: [Int32] = [-1, -1]

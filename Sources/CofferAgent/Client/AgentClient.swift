@@ -282,13 +282,14 @@ public final class AgentClient: Sendable {
   private var absent: StoreError {
     StoreError(
       .locked, "no agent is running", place: place.socket.string,
-      cure: "coffer unlock starts one, or unlock the vault in this process")
+      cure: "start one and unlock it, or unlock the vault in this process", remedy: .startAgent)
   }
 
   private func silent(_ failure: TransportFailure) -> StoreError {
     StoreError(
       .busy, "the agent does not answer", place: place.socket.string,
-      cure: "coffer agent stop, then coffer unlock; or --no-agent", underlying: failure.error)
+      cure: "end the agent and start another, or leave it out", underlying: failure.error,
+      remedy: .replaceAgent)
   }
 
   private func unknown(_ error: StoreError) -> StoreError {

@@ -130,14 +130,14 @@ final class Conversation {
     guard greeting.path == mine.string else {
       throw StoreError(
         .refused, "the agent keeps another vault than \(greeting.path)", place: mine.string,
-        cure: "--no-agent, or another COFFER_HOME")
+        cure: "leave the agent out, or use another run folder", remedy: .leaveAgentOut)
     }
     if let expected = greeting.vault {
       let found = server.vault.describe().id
       guard found == nil || found == expected else {
         throw StoreError(
           .replaced, "the agent holds another vault than \(expected)", place: mine.string,
-          cure: "coffer lock, then unlock the vault that you expect")
+          cure: "AgentClient.lock(), then unlock the vault that you expect", remedy: .relockAgent)
       }
     }
   }
@@ -237,7 +237,9 @@ extension FrameReader {
     guard raw[0] != AgentProtocol.version else { return }
     throw StoreError(
       .newerFormat(found: Int(raw[0]), supported: Int(AgentProtocol.version)),
-      "the agent and its client speak different versions of their protocol", cure: "coffer agent stop, then coffer unlock")
+      "the agent and its client speak different versions of their protocol",
+      cure: "end the agent with AgentClient.stop(), and start one of this version",
+      remedy: .restartAgent)
   }
 
   mutating func credentials() throws(StoreError) -> Credentials {

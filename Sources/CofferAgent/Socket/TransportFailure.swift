@@ -26,7 +26,9 @@ enum TransportFailure: Error {
     switch self {
     case .gone:
       StoreError(
-        .io(ECONNRESET), "the other end of the agent's socket went away", place: Self.placeName, cure: "coffer agent status")
+        .io(ECONNRESET), "the other end of the agent's socket went away", place: Self.placeName,
+        cure: "ask AgentClient.status() whether the agent runs",
+        remedy: .askAgent)
     case .slow:
       StoreError(
         .busy, "the other end of the agent's socket takes too long", place: Self.placeName,

@@ -6,7 +6,7 @@ struct AgentCause: Error, Sendable, CustomStringConvertible { let description: S
 
 extension FrameWriter {
   mutating func put(_ error: StoreError) throws(StoreError) {
-    try put(error.kind)
+    try put(error.kind, error.remedy)
     try put(error.what)
     try put(error.key)
     try put(error.place)
@@ -14,9 +14,9 @@ extension FrameWriter {
     try put(error.underlying.map { "\($0)" })
   }
 
-  /// A code, and what some kinds carry: two integers and a text.
-  private mutating func put(_ kind: StoreError.Kind) throws(StoreError) {
-    var first = 0, second = 0, detail = ""
+  /// A code, and what some kinds carry: two integers and a text. The text of the others is the remedy.
+  private mutating func put(_ kind: StoreError.Kind, _ remedy: StoreError.Remedy?) throws(StoreError) {
+    var first = 0, second = 0, detail = remedy?.rawValue ?? ""
     switch kind {
     case .tooLarge(let limit): first = limit
     case .undecodable(let stored): detail = stored
@@ -35,29 +35,31 @@ extension FrameWriter {
 
 extension FrameReader {
   mutating func error() throws(StoreError) -> StoreError {
-    let kind = try kind()
+    let (kind, remedy) = try kind()
     return StoreError(
       kind, try text(), key: try optionalText(), place: try optionalText(), cure: try text(),
-      underlying: try optionalText().map(AgentCause.init))
+      underlying: try optionalText().map(AgentCause.init), remedy: remedy)
   }
 
-  private mutating func kind() throws(StoreError) -> StoreError.Kind {
+  private mutating func kind() throws(StoreError) -> (StoreError.Kind, StoreError.Remedy?) {
     let number = try number(UInt8.self)
     let first = Int(Int64(bitPattern: try self.number())), second = Int(Int64(bitPattern: try self.number()))
     let detail = try text()
     guard let kind = StoreError.Kind.all.first(where: { $0.code == number }) else {
       throw Self.malformed("it has an unknown kind of error")
     }
+    // One that this build does not know: the cure says it.
+    let remedy = StoreError.Remedy(rawValue: detail)
     switch kind {
-    case .tooLarge: return .tooLarge(limit: first)
-    case .undecodable: return .undecodable(stored: detail)
-    case .newerFormat: return .newerFormat(found: first, supported: second)
-    case .kdfMemory: return .kdfMemory(needs: first, has: second)
-    case .io: return .io(Int32(clamping: first))
+    case .tooLarge: return (.tooLarge(limit: first), remedy)
+    case .undecodable: return (.undecodable(stored: detail), nil)
+    case .newerFormat: return (.newerFormat(found: first, supported: second), remedy)
+    case .kdfMemory: return (.kdfMemory(needs: first, has: second), remedy)
+    case .io: return (.io(Int32(clamping: first)), remedy)
     case .pending:
       guard let id = Self.transactionID(detail) else { throw Self.malformed("an error names no transaction") }
-      return .pending(id)
-    default: return kind
+      return (.pending(id), nil)
+    default: return (kind, remedy)
     }
   }
 
