@@ -7,7 +7,7 @@ internal import SystemPackage
 // The first look at a domain, and what becomes of a list that cannot be read.
 extension DefaultsEngine {
   /// Reads list and journal, puts a damaged list in order where the policy says so, and learns outcomes left open.
-  func readForTheFirstTime(until deadline: ContinuousClock.Instant) throws(StoreError) {
+  func readForTheFirstTime(until deadline: LockDeadline) throws(StoreError) {
     guard isWritable else { return try read() }
     try holdingLock(until: deadline) { (sidecar) throws(StoreError) in
       do throws(StoreError) { try read() } catch {
