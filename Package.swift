@@ -163,7 +163,7 @@ let package = Package(
     .testTarget(
       name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool", "CofferTestSupport"],
       swiftSettings: strict),
-    .testTarget(name: "ArchitectureTests"),
+    .testTarget(name: "ArchitectureTests", dependencies: ["CofferTestSupport"]),
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(
       name: "DefaultsTestTool",

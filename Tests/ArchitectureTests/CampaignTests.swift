@@ -13,7 +13,7 @@ import Testing
       }
   }
 
-  private static let choice = /\bCampaign\.(isLong|size|cases|seed)\b/
+  private static var choice: Regex<(Substring, Substring)> { /\bCampaign\.(isLong|size|cases|seed)\b/ }
 
   @Test func `the index of campaigns names each suite with a long form, and no other`() throws {
     let campaigns = try Self.files().filter { $0.code.contains { $0.line.contains(Self.choice) } }

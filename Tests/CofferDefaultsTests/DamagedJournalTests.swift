@@ -73,7 +73,8 @@ struct DamagedJournalTests {
     try expectDamage(folder, journal, "an unknown number")
   }
 
-  @Test func `whichever bit of the header has flipped, every acknowledged value is there or nobody gets any`() throws {
+  @Test(.tags(.campaign), .wholeRun)
+  func `whichever bit of the header has flipped, every acknowledged value is there or nobody gets any`() throws {
     let folder = try TemporaryFolder()
     let journal = try journalled(folder)
     let whole = try Data(contentsOf: URL(filePath: journal.string))

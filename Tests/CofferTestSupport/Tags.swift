@@ -8,6 +8,6 @@ extension Tag {
   @Tag public static var process: Self
   /// Ends programs at a chosen moment, fails their system calls, or takes the power away.
   @Tag public static var kill: Self
-  /// Tries many cases of one kind: a short form in every whole run, and a long one (see ``Campaign``).
+  /// Tries many cases of one kind. Where it has a long form, `.github/CAMPAIGNS.md` lists it (see ``Campaign``).
   @Tag public static var campaign: Self
 }
