@@ -115,13 +115,13 @@ let package = Package(
       ],
       swiftSettings: strict),
 
-    // The random choices of campaigns, which a seed gives again.
+    // What tests share: tags, the fast run, campaigns and their random choices.
     .target(
       name: "CofferTestSupport", dependencies: ["CofferPlatform"], path: "Tests/CofferTestSupport", swiftSettings: strict),
     .testTarget(
       name: "CofferPlatformTests",
       dependencies: ["CofferPlatform", "CofferTestSupport", systemPackage]),
-    .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory"], swiftSettings: strict),
+    .testTarget(name: "CofferMemoryTests", dependencies: ["CofferMemory", "CofferTestSupport"], swiftSettings: strict),
     .testTarget(
       name: "CofferStorageTests",
       dependencies: ["CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport", systemPackage]),
@@ -157,11 +157,13 @@ let package = Package(
       ]),
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(
-      name: "ForbiddenProgramTests", dependencies: ["CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory"]),
+      name: "ForbiddenProgramTests",
+      dependencies: ["CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport"]),
     // The five systems, row by row, on the real stores.
     .testTarget(
-      name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool"], swiftSettings: strict),
-    .testTarget(name: "ArchitectureTests"),
+      name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool", "CofferTestSupport"],
+      swiftSettings: strict),
+    .testTarget(name: "ArchitectureTests", dependencies: ["CofferTestSupport"]),
     // The plain store's other processes: they write, die at given points, and ask Foundation.
     .executableTarget(
       name: "DefaultsTestTool",
@@ -190,12 +192,12 @@ let package = Package(
       ]),
     .testTarget(
       name: "CofferTests",
-      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "SessionTestTool", systemPackage],
+      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "SessionTestTool", "CofferTestSupport", systemPackage],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",
       dependencies: [
-        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", systemPackage,
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),
     .testTarget(

@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// What a package fetches that depends on this one.
-@Suite(.serialized) struct DependencyTests {
+@Suite(.serialized, .tags(.process), .wholeRun)
+struct DependencyTests {
   private static let manifest = """
     // swift-tools-version: 6.2
     import PackageDescription

@@ -38,7 +38,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", "Sources/Coffer/Coffer.docc/Architecture.md",
+    "README.md", ".github/CONTRIBUTING.md", ".github/CAMPAIGNS.md", ".github/SECURITY.md",
+    "Sources/Coffer/Coffer.docc/Architecture.md",
   ])
   func `every file that a page for contributors names is there`(page: String) throws {
     let text = try String(contentsOf: Package.root.appending(path: page), encoding: .utf8)

@@ -9,8 +9,9 @@ import Testing
 @testable import CofferAgent
 
 /// What anyone may send: cut, flipped, grown and made up. `COFFER_LONG_TESTS=1` tries ten times as much.
-@Suite struct FuzzTests {
-  private static let rounds = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil ? 1_000_000 : 100_000
+@Suite(.tags(.campaign), .wholeRun)
+struct FuzzTests {
+  private static let rounds = Campaign.isLong ? 1_000_000 : 100_000
 
   /// One valid body of each request and answer.
   private static func bodies() throws -> [[UInt8]] {

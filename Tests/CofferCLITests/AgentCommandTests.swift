@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct AgentCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct AgentCommandTests {
   /// A home with a vault and an item, whose agent is unlocked; nothing else opens it.
   private func unlockedHome(_ options: String = "") throws -> Home {
     let home = try Home.withVault()

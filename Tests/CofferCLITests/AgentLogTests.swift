@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
 /// Whom the vault's log names when an agent makes the change.
-@Suite struct AgentLogTests {
+@Suite(.tags(.process), .wholeRun)
+struct AgentLogTests {
   private struct Entry: Decodable, Equatable { let event: String, user: UInt32, process: UInt32, program: String }
 
   private func log(_ home: Home, newest count: Int) throws -> [Entry] {

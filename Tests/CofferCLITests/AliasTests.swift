@@ -1,3 +1,4 @@
+import CofferTestSupport
 import ArgumentParser
 import Foundation
 import Testing
@@ -5,7 +6,8 @@ import Testing
 @testable import CofferCLI
 
 /// The spellings that people bring from other programs.
-@Suite struct AliasTests {
+@Suite(.tags(.process), .wholeRun)
+struct AliasTests {
   @Test("the everyday words of other secret stores work")
   func vault() throws {
     let home = try Home.withVault()

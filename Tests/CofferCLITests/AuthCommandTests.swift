@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct AuthCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct AuthCommandTests {
   @Test("a token goes in by standard input, comes out as its bytes, and goes with the logout")
   func loginAndLogout() throws {
     let home = try Home.withVault()

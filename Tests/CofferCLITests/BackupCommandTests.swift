@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct BackupCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct BackupCommandTests {
   @Test("a backup needs no secret and replaces nothing; restoring keeps what was there")
   func backup() throws {
     let home = try Home.withVault()

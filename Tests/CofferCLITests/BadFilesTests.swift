@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// Files that are not what they should be: each has its exit status, a message with a cure, and nothing is changed.
-@Suite struct BadFilesTests {
+@Suite(.tags(.process), .wholeRun)
+struct BadFilesTests {
   private func refuses(
     _ home: Home, _ status: Int32, _ words: String, command: String = "vault get s",
     _ location: SourceLocation = #_sourceLocation

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct ByteWordTests {
+@Suite(.tags(.process), .wholeRun)
+struct ByteWordTests {
   /// Runs a line of sh in which `coffer` is the program.
   private func sh(_ home: Home, _ line: String) throws -> Home.Answer {
     let out = try home.file(".run/\(UUID().uuidString).out"), err = try home.file(".run/\(UUID().uuidString).err")

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import ArgumentParser
 import Foundation
 import Testing
@@ -5,7 +6,8 @@ import Testing
 @testable import CofferCLI
 
 /// The article about the command line says nothing that is not so.
-@Suite struct CommandLineArticleTests {
+@Suite(.tags(.process), .wholeRun)
+struct CommandLineArticleTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct CompletionTests {
+@Suite(.tags(.process), .wholeRun)
+struct CompletionTests {
   @Test("each shell accepts its script", arguments: ["bash", "zsh", "fish"])
   func scripts(shell: String) throws {
     let home = try Home()

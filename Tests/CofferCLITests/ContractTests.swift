@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
 /// The whole tree of commands, as the program itself tells it.
-@Suite struct ContractTests {
+@Suite(.tags(.process), .wholeRun)
+struct ContractTests {
   /// What `--experimental-dump-help` says, as far as it matters here.
   private struct Tool: Decodable { let command: Info }
   private struct Info: Decodable {

@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
 /// Every command of `coffer defaults`: what it reads, prints, returns and leaves behind.
-@Suite struct DefaultsCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct DefaultsCommandTests {
   private func filled() throws -> Home {
     let home = try Home()
     try home.transcript("defaults write app volume -int -5")

@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// Preferences whose files are in the way, or damaged.
-@Suite struct DefaultsFaultTests {
+@Suite(.tags(.kill, .process), .wholeRun)
+struct DefaultsFaultTests {
   @Test("a write whose list cannot be written says that the value is stored, and it is", arguments: [true, false])
   func foldFails(fullDisk: Bool) throws {
     let home = try Home()

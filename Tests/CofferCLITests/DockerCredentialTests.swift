@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct DockerCredentialTests {
+@Suite(.tags(.process), .wholeRun)
+struct DockerCredentialTests {
   private static let server = "https://index.docker.io/v1/"
 
   @Test("store, get, list and erase as docker's client calls them")

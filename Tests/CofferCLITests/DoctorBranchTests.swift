@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferPlatform
 import CofferStorage
@@ -7,7 +8,8 @@ import Testing
 @testable import CofferCLI
 
 /// What `coffer doctor` finds beside single files: other vaults, agents, owners, limits.
-@Suite struct DoctorBranchTests {
+@Suite(.tags(.process), .wholeRun)
+struct DoctorBranchTests {
   private struct Finding: Decodable { let check: String, severity: String, what: String, place: String?, cure: String }
   private struct Report: Decodable { let findings: [Finding] }
 

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct DoctorCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct DoctorCommandTests {
   private func findings(_ home: Home, with variables: [String: String] = [:]) throws -> (status: Int32, [[String: Any]]) {
     let answer = try home.coffer("doctor --json", with: variables)
     #expect(answer.err.isEmpty || variables["COFFER_PASSPHRASE"] != nil, "\(answer.err)")

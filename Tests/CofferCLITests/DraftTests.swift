@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// What commands leave that were killed, and file systems that cannot rename without replacing.
-@Suite struct DraftTests {
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
+struct DraftTests {
   private func drafts(_ folder: String) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.contains(".coffer-draft") }.sorted()
   }
@@ -25,7 +27,7 @@ import Testing
     try home.transcript("vault set s a", in: "hunter2")
     try home.transcript("vault backup \(home.path)/before -q")
     let command = line.replacing("HOME", with: home.path)
-    let (isLong, data) = (ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil, home.path + "/data")
+    let (isLong, data) = (Campaign.isLong, home.path + "/data")
     var (left, rounds) = (0, 0)
     for round in isLong ? Array(1...40) : [1, 4, 7] {
       rounds += 1
@@ -134,7 +136,7 @@ import Testing
 
   @Test("an init that is killed anywhere is repeated without help, and its key file is whole or not there")
   func initRepeated() throws {
-    let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let isLong = Campaign.isLong
     var (kills, taken) = (0, 0)
     for call in isLong ? ["openat", "pwrite64", "fdatasync", "linkat", "renameat2", "unlink"] : ["fdatasync", "linkat"] {
       for number in 1...(isLong ? 60 : 6) {

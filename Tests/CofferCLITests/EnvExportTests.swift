@@ -5,7 +5,8 @@ import Testing
 
 @testable import CofferCLI
 
-@Suite struct EnvExportTests {
+@Suite(.tags(.campaign, .process), .wholeRun)
+struct EnvExportTests {
   /// What shells expand, run or take for an end, and what editors and terminals put into files.
   private static let pieces: [String] = [
     "'", "\"", "\\", "$", "`", "$(touch pwned)", "`touch pwned`", "${HOME}", "$HOME", "\n", "\r", "\t", " ", "!", "!!", "#", ";",
@@ -26,7 +27,7 @@ import Testing
   @Test("no shell runs what a value says, and every shell and import read back what was exported")
   func roundTrip() throws {
     let home = try Home.withVault()
-    let values = Self.values(ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] == nil ? 200 : 5_000)
+    let values = Self.values(!Campaign.isLong ? 200 : 5_000)
     let items = try values.enumerated().map { index, value in
       try JSONSerialization.data(withJSONObject: ["service": "app", "account": "V\(index)", "value": value])
     }

@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// The example program, run as a new user would who reads its page.
-@Suite struct ExampleTests {
+@Suite(.tags(.process), .wholeRun)
+struct ExampleTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
   private static let program = URL(filePath: Home.coffer).deletingLastPathComponent().path() + "CofferExample"

@@ -1,10 +1,12 @@
+import CofferTestSupport
 import ArgumentParser
 import Coffer
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct ExitStatusTests {
+@Suite(.tags(.process), .wholeRun)
+struct ExitStatusTests {
   static let kinds: [(StoreError.Kind, Int32)] = [
     (.expired, 1), (.notFound, 1),
     (.ambiguous, 2), (.clockBehind, 2), (.kdfMemory(needs: 2, has: 1), 2), (.reentrant, 2), (.closed, 2), (.unencodable, 2),

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferMemory
 import CofferStorage
@@ -8,7 +9,8 @@ import Testing
 @testable import CofferVault
 
 /// Items that Coffer does not make and another writer of the format may.
-@Suite struct ForeignWriterTests {
+@Suite(.tags(.process), .wholeRun)
+struct ForeignWriterTests {
   private static let bell = "a\u{7}b\n\u{202E}c"
   private static let spelled = #"a\u{7}b\n\u{202e}c"#
 

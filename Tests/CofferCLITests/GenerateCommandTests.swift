@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Coffer
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct GenerateCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct GenerateCommandTests {
   @Test("passwords of the asked length and classes, with their bits on standard error")
   func passwords() throws {
     let home = try Home()

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct GitCredentialTests {
+@Suite(.tags(.process), .wholeRun)
+struct GitCredentialTests {
   private static let place = "protocol=https\nhost=example.com\n"
 
   private func home() throws -> Home { try Home.withVault() }

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct HardeningTests {
+@Suite(.tags(.process), .wholeRun)
+struct HardeningTests {
   @Test("while it asks, the process can leave no core, gain no rights and be read by nobody")
   func process() throws {
     let home = try Home()

@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct HelpTests {
+@Suite(.tags(.process), .wholeRun)
+struct HelpTests {
   @Test("the first screen says in three lines what this is, and groups the commands")
   func firstScreen() throws {
     let home = try Home()

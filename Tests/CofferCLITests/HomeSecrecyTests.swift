@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// What is left on disk by a `COFFER_HOME` that was used for all kinds of things.
-@Suite struct HomeSecrecyTests {
+@Suite(.tags(.process), .wholeRun)
+struct HomeSecrecyTests {
   @Test("no file under a used home holds a word of any vault item, however spelled")
   func search() throws {
     let home = try Home.withVault()

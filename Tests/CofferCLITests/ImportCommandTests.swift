@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Coffer
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct ImportCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct ImportCommandTests {
   @Test("an environment file becomes items, and comes back as references and as values")
   func env() throws {
     let home = try Home.withVault()

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct InstallCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct InstallCommandTests {
   @Test("the program and its names are put in place, again and again, and work from there")
   func install() throws {
     let home = try Home.withVault()

@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
 /// Renaming, copying and editing.
-@Suite struct ItemChangeCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct ItemChangeCommandTests {
   private func home() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set github ada --label 'My GitHub' --attribute env=prod", in: "hunter2")

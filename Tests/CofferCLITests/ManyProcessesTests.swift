@@ -1,11 +1,13 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// Claims about processes, with real ones: every write is a `coffer` of its own.
-@Suite(.serialized) struct ManyProcessesTests {
+@Suite(.serialized, .tags(.campaign, .process), .wholeRun)
+struct ManyProcessesTests {
   private static let writers = 8
   /// Of each writer; 50 with COFFER_LONG_TESTS.
-  private static let writes = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil ? 50 : 20
+  private static let writes = Campaign.isLong ? 50 : 20
 
   @Test("vault set by eight writers at once: all items are readable after")
   func vaultWrites() throws {

@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// What becomes of a new key file when what it was written for fails.
-@Suite struct NewKeyFileTests {
+@Suite(.tags(.kill, .process), .wholeRun)
+struct NewKeyFileTests {
   /// Runs `coffer` under strace with `faults`; nil where there is no strace.
   private func faulty(_ home: Home, _ faults: [String], _ line: String) throws -> (status: Int32, out: String, err: String)? {
     guard access("/usr/bin/strace", X_OK) == 0 else { return nil }

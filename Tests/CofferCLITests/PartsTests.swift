@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Coffer
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct PartsTests {
+@Suite(.tags(.process), .wholeRun)
+struct PartsTests {
   @Test("a secret becomes JSON in guarded memory: text as a string, other bytes marked as Base64")
   func secretJSON() throws {
     func literal(_ bytes: [UInt8]) throws -> String {

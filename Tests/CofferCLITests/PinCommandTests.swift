@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct PinCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct PinCommandTests {
   /// A vault whose present value is "new", and its file from when it was "old".
   func prepared() throws -> (home: Home, old: Data) {
     let home = try Home.withVault()

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct PlainCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct PlainCommandTests {
   @Test("defaults speaks the spelling of macOS")
   func defaults() throws {
     let home = try Home()

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct PromptTests {
+@Suite(.tags(.process), .wholeRun)
+struct PromptTests {
   @Test("control-C at the hidden prompt brings the echo back and exits with 130")
   func interrupt() throws {
     let home = try Home()

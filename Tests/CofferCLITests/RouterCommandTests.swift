@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct RouterCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct RouterCommandTests {
   @Test("a new key says which store, and from then on the store is found")
   func newKey() throws {
     let home = try Home.withVault()

@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// The rules of set, get, delete, list and explain, one by one, on both real stores.
-@Suite struct RouterRulesTests {
+@Suite(.tags(.process), .wholeRun)
+struct RouterRulesTests {
   @Test(
     "a new value has the stored one's type, whatever it looks like",
     arguments: [

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct RunCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct RunCommandTests {
   private func home() throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set github ada --attribute env=prod", in: "hunter2")

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -5,7 +6,8 @@ import Testing
 
 /// A canary goes through every command that handles a secret. While each of them holds it, all that others can see of the processes
 /// is searched: words, environment, name; and afterwards every file, the shell's history, and what a crash leaves.
-@Suite struct SecretTraceTests {
+@Suite(.tags(.process), .wholeRun)
+struct SecretTraceTests {
   private static let canary = "canary-Zk3vQ9sLw8Xy2Bn5Rt7U"
 
   /// A named pipe whose ends a test holds, so that whoever reads or writes it can be kept where it is.

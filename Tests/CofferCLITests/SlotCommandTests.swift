@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct SlotCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct SlotCommandTests {
   private func slots(_ home: Home, _ unlocking: String = "") throws -> [[String: Any]] {
     let answer = try home.coffer("vault slot list --json \(unlocking)")
     #expect(answer.status == 0, "\(answer.err)")

@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
 /// Commands that tell what is so.
-@Suite struct StatusCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct StatusCommandTests {
   @Test("status without anything, and with a vault")
   func status() throws {
     let empty = try Home()

@@ -1,10 +1,12 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
 /// What the program does at a terminal, and does not do elsewhere.
-@Suite struct TerminalTests {
+@Suite(.tags(.process), .wholeRun)
+struct TerminalTests {
   @Test("control-Z under run --mask stops the command too, and fg goes on with both")
   func suspend() throws {
     let home = try Home.withVault()

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite(.serialized) struct TourTests {
+@Suite(.serialized, .tags(.process), .wholeRun)
+struct TourTests {
   @Test("the tour makes its claims, all of them hold, and nothing is left")
   func tour() throws {
     let home = try Home()

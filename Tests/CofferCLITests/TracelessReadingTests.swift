@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// Who only looks leaves nothing behind.
-@Suite struct TracelessReadingTests {
+@Suite(.tags(.process), .wholeRun)
+struct TracelessReadingTests {
   static let commands = [
     "defaults read", "defaults read app", "defaults read app theme", "defaults read-type app theme", "defaults domains",
     "defaults find dark", "defaults export app -", "defaults explain app theme", "defaults read --json", "get theme --domain app",

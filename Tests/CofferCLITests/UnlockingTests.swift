@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct UnlockingTests {
+@Suite(.tags(.process), .wholeRun)
+struct UnlockingTests {
   /// A vault that a passphrase opens. Each unlock costs an Argon2id run.
   func passphraseVault(_ arguments: String = "") throws -> Home {
     let home = try Home()

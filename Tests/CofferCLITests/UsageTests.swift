@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct UsageTests {
+@Suite(.tags(.process), .wholeRun)
+struct UsageTests {
   static let secretsOnTheLine = [
     "set token hunter2 --secret", "set --secret token hunter2", "vault set github ada hunter2",
     "vault set github ada --value hunter2", "vault set github ada --value=hunter2", "vault get github --passphrase hunter2",

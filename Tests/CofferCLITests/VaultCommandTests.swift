@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 @testable import CofferCLI
 
-@Suite struct VaultCommandTests {
+@Suite(.tags(.process), .wholeRun)
+struct VaultCommandTests {
   @Test("init makes a vault for its owner alone, once, and a key file that exists is left alone")
   func initialise() throws {
     let home = try Home()

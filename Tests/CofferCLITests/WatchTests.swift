@@ -1,7 +1,9 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("coffer watch") struct WatchTests {
+@Suite("coffer watch", .tags(.process), .wholeRun)
+struct WatchTests {
   /// A running `coffer`, with what it has printed so far.
   private struct Watching {
     let child: Child

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -72,7 +73,8 @@ struct DamagedJournalTests {
     try expectDamage(folder, journal, "an unknown number")
   }
 
-  @Test func `whichever bit of the header has flipped, every acknowledged value is there or nobody gets any`() throws {
+  @Test(.tags(.campaign), .wholeRun)
+  func `whichever bit of the header has flipped, every acknowledged value is there or nobody gets any`() throws {
     let folder = try TemporaryFolder()
     let journal = try journalled(folder)
     let whole = try Data(contentsOf: URL(filePath: journal.string))
@@ -137,7 +139,7 @@ struct DamagedJournalTests {
     #expect(try folder.open(isShared: false).load("k") == .integer(1))
   }
 
-  @Test func `a journal has its name only when it is whole, wherever its maker dies`() throws {
+  @Test(.tags(.process), .wholeRun) func `a journal has its name only when it is whole, wherever its maker dies`() throws {
     let folder = try TemporaryFolder()
     var deaths = 0
     for number in 1... {
@@ -159,8 +161,8 @@ struct DamagedJournalTests {
     print("deaths while a journal was made: \(deaths)")
   }
 
-  @Test func `many processes that open a new domain at once make one journal`() throws {
-    for _ in 0..<Campaign.count(3, long: 200) {
+  @Test(.tags(.campaign, .process), .wholeRun) func `many processes that open a new domain at once make one journal`() throws {
+    for _ in 0..<Campaign.size(short: 3, long: 200) {
       let folder = try TemporaryFolder()
       let tools = try (0..<6).map { try Tool("write", folder, "p\($0)", "3") }
       for tool in tools { #expect(tool.finish().isEmpty) }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -5,7 +6,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Campaigns of faults", .serialized)
+@Suite("Campaigns of faults", .serialized, .tags(.campaign, .kill, .process), .wholeRun)
 struct FaultTests {
   // MARK: Death
 
@@ -14,7 +15,7 @@ struct FaultTests {
     let folder = try TemporaryFolder()
     var deaths = 0
     var lives: [String] = []
-    for number in stride(from: 1, to: .max, by: Campaign.count(9, long: 1)) {
+    for number in stride(from: 1, to: .max, by: Campaign.size(short: 9, long: 1)) {
       let place = folder.file("\(number)")
       let tool = try Tool("live", folder, arguments: [way, "\(number)"], place: place)
       let acknowledged = tool.finishBytes().count
@@ -47,7 +48,7 @@ struct FaultTests {
     var deaths = 0
     var lives: [String] = []
     for call in ["flock", "fdatasync", "/^rename", "/^unlink", "fallocate", "pwrite64"] {
-      for number in stride(from: 1, to: .max, by: Campaign.count(6, long: 1)) {
+      for number in stride(from: 1, to: .max, by: Campaign.size(short: 6, long: 1)) {
         let place = folder.file("\(call.filter(\.isLetter))-\(number)")
         let tool = try traced("\(call):signal=SIGKILL:when=\(number)", folder, place, number % 2 == 0 ? "mapped" : "calls")
         lives += [place.string, "\(tool.finishBytes().count)"]
@@ -74,7 +75,7 @@ struct FaultTests {
 
   @Test func `a holder of the lock that is killed blocks nobody`() throws {
     let folder = try TemporaryFolder()
-    for _ in 0..<Campaign.count(3, long: 100) {
+    for _ in 0..<Campaign.size(short: 3, long: 100) {
       let tool = try Tool("hold", folder)
       _ = tool.firstLine()
       tool.kill()
@@ -88,7 +89,7 @@ struct FaultTests {
 
   @Test func `each call that fails once is a typed error that loses nothing`() throws {
     let folder = try TemporaryFolder()
-    let tool = try Tool("failing", folder, "\(Campaign.count(23, long: 1))")
+    let tool = try Tool("failing", folder, "\(Campaign.size(short: 23, long: 1))")
     let output = tool.finish()
     #expect(tool.process.terminationStatus == 0 && !tool.wasKilled)
     #expect(output.hasPrefix("runs ") && output.split(separator: "\n").count == 1, "\(output)")
@@ -96,14 +97,14 @@ struct FaultTests {
   }
 
   @Test func `what was synchronised survives a power loss`() throws {
-    try campaign("power-loss", Campaign.count(40, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
+    try campaign("power-loss", Campaign.size(short: 40, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
   }
 
   // MARK: Many at once
 
   @Test func `many processes that write distinct keys, with readers and folds, lose none`() throws {
     let folder = try TemporaryFolder()
-    let processes = Campaign.count(8, long: 16), each = Campaign.count(100, long: 500)
+    let processes = Campaign.size(short: 8, long: 16), each = Campaign.size(short: 100, long: 500)
     let readers = try (0..<2).map { _ in try Tool("churn", folder, "\(each)") }
     let writers = try (0..<processes).map { try Tool("write", folder, "p\($0)", "\(each)") }
     for tool in writers + readers { #expect(tool.finish().isEmpty) }
@@ -119,15 +120,15 @@ struct FaultTests {
 
   @Test func `property lists from strangers are read or refused, never lost`() throws {
     let seeds = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Fixtures/PropertyLists")
-    try campaign("fuzz-lists", Campaign.count(150, long: 1_000_000), [seeds.standardizedFileURL.path])
+    try campaign("fuzz-lists", Campaign.size(short: 150, long: 1_000_000), [seeds.standardizedFileURL.path])
   }
 
   @Test func `journals from strangers are read or refused, and cost the list nothing`() throws {
-    try campaign("fuzz-journals", Campaign.count(150, long: 1_000_000))
+    try campaign("fuzz-journals", Campaign.size(short: 150, long: 1_000_000))
   }
 
   @Test func `command lines of any kind are overrides or none`() throws {
-    try campaign("fuzz-arguments", Campaign.count(400, long: 1_000_000))
+    try campaign("fuzz-arguments", Campaign.size(short: 400, long: 1_000_000))
   }
 
   /// Runs a campaign of the tool's, in a process of its own: a crash is a failure and not the end of the tests.

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -33,7 +34,8 @@ struct FileTests {
     #expect(try !folder.names().contains { $0.contains("damaged") })
   }
 
-  @Test func `Foundation says nothing of its own on standard error, whatever the file holds`() throws {
+  @Test(.tags(.process), .wholeRun) func `Foundation says nothing of its own on standard error, whatever the file holds`() throws
+  {
     let folder = try TemporaryFolder()
     for text in ["{ a = b; }", "hello", "", "<plist><dict><key>a"] {
       try folder.write(text, to: "d.plist")
@@ -371,7 +373,7 @@ struct FileTests {
     #expect(try folder.open(isShared: false).load("n") == .integer(99))
   }
 
-  @Test func `a place that cannot be written is read, and says so to writers`() throws {
+  @Test(.tags(.process), .wholeRun) func `a place that cannot be written is read, and says so to writers`() throws {
     guard geteuid() == 0 else { return print("skipped: only root can drop to a user who may not write here") }
     let folder = try TemporaryFolder()
     let store = try folder.open(isShared: false)

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -97,7 +98,7 @@ struct MeddlingTests {
     #expect(try folder.open(isShared: false).names() == ["folded", "journalled", "next"])
   }
 
-  @Test func `a folder that is missing and cannot be made reads as empty`() throws {
+  @Test(.tags(.process), .wholeRun) func `a folder that is missing and cannot be made reads as empty`() throws {
     guard geteuid() == 0 else { return print("skipped: only root can drop to a user who may not write here") }
     let folder = try TemporaryFolder()
     try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path.string)

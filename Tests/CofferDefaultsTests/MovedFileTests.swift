@@ -164,13 +164,13 @@ struct MovedFileTests {
     #expect(try store.load("n") == .integer(1))
   }
 
-  @Test func `writers whose journal is taken away again and again lose no value`() throws {
+  @Test(.tags(.campaign, .process), .wholeRun) func `writers whose journal is taken away again and again lose no value`() throws {
     let folder = try TemporaryFolder()
     let journal = folder.file(".d.plist.coffer").string
-    let processes = Campaign.count(3, long: 6), each = Campaign.count(3_000, long: 20_000)
+    let processes = Campaign.size(short: 3, long: 6), each = Campaign.size(short: 3_000, long: 20_000)
     let tools = try (0..<processes).map { try Tool("write", folder, "p\($0)", "\(each)") }
     var (moves, random) = (0, Random(campaign: "journals taken away"))
-    while tools.contains(where: { $0.process.isRunning }), moves < Campaign.count(8, long: 100) {
+    while tools.contains(where: { $0.process.isRunning }), moves < Campaign.size(short: 8, long: 100) {
       usleep(useconds_t.random(in: 1_000...200_000, using: &random))
       switch Int.random(in: 0..<3, using: &random) {
       case 0: guard rename(journal, folder.file("moved-\(moves)").string) == 0 else { continue }
@@ -204,7 +204,7 @@ struct MovedFileTests {
     #expect(try folder.open(isShared: false).load("n") == .integer(4))
   }
 
-  @Test(arguments: [1, 2])
+  @Test(.tags(.process), .wholeRun, arguments: [1, 2])
   func `a process that dies while it carries values over leaves them to the next, which writes nothing older`(
     _ step: Int
   ) throws {
@@ -229,7 +229,8 @@ struct MovedFileTests {
     #expect(try next.load("n") == .integer(100))
   }
 
-  @Test func `what a dying process carried over, and others changed and folded since, is not brought back by an idle one`()
+  @Test(.tags(.process), .wholeRun)
+  func `what a dying process carried over, and others changed and folded since, is not brought back by an idle one`()
     throws
   {
     let folder = try TemporaryFolder()
@@ -251,7 +252,9 @@ struct MovedFileTests {
     #expect(try next.load("n") == .integer(100) && next.load("removed") == nil)
   }
 
-  @Test func `a writer that was stopped while the journal was moved loses nothing when it goes on`() throws {
+  @Test(.tags(.process), .wholeRun) func `a writer that was stopped while the journal was moved loses nothing when it goes on`()
+    throws
+  {
     let folder = try TemporaryFolder()
     let tool = try Tool("hold-then-write", folder, arguments: [], hasInput: true)
     let process = tool.firstLine()

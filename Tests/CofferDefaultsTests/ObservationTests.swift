@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -87,7 +88,9 @@ struct ObservationTests {
     subscription.cancel()
   }
 
-  @Test func `each set of another process is told at once, by its process, without a fold`() throws {
+  @Test(.tags(.kill, .process), .wholeRun) func `each set of another process is told at once, by its process, without a fold`()
+    throws
+  {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     let heard = try Heard(store.changes)
@@ -106,7 +109,7 @@ struct ObservationTests {
     tool.finish()
   }
 
-  @Test func `a process that dies before it can tell is heard of by its death`() throws {
+  @Test(.tags(.process), .wholeRun) func `a process that dies before it can tell is heard of by its death`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     let heard = try Heard(store.changes)
@@ -124,7 +127,7 @@ struct ObservationTests {
     eventually { store.engine.state.withLock { $0.sidecar?.memory.isArmed ?? false } }
   }
 
-  @Test func `Foundation's write is told, without a process`() throws {
+  @Test(.tags(.process), .wholeRun) func `Foundation's write is told, without a process`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "k")
@@ -196,7 +199,7 @@ struct ObservationTests {
     #expect(heard.all.count == 1)
   }
 
-  @Test func `with many writers the last word on each name is its final value`() throws {
+  @Test(.tags(.process), .wholeRun) func `with many writers the last word on each name is its final value`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     let seen = Mutex<[String: PlainForm?]>([:])
@@ -255,7 +258,7 @@ struct ObservationTests {
     #expect(last?.wait { $0.all == [.ended] } ?? false)
   }
 
-  @Test func `a journal deleted by hand is followed by its successor`() throws {
+  @Test(.tags(.kill, .process), .wholeRun) func `a journal deleted by hand is followed by its successor`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "a")
@@ -270,7 +273,7 @@ struct ObservationTests {
     tool.finish()
   }
 
-  @Test func `a folder moved away and made again is watched again`() throws {
+  @Test(.tags(.kill, .process), .wholeRun) func `a folder moved away and made again is watched again`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "a")
@@ -288,7 +291,7 @@ struct ObservationTests {
     tool.finish()
   }
 
-  @Test func `nobody watches: no system call; a watcher that died: one`() throws {
+  @Test(.tags(.kill, .process), .wholeRun) func `nobody watches: no system call; a watcher that died: one`() throws {
     let folder = try TemporaryFolder()
     let bells = Atomic<Int>(0)
     var calls = SystemCalls()
@@ -309,7 +312,7 @@ struct ObservationTests {
     #expect(bells.load(ordering: .relaxed) == 1)
   }
 
-  @Test func `a forked child cannot observe, and its parent goes on`() throws {
+  @Test(.tags(.process), .wholeRun) func `a forked child cannot observe, and its parent goes on`() throws {
     let folder = try TemporaryFolder()
     let output = try Tool("fork-observed", folder).finish()
     #expect(output.contains("refused"))
@@ -350,7 +353,7 @@ struct ObservationTests {
     let size = StorageKey("n", default: 0)
   }
 
-  @Test func `a router's sequence follows another process and ends with the store`() async throws {
+  @Test(.tags(.process), .wholeRun) func `a router's sequence follows another process and ends with the store`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.open(), keys = Keys()
     let router = try StorageRouter(plain: store, vault: MemoryStore<Vault>(), keys: keys)

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -20,7 +21,7 @@ struct PreparedBatchTests {
     ("prepared", false), ("deciding", false), ("decided", true), ("committed", true), ("commitDurable", true),
   ]
 
-  @Test(arguments: steps)
+  @Test(.tags(.process), .wholeRun, arguments: steps)
   func `whoever comes next completes or drops what a dead process left`(_ step: String, _ isDecided: Bool) throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
@@ -38,7 +39,7 @@ struct PreparedBatchTests {
     #expect(try Tool("outcome", folder, "none").finish() == told)
   }
 
-  @Test(arguments: ["unreadable", "none"])
+  @Test(.tags(.process), .wholeRun, arguments: ["unreadable", "none"])
   func `when the outcome cannot be learnt its keys throw and the others work, across folds`(_ lookup: String) throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
@@ -59,7 +60,7 @@ struct PreparedBatchTests {
     #expect(try store.load("a") == .string("after"), "a store that could not tell learns it from the journal")
   }
 
-  @Test func `a running reader learns the outcome by itself once the writer has died`() throws {
+  @Test(.tags(.process), .wholeRun) func `a running reader learns the outcome by itself once the writer has died`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
     let place = folder.decisions
@@ -187,7 +188,8 @@ struct PreparedBatchTests {
     #expect(try other.load("a") == .string("before") && store.load("new") == .integer(2))
   }
 
-  @Test func `where not even that can be written, whoever comes next finds no decision and drops the batch`() throws {
+  @Test(.tags(.process), .wholeRun)
+  func `where not even that can be written, whoever comes next finds no decision and drops the batch`() throws {
     let folder = try TemporaryFolder()
     try Self.before(folder)
     let fails = Mutex(false)

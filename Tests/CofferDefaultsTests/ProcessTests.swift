@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Several processes, and their deaths")
+@Suite("Several processes, and their deaths", .tags(.campaign, .kill, .process), .wholeRun)
 struct ProcessTests {
   @Test func `eight processes with fifty keys each lose none of 400`() throws {
     let folder = try TemporaryFolder()
@@ -22,7 +22,7 @@ struct ProcessTests {
 
   @Test func `a counter incremented by several processes is exact`() throws {
     let folder = try TemporaryFolder()
-    let processes = Campaign.count(4, long: 8), each = Campaign.count(200, long: 1_000)
+    let processes = Campaign.size(short: 4, long: 8), each = Campaign.size(short: 200, long: 1_000)
     let tools = try (0..<processes).map { _ in try Tool("count", folder, "\(each)") }
     for tool in tools { #expect(tool.finish().isEmpty) }
     #expect(try folder.open().load("counter") == .integer(Int64(processes * each)))
@@ -31,7 +31,7 @@ struct ProcessTests {
 
   @Test func `what was acknowledged survives SIGKILL at any moment`() throws {
     let folder = try TemporaryFolder()
-    let kills = Campaign.count(20, long: 10_000)
+    let kills = Campaign.size(short: 20, long: 10_000)
     var random = Random(campaign: "kills of a writer")
     for round in 0..<kills {
       let tool = try Tool("acknowledge", folder)

@@ -138,9 +138,9 @@ struct PropertyListTests {
   }
 
   /// 2000 damaged lists of each encoding, 200 000 with COFFER_LONG_TESTS.
-  @Test(arguments: [PropertyList.Encoding.xml, .binary])
+  @Test(.tags(.campaign), .wholeRun, arguments: [PropertyList.Encoding.xml, .binary])
   func `of a damaged list nothing is read that Foundation would not read`(_ encoding: PropertyList.Encoding) throws {
-    let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let isLong = Campaign.isLong
     var dice = isLong ? Random(campaign: "damaged lists, \(encoding)") : Random(seed: 7)
     let whole = PropertyList.encode(InteropTests.values, as: encoding)
     var agreed = 0

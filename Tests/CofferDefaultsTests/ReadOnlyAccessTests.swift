@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -77,7 +78,8 @@ import Testing
 
 /// A domain as a whole.
 @Suite struct WholeDomainTests {
-  @Test("what is written after a removal is what every process reads next", arguments: [true, false])
+  @Test(
+    "what is written after a removal is what every process reads next", .tags(.campaign), .wholeRun, arguments: [true, false])
   func removalAndAfter(mayWrite: Bool) throws {
     let folder = try TemporaryFolder()
     let writer = try folder.open()
@@ -86,7 +88,7 @@ import Testing
     var options = EngineOptions(access: access)
     options.isShared = false
     options.foldsWhenIdle = false
-    for number in 1...Campaign.count(10, long: 300) {
+    for number in 1...Campaign.size(short: 10, long: 300) {
       let reader = try DefaultsStore.open(domain: "d", in: folder.path, options: options)
       #expect(try reader.load("k") != nil)
       try writer.domain.remove()

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -6,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Waiting for a writer that is stopped")
+@Suite("Waiting for a writer that is stopped", .tags(.process), .wholeRun)
 struct WaitingTests {
   @Test func `all threads that wait are told after one and the same time, and readers do not wait`() throws {
     let folder = try TemporaryFolder()

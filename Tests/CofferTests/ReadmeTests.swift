@@ -1,10 +1,12 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Synchronization
 internal import Testing
 
 /// The README says nothing that is not run here. Its examples use the standard places, so they run under a `COFFER_HOME`.
-@Suite(.serialized) struct ReadmeTests {
+@Suite(.serialized, .tags(.process), .wholeRun)
+struct ReadmeTests {
   static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 

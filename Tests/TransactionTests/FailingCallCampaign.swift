@@ -7,8 +7,8 @@ import Testing
 /// halves are new; one that does not say that the outcome is unknown, that both are old: at once, and after every process has died.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` until 20 000 errors were injected.
-@Suite(.serialized) struct FailingCallCampaign {
-  private static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct FailingCallCampaign {
   private static let calls = [
     "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "?unlink", "?rename", "renameat2", "fcntl", "flock", "openat",
     "pread64",
@@ -57,7 +57,7 @@ import Testing
     let places = try tracer.requestedCalls(changing: false).filter { $0.name != "write" }
     var random = Random(campaign: "failing system calls of a \(who)'s transactions")
     let counts =
-      Self.isLong
+      Campaign.isLong
       ? Self.inLanes(24, &random) { try Self.run(who, places, &$0) }
       : try Self.until(2, &random) { try Self.run(who, places, &$0) }
     print("failing system calls of a \(who)'s transactions: \(places.count) places, \(counts)")

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import CofferMemory
 import Foundation
 import Testing
 
 /// A program's next version moves what the former stored, and is killed while it does.
-@Suite(.serialized) struct MigrationKillTests {
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct MigrationKillTests {
   /// Steps of the transaction over both stores that moves a preference into the vault, and of the scrubbing after it.
   static let steps = [
     "recordCopied", "prepared", "beforeVaultCommit", "afterVaultCommit", "decided", "committed", "commitDurable", "beforeForget",
@@ -38,7 +40,7 @@ import Testing
 
   @Test func killedAtAnySystemCallNothingIsLostAndNothingIsTwice() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
-    let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in Home.calls {
       for number in stride(from: 1, to: 2000, by: long ? 1 : 7) {

@@ -6,7 +6,8 @@ import Testing
 /// with both stores open from before. Then a fresh process reads both halves. Every pair of such calls, enumerated.
 ///
 /// The long form (`COFFER_LONG_TESTS`) goes on where it was interrupted if `COFFER_PAIRS` names a folder for what is done.
-@Suite(.serialized) struct PairCampaign {
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct PairCampaign {
   /// Who dies.
   enum Scene: String, CaseIterable {
     /// The writer, which has the vault open itself; then a process that settles.
@@ -76,7 +77,7 @@ import Testing
 
   @Test(arguments: Scene.allCases) func everyPairOfDeathsLeavesBothHalvesTheSame(scene: Scene) throws {
     guard try Home.canAttach() else { return print("skipped: strace cannot attach to a process here") }
-    let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let isLong = Campaign.isLong
     let places = try firstCalls(scene)
     #expect(places.count > 4)
     let done = try Done(scene)

@@ -4,9 +4,8 @@ import Testing
 
 /// Processes that write both stores at once, of which some are killed within 20 ms of each other, at no chosen place. Short by default; with
 /// `COFFER_LONG_TESTS` 5 000 kills of the writers and 500 of the agent that serves them.
-@Suite(.serialized) struct RandomDeathCampaign {
-  private static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
-
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct RandomDeathCampaign {
   /// Three processes that write, each started again when it is gone.
   private final class Crowd {
     let home: Home
@@ -69,7 +68,7 @@ import Testing
   @Test func killsOfOneToThreeWritersAtOnceTearNothing() throws {
     var crowd = try Crowd(isOverAgent: false)
     var (counts, random) = (Counts(), Random(campaign: "random kills of writers"))
-    while counts.kills < (Self.isLong ? 5000 : 6) {
+    while counts.kills < (Campaign.isLong ? 5000 : 6) {
       // A vault remembers no more than 256 transactions that were dropped within a day.
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: false) }
       try crowd.begin()
@@ -92,7 +91,7 @@ import Testing
   @Test func killsOfTheAgentUnderItsClientsTearNothing() throws {
     var crowd = try Crowd(isOverAgent: true)
     var (counts, random) = (Counts(), Random(campaign: "random kills of an agent"))
-    while counts.kills < (Self.isLong ? 500 : 4) {
+    while counts.kills < (Campaign.isLong ? 500 : 4) {
       if counts.rounds % 100 == 99 { crowd = try Crowd(isOverAgent: true) }
       try crowd.begin()
       usleep(.random(in: 0...30_000, using: &random))

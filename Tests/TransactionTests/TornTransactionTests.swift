@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -5,7 +6,8 @@ import Testing
 
 /// Deaths and errors after which the vault's half of a transaction is in its log and nobody has seen it, with other processes alive, so
 /// that SQLite recovers nothing before they are gone too.
-@Suite(.serialized) struct TornTransactionTests {
+@Suite(.serialized, .tags(.kill, .process), .wholeRun)
+struct TornTransactionTests {
   /// The first sync of the vault's log.
   static func atTheSync(of home: Home, _ fault: String) -> [String] {
     ["-o", "/dev/null", "-P", home.path + "/vault.sqlite-wal", "-e", "trace=fdatasync", "-e", "inject=fdatasync:\(fault):when=1"]

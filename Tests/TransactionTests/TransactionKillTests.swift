@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferStorage
 import CofferVault
@@ -7,7 +8,8 @@ import Testing
 
 /// A transaction over both stores, whose process is killed. Then a process that has no passphrase reads the plain keys, and the
 /// vault is unlocked to see that it agrees.
-@Suite(.serialized) struct TransactionKillTests {
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct TransactionKillTests {
   /// Where the process dies, and whether the transaction then has happened.
   static let steps: [(name: String, happened: Bool)] = [
     ("recordCopied", false), ("prepared", false), ("beforeVaultCommit", false), ("afterVaultCommit", true),
@@ -29,7 +31,7 @@ import Testing
 
   @Test func killedAtAnySystemCallBothStoresAgree() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
-    let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in Home.calls {
       for number in stride(from: 1, to: 2000, by: long ? 1 : 5) {

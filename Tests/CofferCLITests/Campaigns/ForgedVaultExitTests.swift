@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Coffer
 import Foundation
 import Testing
 
 /// A sample of forged vaults through the real command: what each exits with, and that the vault itself is read before and after.
-@Suite struct ForgedVaultExitTests {
+@Suite(.tags(.process), .wholeRun)
+struct ForgedVaultExitTests {
   private static let vault = "data/vault.sqlite"
 
   private func prepared() throws -> Home {

@@ -7,7 +7,8 @@ import Testing
 
 /// What an import reads may come from anyone: mutations of sound files are read or refused by name, and never end the process. The
 /// short form takes some; `COFFER_LONG_TESTS=1` a million.
-@Suite struct ImportFuzzCampaign {
+@Suite(.tags(.campaign), .wholeRun)
+struct ImportFuzzCampaign {
   private static let seeds = [
     #"{"coffer":1,"items":[{"service":"svc","account":"a","label":"L","type":"text/plain","attributes":{"k":"v","é":"\u00e9"},"created":"2026-01-02T03:04:05Z","modified":null,"expires":"2027-01-01T00:00:00Z","revision":3,"bytes":5,"value":"va\"l\\u\ud83d\ude00"}]}"#,
     #"[{"service":"svc","value":{"base64":"AAECAwQ="}},{"service":"s2","account":"","value":""}]"#,
@@ -20,7 +21,7 @@ import Testing
   .map { Array($0.utf8) }
 
   @Test func itemsInJSON() throws {
-    let runs = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] == nil ? 500 : 1_000_000
+    let runs = !Campaign.isLong ? 500 : 1_000_000
     var random = Random(seed: 12)
     var outcomes: [String: Int] = [:]
     for seed in Self.seeds { _ = try JSONItems.read(Self.secret(seed), place: "seed") }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -5,8 +6,8 @@ import Testing
 /// is there opens with the key file that was written for it.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` at every call.
-@Suite struct InitFaultCampaign {
-  private static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
+struct InitFaultCampaign {
   private static let calls =
     "openat,pread64,pwrite64,fsync,fdatasync,ftruncate,fcntl,newfstatat,fstat,?unlink,unlinkat,?rename,renameat2,?mkdir,?access,read,write"
 
@@ -30,7 +31,7 @@ import Testing
     guard let counts = try counts() else { return print("skipped: strace cannot trace a process here") }
     var places = counts.flatMap { call, count in (1...count).map { (call: call, number: $0) } }
     let all = places.count
-    if !Self.isLong { places = places.enumerated().filter { $0.offset % 45 == 44 }.map(\.element) }
+    if !Campaign.isLong { places = places.enumerated().filter { $0.offset % 45 == 44 }.map(\.element) }
     var made = 0, failed = 0
     for (call, number) in places {
       let home = try Home()

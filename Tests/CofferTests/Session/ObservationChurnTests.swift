@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Coffer
 import Foundation
 import Testing
 
-@Suite struct ObservationChurnTests {
+@Suite(.tags(.campaign, .process), .wholeRun)
+struct ObservationChurnTests {
   @Test("where the system's limits are reached, observing is refused, keeps nothing, and works once they are not")
   func limits() throws {
     let home = try SessionHome()
@@ -15,7 +17,7 @@ import Testing
   @Test("observations that begin and end one after the other leave no descriptor, no thread and no inotify instance behind")
   func churn() throws {
     let home = try SessionHome()
-    let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let isLong = Campaign.isLong
     let run = try home.run("churn", home.path, isLong ? "100000" : "300")
     print(run.output)
     #expect(run.status == 0, "\(run.output)")

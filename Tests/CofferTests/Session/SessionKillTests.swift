@@ -1,8 +1,10 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
 /// A session's process is killed at every step. Afterwards both stores say the same, and it is what was before or what should be.
-@Suite(.serialized) struct SessionKillTests {
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct SessionKillTests {
   /// Where the process dies, and whether the login or logout has then happened.
   static let steps: [(name: String, happened: Bool)] = [
     ("recordCopied", false), ("prepared", false), ("beforeVaultCommit", false), ("afterVaultCommit", true),
@@ -64,7 +66,7 @@ import Testing
   @Test("killed at any call that changes a file, both stores agree", arguments: ["login", "logout", "refresh"])
   func anySystemCall(what: String) throws {
     guard try SessionHome.canTrace() else { return print("skipped: strace cannot trace a process here") }
-    let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let isLong = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in SessionHome.calls {
       for number in stride(from: 1, to: 2000, by: isLong ? 1 : 7) {

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Dispatch
@@ -5,7 +6,9 @@ import Foundation
 import Testing
 
 @Suite struct SessionObservationTests {
-  @Test("D2: every observer hears the present state and then what follows, of this process and of another, and none twice")
+  @Test(
+    "D2: every observer hears the present state and then what follows, of this process and of another, and none twice",
+    .tags(.process), .wholeRun)
   func observers() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()

@@ -1,9 +1,11 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
 import Testing
 
-@Suite(.serialized) struct SessionRefreshTests {
+@Suite(.serialized, .tags(.campaign, .process), .wholeRun)
+struct SessionRefreshTests {
   /// Another process renews the credential of ada, who is logged in here, until `home.release()`.
   private func renewing() async throws -> (home: SessionHome, session: Session<String>, refresh: (process: Process, pipe: Pipe)) {
     let (home, _, session) = try SessionHome.loggedIn()
@@ -121,7 +123,7 @@ import Testing
   @Test("whenever a logout and a refresh race in two processes, nobody is logged in afterwards")
   func race() async throws {
     let home = try SessionHome()
-    let rounds = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil ? 100 : 15
+    let rounds = Campaign.isLong ? 100 : 15
     var stored = 0
     for round in 0..<rounds {
       try home.run("login", home.path, "ada")

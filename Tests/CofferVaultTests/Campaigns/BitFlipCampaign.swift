@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -7,7 +8,8 @@ import Testing
 
 /// Every bit of a vault of 64 KiB, of the header's copy where that is what counts, of a write-ahead log and of the pins, changed
 /// one at a time: the right answer or a named error, never a wrong value.
-@Suite struct BitFlipCampaign {
+@Suite(.tags(.campaign), .wholeRun)
+struct BitFlipCampaign {
   private static let pages = 16
 
   /// A vault with pins whose file has exactly ``pages`` pages, and what is in it.

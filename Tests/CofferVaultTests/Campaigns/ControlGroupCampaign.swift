@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import SystemPackage
 import Testing
@@ -5,7 +6,8 @@ import Testing
 @testable import CofferVault
 
 /// A container of little memory: past its limit the kernel kills a process, so whatever takes too much must say so before.
-@Suite struct ControlGroupCampaign {
+@Suite(.tags(.campaign, .process), .wholeRun)
+struct ControlGroupCampaign {
 
   @Test(arguments: Campaign.isLong ? [256, 512] : [256]) func inAContainerTooMuchIsRefusedByNameAndNothingIsKilled(limit: Int)
     throws

@@ -7,7 +7,8 @@ import Testing
 @testable import CofferVault
 
 /// Many processes on one vault, with rotations and killings among them.
-@Suite struct CrowdCampaign {
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
+struct CrowdCampaign {
   private static let processes = Campaign.size(short: 4, long: 32)
   private static let operations = Campaign.size(short: 15, long: 200)
 

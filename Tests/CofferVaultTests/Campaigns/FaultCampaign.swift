@@ -11,7 +11,8 @@ import Testing
 /// A process that is killed at a system call, or whose call fails, in the midst of each kind of change. After it: what was
 /// acknowledged is there, the vault is the old one or the new one, `verify` is clean, the pins complain of nothing, the next write works,
 /// and no file holds plaintext.
-@Suite struct FaultCampaign {
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
+struct FaultCampaign {
   /// What can be told of a vault before and after a step.
   struct Facts: Equatable {
     var target: String? = "old plaintext"

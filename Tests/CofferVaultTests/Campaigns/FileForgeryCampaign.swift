@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -6,7 +7,8 @@ import Testing
 @testable import CofferVault
 
 /// Files whose tables, trees, side files or whole content are not what Coffer left.
-@Suite struct FileForgeryCampaign {
+@Suite(.tags(.campaign), .wholeRun)
+struct FileForgeryCampaign {
   /// What no vault has, or lacks: SQLite runs it without a word.
   @Test func schemasWithMoreOrLessOrOtherThanAVaultHas() throws {
     let forge = try Forge(items: 3, versions: 1)

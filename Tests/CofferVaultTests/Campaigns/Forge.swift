@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CCofferSQLite
 import CofferPlatform
 import CofferStorage

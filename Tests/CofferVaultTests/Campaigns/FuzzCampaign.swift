@@ -10,7 +10,8 @@ import Testing
 
 /// What reads bytes that an attacker may have written is given mutations of sound ones, from a generator that a seed decides: it
 /// never crashes, and what it accepts it would write in the very same bytes.
-@Suite struct FuzzCampaign {
+@Suite(.tags(.campaign), .wholeRun)
+struct FuzzCampaign {
   private static let runs = Campaign.size(short: 400, long: 1_000_000)
 
   /// Gives `reader` mutations of `seeds`. It says whether it accepted them, and throws what it refuses with.

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -6,7 +7,8 @@ import Testing
 @testable import CofferVault
 
 /// What is in a process's memory after it has used and locked a vault, and what becomes of one that has too little of it.
-@Suite struct MemoryCampaign {
+@Suite(.tags(.campaign, .process), .wholeRun)
+struct MemoryCampaign {
   /// 32 bytes that stand nowhere else.
   private static func canary(_ mark: String) -> String {
     mark + (0..<32 - mark.utf8.count).map { _ in String("abcdefghijklmnopqrstuvwxyz0123456789".randomElement() ?? "x") }.joined()

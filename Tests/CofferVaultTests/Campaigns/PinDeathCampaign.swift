@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -6,7 +7,8 @@ import Testing
 @testable import CofferVault
 
 /// The moment between a commit and its pin: the tool dies as it is about to write the pin.
-@Suite struct PinDeathCampaign {
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
+struct PinDeathCampaign {
   /// Runs `step` on `kept`, killed at the `number`th write of the pin, and says what became of the vault: twice.
   private func die(_ step: String, _ kept: KeptFiles, at number: Int) throws -> (isKilled: Bool, outcomes: [String]) {
     let place = try TemporaryVault()

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -8,7 +9,8 @@ import Testing
 
 /// Stores whose rows were swapped, deleted, doubled, taken from another vault or from the vault's own past. SQLite finds all of them
 /// sound.
-@Suite struct RowForgeryCampaign {
+@Suite(.tags(.campaign), .wholeRun)
+struct RowForgeryCampaign {
   /// Takes the numbers of `cases` in turn on as many threads as the machine has for it.
   private func each(_ forge: Forge, every: Int = 1, _ cases: [(Forger) throws -> Void]) -> Tally {
     let workers = Campaign.isLong ? 2 : 1

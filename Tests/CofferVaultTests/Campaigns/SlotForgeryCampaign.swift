@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -8,7 +9,8 @@ import Testing
 @testable import CofferVault
 
 /// Headers that were edited with care: their checksum, which needs no key, fits in both copies.
-@Suite struct SlotForgeryCampaign {
+@Suite(.tags(.campaign), .wholeRun)
+struct SlotForgeryCampaign {
   private static let name = ItemName(sealed: "svc", "a")
   private static let items = [name: "value"]
   /// A slot edited with care looks like a wrong secret; whatever the format knows of is damage.

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -9,7 +10,8 @@ import Testing
 
 /// A slot whose own box the AEAD opens under the keys of two passphrases. Whoever could use such slots would have each guess at a
 /// passphrase answer for many of them; the commitment makes the box belong to one.
-@Suite struct TwoKeyCampaign {
+@Suite(.tags(.campaign, .process), .wholeRun)
+struct TwoKeyCampaign {
   private static let name = ItemName(sealed: "svc", "a")
   private static let passphrases = ["one", "two"]
 

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -6,7 +7,8 @@ import Testing
 @testable import CofferVault
 
 /// Folders that cannot be written, and a full one: named errors, and a vault that can be read is read.
-@Suite struct UnwritableCampaign {
+@Suite(.tags(.kill, .process), .wholeRun)
+struct UnwritableCampaign {
   private static let name = ItemName(sealed: "svc", "a")
 
   /// A vault in `folder`, with its pins in `pins`.

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -39,7 +40,9 @@ import Testing
     #expect(try pinned.unlock().pinStatus() == .upToDate)
   }
 
-  @Test func `of one flipped byte anywhere nothing worse comes than one generation forgotten`() throws {
+  @Test(.tags(.campaign), .wholeRun) func `of one flipped byte anywhere nothing worse comes than one generation forgotten`()
+    throws
+  {
     let pinned = try PinnedVault()
     let pin = try pinned.pin("id-")
     let original = try pinned.content(pin)
@@ -53,7 +56,7 @@ import Testing
     #expect(try pinned.refusal() == nil)
   }
 
-  @Test func `two damaged records are damage that names the pin, at every pair of bytes`() throws {
+  @Test(.tags(.campaign), .wholeRun) func `two damaged records are damage that names the pin, at every pair of bytes`() throws {
     let pinned = try PinnedVault()
     let pin = try pinned.pin("id-")
     let original = try pinned.content(pin)

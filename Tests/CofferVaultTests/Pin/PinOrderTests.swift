@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -8,7 +9,8 @@ import Testing
 
 /// Every order in which restores, writes and reads of one machine may come to the vault and to its pin. The pin is a real one; the vault
 /// is the state that a transaction would read, and a lock that one writer holds.
-@Suite struct PinOrderTests {
+@Suite(.tags(.campaign), .wholeRun)
+struct PinOrderTests {
   /// What a process does, in its order. `begin` takes the vault's lock, and `commit` releases it.
   enum Step { case read, look, begin, commit, pin }
 

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CCofferSQLite
 import CofferPlatform
 import CofferStorage
@@ -27,7 +28,7 @@ import Testing
     return try Connection(file).text("SELECT hex(bytes) FROM state")
   }
 
-  @Test(arguments: ["WAL", "DELETE"], [0, 1])
+  @Test(.tags(.campaign), .wholeRun, arguments: ["WAL", "DELETE"], [0, 1])
   func `a journal that comes after the check deletes nothing`(mode: String, records: Int) throws {
     try fixture.attack("PRAGMA journal_mode=\(mode)")
     let vault = content(fixture.vault.string)
@@ -46,7 +47,7 @@ import Testing
   }
 
   /// The journal is moved in and out of its place while vaults are opened: the check sees none, and SQLite finds one.
-  @Test func `a journal that comes and goes deletes nothing`() throws {
+  @Test(.tags(.campaign), .wholeRun) func `a journal that comes and goes deletes nothing`() throws {
     let (hidden, journal) = (fixture.folder.appending("hidden").string, fixture.side("-journal"))
     let forged = FileForgeryCampaign.journal(naming: bystander, records: 0)
     let isOver = Mutex(false)

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -8,7 +9,8 @@ import Testing
 
 /// Numbers at the ends of their types, in every place where a file has one, sealed with the vault's own key where that is what it
 /// takes. Whatever is asked of such a vault, the answer is an error or a right one; a sum that leaves its type would end the process.
-@Suite struct ExtremeNumberTests {
+@Suite(.tags(.campaign), .wholeRun)
+struct ExtremeNumberTests {
   static let most = FileCounter.most
   static let values: [UInt64] = [most - 1, most, most + 1, UInt64(Int64.max), 1 << 63, .max - 1, .max]
 

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -8,9 +9,10 @@ import Testing
 
 /// Every byte of a small vault changed, one at a time. Short form: the file's first 100 bytes and every 223rd after them. Long form, all:
 /// `COFFER_LONG_TESTS=1`.
-@Suite struct FlipTests {
+@Suite(.tags(.campaign), .wholeRun)
+struct FlipTests {
   @Test func aFlippedByteGivesTheRightAnswerOrANamedError() throws {
-    let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let long = Campaign.isLong
     let place = try TemporaryVault()
     let names = try (0..<3).map { try ItemName(service: "svc", account: "\($0)") }
     let vault = try place.create()

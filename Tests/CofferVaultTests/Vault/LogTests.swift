@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -81,7 +82,7 @@ import Testing
     #expect(try opened.log().first?.sequence != 1)
   }
 
-  @Test(arguments: [3, 100])
+  @Test(.tags(.campaign), .wholeRun, arguments: [3, 100])
   func `a row that is changed, taken away, added or moved breaks the chain`(writes: Int) throws {
     let attacks = [
       "DELETE FROM log WHERE seq = (SELECT max(seq) FROM log)",

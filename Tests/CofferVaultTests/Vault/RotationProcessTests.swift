@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferStorage
 import Foundation
@@ -7,7 +8,8 @@ import Testing
 @testable import CofferVault
 
 /// A rotation in another process, which is killed, or does not have the vault for itself.
-@Suite(.serialized) struct RotationProcessTests {
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+struct RotationProcessTests {
   private static let items = 12
 
   private func filled() throws -> TemporaryVault {
@@ -35,7 +37,7 @@ import Testing
 
   @Test func killedAtAnySystemCallItLeavesTheOldVaultOrTheNew() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
-    let long = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
+    let long = Campaign.isLong
     let original = try filled()
     var outcomes: [String: Int] = [:]
     for call in Tool.calls {

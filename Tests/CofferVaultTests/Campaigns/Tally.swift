@@ -6,29 +6,6 @@ import Testing
 
 @testable import CofferVault
 
-/// What campaigns have in common. Each has a short form, which every run of the tests takes, and a long one under
-/// `COFFER_LONG_TESTS=1`; both print how many cases ended how.
-enum Campaign {
-  static let isLong = ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"] != nil
-  /// Of how many cases the long form takes one: with `COFFER_LONG_TESTS=8` one of eight, spread over the whole.
-  static let share = max(1, ProcessInfo.processInfo.environment["COFFER_LONG_TESTS"].flatMap(Int.init) ?? 1)
-
-  /// The choice of sizes.
-  static func size(short: Int, long: Int) -> Int { isLong ? long : short }
-
-  /// Every `step`th of `count` cases, so that the short form takes some `short` of them; the long form takes all, or its share.
-  static func cases(_ count: Int, short: Int) -> StrideTo<Int> {
-    stride(from: 0, to: count, by: isLong ? share : max(1, count / max(1, short)))
-  }
-
-  /// Runs `body` for the numbers below `workers` at once, as many as the machine has cores for.
-  static func concurrently(_ workers: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
-    DispatchQueue.concurrentPerform(iterations: workers) { worker in
-      do { try body(worker) } catch { Issue.record(error) }
-    }
-  }
-}
-
 /// How many cases of which class ended how.
 struct Tally: Sendable {
   private(set) var counts: [String: [String: Int]] = [:]

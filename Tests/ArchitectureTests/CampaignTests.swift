@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+/// Which tests a fast run leaves out, and where the campaigns are listed.
+@Suite struct CampaignTests {
+  /// The files with tests of all targets.
+  private static func files() throws -> [SourceFile] {
+    let folder = Package.root.appending(path: "Tests")
+    return try FileManager.default.subpathsOfDirectory(atPath: folder.path()).filter { $0.hasSuffix(".swift") }
+      .map { SourceFile(path: $0, text: try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+      .filter {
+        $0.text.contains("@Test") && !$0.path.hasPrefix("ArchitectureTests/") && !$0.path.hasPrefix("CofferTestSupport/")
+      }
+  }
+
+  private static var choice: Regex<(Substring, Substring)> { /\bCampaign\.(isLong|size|cases|seed)\b/ }
+
+  @Test func `the index of campaigns names each suite with a long form, and no other`() throws {
+    let campaigns = try Self.files().filter { $0.code.contains { $0.line.contains(Self.choice) } }
+    let page = try String(contentsOf: Package.root.appending(path: ".github/CAMPAIGNS.md"), encoding: .utf8)
+    let listed = page.matches(of: /(?m)^\| `(\w+)` \|/).map { String($0.1) }
+    #expect(campaigns.count > 30 && Set(listed).count == listed.count)
+    for file in campaigns where !listed.contains(where: { file.text.contains("struct \($0) ") }) {
+      Issue.record("Tests/\(file.path) has a long form that .github/CAMPAIGNS.md does not name")
+    }
+    for name in listed where !campaigns.contains(where: { $0.text.contains("struct \(name) ") }) {
+      Issue.record("\(name) of .github/CAMPAIGNS.md is no suite with a long form")
+    }
+  }
+
+  @Test func `what has a long form is tagged as a campaign`() throws {
+    for file in try Self.files() where file.code.contains(where: { $0.line.contains(Self.choice) }) {
+      #expect(file.text.contains(/\.tags\(\.campaign\b/), "Tests/\(file.path)")
+    }
+  }
+
+  @Test func `the tags stand beside the trait that leaves a test out of the fast run`() throws {
+    var tagged = 0
+    for file in try Self.files() {
+      for (number, line) in file.code where line.contains(".tags(") || line.contains(".wholeRun") {
+        tagged += 1
+        #expect(line.contains(/\.tags\([.\w, ]+\), \.wholeRun\b/), "Tests/\(file.path):\(number)")
+      }
+    }
+    #expect(tagged > 90)
+  }
+
+  @Test func `what starts programs says so`() throws {
+    let start = /\bProcess\(\)|\bposix_spawn\(|\bHome\(\)|\bHome\.withVault\(|\bTool\("|\bPeer\(|\bTracedTool\(/
+    // It asks whether this process is allowed to do something, and starts no more than one program.
+    let exempt: Set = ["CofferPlatformTests/TrustedPathTests.swift"]
+    for file in try Self.files() where !exempt.contains(file.path) && file.code.contains(where: { $0.line.contains(start) }) {
+      #expect(file.text.contains(/\.tags\([^)]*\.process\b/), "Tests/\(file.path)")
+    }
+  }
+
+  @Test func `one file reads the variables that choose the tests`() throws {
+    let names = ["COFFER_LONG_TESTS", "COFFER_TESTS"]
+    for file in try Self.files() {
+      for (number, line) in file.text.split(separator: "\n").enumerated() where line.contains("environment[") {
+        #expect(!names.contains { line.contains("\"\($0)\"") }, "Tests/\(file.path):\(number + 1)")
+      }
+    }
+  }
+}

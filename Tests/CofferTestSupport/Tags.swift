@@ -1,0 +1,13 @@
+public import Testing
+
+/// What a test takes. Suites have the tags of most of their tests, single tests their own.
+///
+/// Each of these tags stands beside ``Testing/Trait/wholeRun``: what takes so much is no part of the fast run.
+extension Tag {
+  /// Starts other programs, and waits for them.
+  @Tag public static var process: Self
+  /// Ends programs at a chosen moment, fails their system calls, or takes the power away.
+  @Tag public static var kill: Self
+  /// Tries many cases of one kind. Where it has a long form, `.github/CAMPAIGNS.md` lists it (see ``Campaign``).
+  @Tag public static var campaign: Self
+}
