@@ -7,15 +7,15 @@ extension UnlockedVault {
   /// - Parameter limit: how many of the newest entries to return; nil for all that are kept.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when a row was changed, added or taken away.
   public borrowing func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.log(limit: limit) }
+    try core.read { (vault) throws(StoreError) in
+      try vault.log(limit: limit)
     }
   }
 
   /// How many entries the log keeps at the moment.
   public borrowing func logLength() throws(StoreError) -> Int {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.logLength() }
+    try core.read { (vault) throws(StoreError) in
+      try vault.logLength()
     }
   }
 }

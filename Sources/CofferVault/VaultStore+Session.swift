@@ -5,14 +5,14 @@ package import CofferStorage
 extension VaultStore: SessionListing, ItemsOfService {
   package func version(of name: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
-    return try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.version(of: item) }
+    return try read { (vault) throws(StoreError) in
+      try vault.version(of: item)
     }
   }
 
   package func sessionItems() throws(StoreError) -> [String: RecordVersion] {
-    try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.sessionItems(service: service) }
+    try read { (vault) throws(StoreError) in
+      try vault.sessionItems(service: service)
     }
   }
 }

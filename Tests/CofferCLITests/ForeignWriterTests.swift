@@ -22,7 +22,7 @@ import Testing
     let vault = try OpenVault.unlock(
       FilePath(home.path + "/data/vault.sqlite"), with: credentials,
       options: VaultOptions(pins: FilePath(home.path + "/state/pins"), lockFolder: FilePath(home.path + "/state")))
-    try vault.writing { (change) throws(StoreError) in
+    try vault.write { (change) throws(StoreError) in
       try Self.plant(ItemName(sealed: Self.bell, "x\u{1b}[31m"), [UInt8]("hi".utf8), in: vault, &change)
       try Self.plant(ItemName(sealed: "empty", "e"), nil, in: vault, &change)
     }

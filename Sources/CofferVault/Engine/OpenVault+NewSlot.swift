@@ -25,7 +25,7 @@ extension OpenVault {
   func newSlot(
     _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost?
   ) throws(StoreError) -> NewSlot {
-    try reading { () throws(StoreError) in }
+    try refreshNow()
     return try Self.newSlot(
       kind, for: inputs, id: id, cost: cost, floor: headerBody.floor, place: header.place, options)
   }

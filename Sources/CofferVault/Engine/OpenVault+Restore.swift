@@ -5,7 +5,7 @@ extension OpenVault {
   /// Commits that this state was put back: its generation is above all that this machine knows of, so that nobody who saw
   /// the newer history takes it for an old file.
   func commitRestored(above known: UInt64, as replica: ReplicaID, after former: ReplicaID?) throws(StoreError) {
-    try writing { (change) throws(StoreError) in
+    try write { (change) throws(StoreError) in
       change.events.append(LogEntry(.restored, by: .current, time: now))
       change.leastGeneration = try checked { () throws(FormatError) in try FileCounter.next(known, VaultState.part) }
       change.replica = replica

@@ -32,7 +32,7 @@ extension OpenVault {
   private func scrub() throws(StoreError) {
     let cleaned = headerDigest
     try database.removeOldBytes()
-    try writing { (change) throws(StoreError) in
+    try write { (change) throws(StoreError) in
       guard state.scrub, headerDigest == cleaned else { return }
       state.scrub = false
       change.isScrubbed = true

@@ -61,7 +61,7 @@ extension OpenVault {
   /// Runs a write transaction that may replace the header. Whatever a failure leaves in this vault's memory, the file is read
   /// again before the next operation.
   func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
-    do { try writing(body) } catch {
+    do { try write(body) } catch {
       headerDigest = .zero
       throw error
     }

@@ -121,7 +121,7 @@ extension OpenVault {
       }
       names += found
     }
-    try target.writing { (change) throws(StoreError) in
+    try target.write { (change) throws(StoreError) in
       for name in Set(names).sorted() {
         guard let record = try record(name) else { continue }
         switch record.value {

@@ -4,7 +4,7 @@ internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A vault with its keys: the database, what has been verified of it, and the operations. Not Sendable: ``VaultEngine`` lets
+/// A vault with its keys: the database, what has been verified of it, and the operations. Not Sendable: ``VaultCore`` lets
 /// one thread in at a time.
 ///
 /// Everything one answer rests on is read in one read transaction, from digests whose root the sealed state holds.
@@ -70,25 +70,30 @@ final class OpenVault {
   ///
   /// What does not fit may be this process's memory of an older state: everything is read anew once, and what does not fit then
   /// was tampered with.
-  func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
-    do { return try readingOnce(body) } catch  where error.kind.mayBeOfAnOlderMemory {
-      forget()
-      try pins?.read()
-      return try readingOnce(body)
+    var isSecondTry = false
+    while true {
+      do throws(StoreError) {
+        return try database.read { () throws(StoreError) in
+          try refresh()
+          try checkPlace()
+          return try body()
+        }
+      } catch {
+        guard error.kind.mayBeOfAnOlderMemory, !isSecondTry else { throw error }
+        isSecondTry = true
+        forget()
+        try pins?.read()
+      }
     }
   }
 
-  private func readingOnce<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try database.read { () throws(StoreError) in
-      try refresh()
-      try checkPlace()
-      return try body()
-    }
-  }
+  /// Brings what is known of the vault up to its last commit.
+  func refreshNow() throws(StoreError) { try read { () throws(StoreError) in } }
 
   /// Runs `body` in one write transaction and commits what it gathered in the change.
-  func writing<Result>(_ body: (inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func write<Result>(_ body: (inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
     let result: Result

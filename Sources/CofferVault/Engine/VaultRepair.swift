@@ -93,9 +93,9 @@ final class VaultRepair {
     do throws(StoreError) {
       let vault = try opened()
       vault.pins = pins
-      try vault.reading { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      try vault.read { () throws(StoreError) in _ = try vault.verify { _, _ in } }
       if report.mendedHeader {
-        try vault.writing { (change) throws(StoreError) in
+        try vault.write { (change) throws(StoreError) in
           change.events.append(LogEntry(.repaired, by: .current, time: vault.now))
         }
       }
@@ -115,7 +115,7 @@ final class VaultRepair {
   private func isWhole() throws(StoreError) -> Bool {
     do throws(StoreError) {
       let vault = try opened()
-      try vault.reading { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      try vault.read { () throws(StoreError) in _ = try vault.verify { _, _ in } }
       return true
     } catch {
       guard error.kind == .tampered || error.kind == .damaged else { throw error }

@@ -123,7 +123,7 @@ import Testing
     try watch.check(vault.state, epoch: 1)
     vault.pins = watch
     for round in 0..<3 {
-      _ = try vault.writing { (change) throws(StoreError) in
+      _ = try vault.write { (change) throws(StoreError) in
         do { return try vault.put(form("\(round)"), for: pinned.name, if: .always, &change) } catch let error as StoreError {
           throw error
         } catch { throw StoreError(.closed, "test", cure: "test") }

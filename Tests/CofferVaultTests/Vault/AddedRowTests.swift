@@ -87,7 +87,7 @@ import Testing
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
     edit(&meta)
     let sealed = meta
-    try vault.writing { (change) throws(StoreError) in
+    try vault.write { (change) throws(StoreError) in
       let index = vault.index(of: name)
       var list = try vault.touch(index.bucket, change)
       let record = try vault.checked { () throws(FormatError) in
@@ -146,7 +146,7 @@ import Testing
     var bytes = known.encoded()
     bytes[1] = 200
     let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0) }
-    try vault.writing { (change) throws(StoreError) in change.events.append(unknown) }
+    try vault.write { (change) throws(StoreError) in change.events.append(unknown) }
     vault.database.close()
     for _ in 0..<2 {
       let opened = try place.unlock()

@@ -177,7 +177,7 @@ import Testing
     try place.attack("INSERT INTO log VALUES (0, zeroblob(32))")
     for number in 0..<10 {
       let value = try form("\(number)")
-      _ = try vault.writing { (change) throws(StoreError) in
+      _ = try vault.write { (change) throws(StoreError) in
         try vault.put(value, for: ItemName(service: "svc"), if: .always, &change)
       }
     }
@@ -219,7 +219,7 @@ extension OpenVault {
 
   fileprivate func plantRecord(_ edit: (inout RecordMeta) -> Void) throws(StoreError) {
     let name = try ItemName(service: "svc", account: "a")
-    try writing { (change) throws(StoreError) in
+    try write { (change) throws(StoreError) in
       let index = index(of: name)
       var list = try touch(index.bucket, change)
       var meta = RecordMeta(revision: 1, service: "svc", account: "a", created: 1, modified: 1, valueCount: 5)

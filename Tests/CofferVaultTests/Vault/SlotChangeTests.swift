@@ -208,8 +208,8 @@ extension ItemName {
 
 /// The log of an open vault, read by its chain.
 func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
-  try vault.engine.run { (vault) throws(StoreError) in
-    try vault.reading { () throws(StoreError) in
+  try vault.core.run { (vault) throws(StoreError) in
+    try vault.read { () throws(StoreError) in
       var head = Digest32.zero
       var entries: [LogEntry] = []
       try vault.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
