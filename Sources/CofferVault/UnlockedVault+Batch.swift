@@ -13,7 +13,7 @@ extension UnlockedVault {
     _ names: [String], service: String, mostBytes: Int = .max
   ) throws(StoreError) -> [Reading<Vault>] {
     try core.read { (vault) throws(StoreError) in
-      try vault.load(names, service: service, mostBytes: mostBytes)
+      try vault.items.load(names, service: service, mostBytes: mostBytes)
     }
   }
 
@@ -21,7 +21,7 @@ extension UnlockedVault {
   package borrowing func contains(_ name: String, service: String) throws(StoreError) -> Bool {
     let item = try ItemName(service: service, account: name)
     return try core.read { (vault) throws(StoreError) in
-      try vault.version(of: item) != .absent
+      try vault.items.version(of: item) != .absent
     }
   }
 
@@ -29,14 +29,14 @@ extension UnlockedVault {
   package borrowing func version(of name: String, service: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
     return try core.read { (vault) throws(StoreError) in
-      try vault.version(of: item)
+      try vault.items.version(of: item)
     }
   }
 
   /// The items of `service` that a logout removes, expired ones too, with their versions from one moment.
   package borrowing func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     try core.read { (vault) throws(StoreError) in
-      try vault.sessionItems(service: service)
+      try vault.items.sessionItems(service: service)
     }
   }
 
@@ -49,33 +49,12 @@ extension UnlockedVault {
   ) throws(StoreError) {
     try core.write { (vault, change) throws(StoreError) in
       try check()
-      try vault.apply(batch, service: service, &change)
+      try vault.items.apply(batch, service: service, &change)
     }
   }
 
   /// Drops the record of a decided transaction.
   package borrowing func forget(_ transaction: TransactionID) throws(StoreError) {
     try core.run { (vault) throws(StoreError) in try vault.forget(transaction) }
-  }
-}
-
-extension OpenVault {
-  /// Several values of `service`, of `mostBytes` together at most.
-  func load(_ names: [String], service: String, mostBytes: Int = .max) throws(StoreError) -> [Reading<Vault>] {
-    var readings: [Reading<Vault>] = []
-    var bytes = 0
-    for name in names {
-      do throws(StoreError) {
-        let found = try get(ItemName(service: service, account: name))
-        bytes += found?.form.bytes.count ?? 0
-        guard bytes <= mostBytes else {
-          throw StoreError(
-            .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
-            place: path.string, cure: "ask for fewer at once, or unlock the vault in this process")
-        }
-        readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
-      } catch { throw error.about(key: name) }
-    }
-    return readings
   }
 }

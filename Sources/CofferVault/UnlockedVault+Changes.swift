@@ -45,7 +45,7 @@ extension UnlockedVault {
       var items: [VaultItem] = []
       for change in changes {
         do throws(StoreError) {
-          if let item = try vault.apply(change, &sealed) { items.append(item) }
+          if let item = try vault.items.apply(change, &sealed) { items.append(item) }
         } catch { throw error.about(key: change.name.description) }
       }
       return items
@@ -59,14 +59,14 @@ extension UnlockedVault {
   public borrowing func delete(_ name: ItemName, if condition: WriteCondition) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try core.write { (vault, change) throws(StoreError) in
-        try vault.require(condition, of: name)
-        return try vault.remove(name, &change)
+        try vault.items.require(condition, of: name)
+        return try vault.items.remove(name, &change)
       }
     } catch { throw error.about(key: name.description) }
   }
 }
 
-extension OpenVault {
+extension ItemTable {
   /// Makes one change within a write transaction that has not touched its item before.
   fileprivate func apply(_ itemChange: ItemChange, _ change: inout Change) throws(StoreError) -> VaultItem? {
     switch itemChange {

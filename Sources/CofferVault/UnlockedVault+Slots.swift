@@ -5,7 +5,7 @@ extension UnlockedVault {
   /// What opens the vault: its slots with their labels, by id.
   public borrowing func slots() throws(StoreError) -> [VaultStatus.Slot] {
     try core.read { (vault) throws(StoreError) in
-      vault.slots
+      vault.slots.summaries
     }
   }
 
@@ -27,7 +27,7 @@ extension UnlockedVault {
     return try core.run { (vault) throws(StoreError) in
       let inputs = try SlotInputs(given.take() ?? Credentials())
       var plan = SlotPlan()
-      plan.added = try vault.newSlot(inputs.kindToMake(), for: inputs, cost: cost)
+      plan.added = try vault.slots.newSlot(inputs.kindToMake(), for: inputs, cost: cost)
       return try vault.add(plan, label: label)
     }
   }
@@ -50,7 +50,7 @@ extension UnlockedVault {
   /// - Throws: `StoreError` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
   public borrowing func relabelSlot(_ id: SlotSummary.ID, to label: String) throws(StoreError) {
     try core.refreshed { (vault) throws(StoreError) in
-      let slot = try vault.slot(id).id
+      let slot = try vault.slots.slot(id).id
       var plan = SlotPlan()
       plan.expected = [slot]
       plan.labels[slot] = label
@@ -71,7 +71,7 @@ extension UnlockedVault {
     _ id: SlotSummary.ID, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) {
     try changingKey { (vault) throws(StoreError) in
-      let slot = try vault.slot(id).id
+      let slot = try vault.slots.slot(id).id
       var plan = SlotPlan()
       plan.expected = [slot]
       plan.dropped = [slot]
@@ -102,7 +102,7 @@ extension UnlockedVault {
       var plan = SlotPlan()
       if let only {
         var named: Set<SlotID> = []
-        for id in only { named.insert(try vault.slot(id).id) }
+        for id in only { named.insert(try vault.slots.slot(id).id) }
         plan.only = named
         plan.expected = named
       }
@@ -132,10 +132,10 @@ extension UnlockedVault {
     var given = Optional(credentials)
     try changingKey { (vault) throws(StoreError) in
       let inputs = try SlotInputs(given.take() ?? Credentials())
-      var plan = try vault.replacement(of: slot, by: inputs, cost: cost)
+      var plan = try vault.slots.replacement(of: slot, by: inputs, cost: cost)
       switch key {
       case .renewed: try vault.rotate(plan, progress)
-      case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slot(slot).id, scrubs: true)
+      case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slots.slot(slot).id, scrubs: true)
       }
       return vault.followSlots(plan.added.take())
     }

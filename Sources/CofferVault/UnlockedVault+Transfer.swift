@@ -15,13 +15,13 @@ extension UnlockedVault {
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {
-    guard !isTrial else { return try core.read { (vault) throws(StoreError) in try vault.plan(items, duplicates) } }
+    guard !isTrial else { return try core.read { (vault) throws(StoreError) in try vault.items.plan(items, duplicates) } }
     return try core.write { (vault, change) throws(StoreError) in
-      let report = try vault.plan(items, duplicates)
+      let report = try vault.items.plan(items, duplicates)
       let kept = Set(report.kept)
       for (index, item) in items.enumerated() where !kept.contains(item.name) {
         progress(index)
-        try vault.adopt(item, &change)
+        try vault.items.adopt(item, &change)
       }
       return report
     }
@@ -39,8 +39,8 @@ extension UnlockedVault {
   ) throws {
     for item in try list() {
       let form = try core.read { (vault) throws(StoreError) in
-      try vault.form(item.name)
-    }
+        try vault.items.form(item.name)
+      }
       guard let form else {
         throw StoreError(
           .conflict, "the item was deleted during the export", key: item.name.description, place: path.string, cure: "try again")
@@ -50,7 +50,7 @@ extension UnlockedVault {
       } else if let withoutValue {
         try withoutValue(item)
       } else {
-        throw OpenVault.withoutValue(item.name, path)
+        throw ItemTable.withoutValue(item.name, path)
       }
     }
   }
@@ -80,10 +80,10 @@ extension UnlockedVault {
     let draft = try Draft(beside: path)
     let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
     let count = try core.read { (vault) throws(StoreError) in
-      try vault.copyItems(of: services, to: made)
+      try vault.items.copyItems(of: services, to: made)
     }
-    try made.database.emptyLog()
-    made.database.close()
+    try made.view.database.emptyLog()
+    made.view.database.close()
     try PrivateCopy.publish(draft.path, as: target)
     return count
   }

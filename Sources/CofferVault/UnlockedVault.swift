@@ -42,8 +42,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
   public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
       try core.read { (vault) throws(StoreError) in
-      try vault.get(name)?.form
-    }
+        try vault.items.get(name)?.form
+      }
     }
   }
 
@@ -51,15 +51,15 @@ public struct UnlockedVault: ~Copyable, Sendable {
   public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     try about(name) { () throws(StoreError) in
       try core.read { (vault) throws(StoreError) in
-      try vault.item(name)
-    }
+        try vault.items.item(name)
+      }
     }
   }
 
   /// All items, or those of one service, by name, without opening a value.
   public borrowing func list(service: String? = nil) throws(StoreError) -> [VaultItem] {
     try core.read { (vault) throws(StoreError) in
-      try vault.list(service: service)
+      try vault.items.list(service: service)
     }
   }
 
@@ -78,8 +78,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ) throws(StoreError) -> VaultItem {
     try about(name) { () throws(StoreError) in
       try core.write { (vault, change) throws(StoreError) in
-      try vault.put(form, for: name, if: condition, &change)
-    }
+        try vault.items.put(form, for: name, if: condition, &change)
+      }
     }
   }
 
@@ -88,8 +88,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
   public borrowing func delete(_ name: ItemName) throws(StoreError) -> Bool {
     try about(name) { () throws(StoreError) in
       try core.write { (vault, change) throws(StoreError) in
-      try vault.remove(name, &change)
-    }
+        try vault.items.remove(name, &change)
+      }
     }
   }
 

@@ -58,7 +58,7 @@ extension VaultStore {
     guard known != nil else { return }
     let names = Array(names)
     let (generation, versions) = try read { (vault) throws(StoreError) in
-      (vault.state.generation, try vault.versions(names, service: service))
+      (vault.view.state.generation, try vault.items.versions(names, service: service))
     }
     for name in names { known?.versions[name] = versions[name] }
     // Where somebody else committed in between, what he did is still to be found.
@@ -105,8 +105,8 @@ extension VaultStore {
       let last = known?.generation
       do throws(StoreError) {
         var found = try read { (vault) throws(StoreError) in
-      try vault.survey(service, since: last)
-    }
+          try vault.items.survey(service, since: last)
+        }
         if found == nil, awaitingWriters { found = try surveyAfterWriters(since: last) }
         guard let found else { return }
         if let before = known?.versions { tell(from: before, to: found.versions) }
@@ -124,8 +124,8 @@ extension VaultStore {
   private func surveyAfterWriters(since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
     do throws(StoreError) {
       return try write { (vault, _) throws(StoreError) in
-      try vault.survey(service, since: last)
-    }
+        try vault.items.survey(service, since: last)
+      }
     } catch {
       guard error.kind == .busy || error.kind == .readOnly else { throw error }
       observation.queue.asyncAfter(deadline: .now() + Self.pause) { [weak self] in self?.look(awaitingWriters: false) }
@@ -144,7 +144,7 @@ extension VaultStore {
   }
 }
 
-extension OpenVault {
+extension ItemTable {
   /// The versions of those of `names` that there are.
   fileprivate func versions(_ names: [String], service: String) throws(StoreError) -> [String: RecordVersion] {
     var versions: [String: RecordVersion] = [:]
@@ -157,9 +157,9 @@ extension OpenVault {
 
   /// The items of `service`, unless the vault is still at the commit `last`.
   fileprivate func survey(_ service: String, since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
-    guard state.generation != last else { return nil }
+    guard view.state.generation != last else { return nil }
     let names = try list(service: service).map(\.name.account)
-    return .init(generation: state.generation, versions: try versions(names, service: service))
+    return .init(generation: view.state.generation, versions: try versions(names, service: service))
   }
 
   /// What `batch` will do: a removal of what is not there does nothing.

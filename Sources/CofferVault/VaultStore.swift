@@ -131,27 +131,27 @@ extension VaultStore {
   public func load(_ name: String) throws(StoreError) -> SecretForm? {
     let item = try ItemName(service: service, account: name)
     return try read { (vault) throws(StoreError) in
-      try vault.get(item)?.form
+      try vault.items.get(item)?.form
     }
   }
 
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
-    try read { (vault) throws(StoreError) in try vault.load(names, service: service) }
+    try read { (vault) throws(StoreError) in try vault.items.load(names, service: service) }
   }
 
   /// Whether there is an item `name`, expired or not.
   public func contains(_ name: String) throws(StoreError) -> Bool {
     let item = try ItemName(service: service, account: name)
     return try read { (vault) throws(StoreError) in
-      try vault.version(of: item) != .absent
+      try vault.items.version(of: item) != .absent
     }
   }
 
   /// The accounts of the service's items, ascending.
   public func names() throws(StoreError) -> [String] {
     try read { (vault) throws(StoreError) in
-      try vault.list(service: service).map(\.name.account)
+      try vault.items.list(service: service).map(\.name.account)
     }
   }
 
@@ -159,10 +159,10 @@ extension VaultStore {
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
     try telling { (vault, change) throws(StoreError) in
-      let old = try vault.get(item)?.form
+      let old = try vault.items.get(item)?.form
       let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-      guard let new else { return try vault.remove(item, &change) ? [name: .removed] : [:] }
-      _ = try vault.put(new, for: item, if: .always, &change)
+      guard let new else { return try vault.items.remove(item, &change) ? [name: .removed] : [:] }
+      _ = try vault.items.put(new, for: item, if: .always, &change)
       return [name: .set]
     }
   }
@@ -177,8 +177,8 @@ extension VaultStore {
         cure: "prepare the plain store and let the vault decide")
     }
     try telling { (vault, change) throws(StoreError) in
-      let effects = try vault.effects(of: batch, service: service)
-      try vault.apply(batch, service: service, &change)
+      let effects = try vault.items.effects(of: batch, service: service)
+      try vault.items.apply(batch, service: service, &change)
       return effects
     }
   }

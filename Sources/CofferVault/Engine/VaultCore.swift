@@ -14,9 +14,9 @@ final class VaultCore: Sendable {
   private let vault: Mutex<OpenVault?>
 
   init(_ vault: sending OpenVault) {
-    path = vault.path
-    id = vault.id
-    locked = LockedVault(path: vault.path, vault.header, vault.options)
+    path = vault.view.path
+    id = vault.view.id
+    locked = LockedVault(path: vault.view.path, vault.view.header, vault.options)
     options = vault.options
     self.vault = Mutex(vault)
   }
@@ -52,7 +52,7 @@ final class VaultCore: Sendable {
       guard let open = vault else {
         throw StoreError(.closed, "the vault was locked", place: path.string, cure: "unlock it again")
       }
-      defer { if open.isOver { vault = nil } }
+      defer { if open.view.isOver { vault = nil } }
       return try body(open)
     }
   }

@@ -155,7 +155,7 @@ import Testing
     let store = try VaultStore(service: "app", vault: vault)
     try store.save(form("value"), for: "a")
     // As after a rollback that failed.
-    try core.run { (vault) throws(StoreError) in vault.database.close() }
+    try core.run { (vault) throws(StoreError) in vault.view.database.close() }
     #expect(try kind { _ = try store.load("a") } == .locked)
     #expect(!store.isUnlocked)
     try store.unlock(with: TemporaryVault.credentials())
