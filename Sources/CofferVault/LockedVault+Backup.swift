@@ -45,7 +45,7 @@ extension LockedVault {
   }
 }
 
-extension OpenVault {
+extension VerifiedView {
   /// The generation that the state's row states in the clear; nil where there is no state to speak of.
   static func statedGeneration(_ database: VaultDatabase) throws(StoreError) -> UInt64? {
     let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in

@@ -56,7 +56,7 @@ extension LockedVault {
     with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false
   ) throws(StoreError) -> RepairReport {
     let database = try VaultDatabase.open(path)
-    let tried = try database.read { () throws(StoreError) in try OpenVault.readHeader(database) }
+    let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
     let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
     let repair = try VaultRepair(database, slot: slot, options: options)
     return try repair.run(rebuilding: rebuilding, acceptingOlderKey: acceptingOlderKey)

@@ -89,7 +89,7 @@ public struct LockedVault: Sendable {
     _ path: FilePath, options: VaultOptions
   ) throws(StoreError) -> LockedVault {
     let database = try VaultDatabase.openToRead(path)
-    let header = try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }
+    let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
     let vault = LockedVault(path: database.path, header, options)
     try options.check(vault.id, at: vault.path)
     return vault

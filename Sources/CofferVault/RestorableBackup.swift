@@ -72,11 +72,11 @@ public struct RestorableBackup: ~Copyable {
     do throws(StoreError) {
       backup = try OpenVault.unlock(
         copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
-      try backup.reading { () throws(StoreError) in _ = try backup.verify(progress) }
+      try backup.read { () throws(StoreError) in _ = try backup.verify(progress) }
     } catch {
       throw error.naming(file, insteadOf: copy.path)
     }
-    try options.check(backup.id, at: file)
+    try options.check(backup.view.id, at: file)
     return try Restoration(backup, place, options, replacing: replacing).run()
   }
 }
@@ -107,7 +107,7 @@ private struct Restoration {
   }
 
   func run() throws(StoreError) -> RestoreReport {
-    let restored = backup.state.generation
+    let restored = backup.view.state.generation
     let pin = try pin()
     let kept: FilePath?
     if let current = try readableVault() {
@@ -115,9 +115,10 @@ private struct Restoration {
     } else {
       kept = try moveIn(pin)
     }
-    pin?.acceptOwn(backup.state, epoch: backup.header.epoch, replica: replica)
+    pin?.acceptOwn(backup.view.state, epoch: backup.view.header.epoch, replica: replica)
     return RestoreReport(
-      id: backup.id, restored: restored, generation: backup.state.generation, items: Int(clamping: backup.state.records),
+      id: backup.view.id, restored: restored, generation: backup.view.state.generation,
+      items: Int(clamping: backup.view.state.records),
       kept: kept)
   }
 
@@ -133,12 +134,12 @@ private struct Restoration {
 
   private func replace(_ current: VaultDatabase, _ pin: PinWatch?) throws(StoreError) -> FilePath {
     try requireSameVault(current)
-    let replacement = try VaultReplacement(of: current, by: backup.database)
+    let replacement = try VaultReplacement(of: current, by: backup.view.database)
     // From here on nobody else writes: what is kept, and the generation, are of the last commit.
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    try commit(above: backup.state(of: before), pin)
+    try commit(above: backup.view.state(of: before), pin)
     before.close()
     try replacement.commit()
     return kept
@@ -147,14 +148,14 @@ private struct Restoration {
   private func requireSameVault(_ current: VaultDatabase) throws(StoreError) {
     let found: VaultSalt?
     do throws(StoreError) {
-      found = try current.read { () throws(StoreError) in try OpenVault.readHeader(current).header.vault }
+      found = try current.read { () throws(StoreError) in try VerifiedView.readHeader(current).header.vault }
     } catch {
       guard error.kind == .damaged else { throw error }
       found = nil
     }
-    guard !replacing, let found, found != backup.header.vault else { return }
+    guard !replacing, let found, found != backup.view.header.vault else { return }
     throw StoreError(
-      .refused, "vault \(found) stands there, and the backup is of vault \(backup.header.vault)", place: place.string,
+      .refused, "vault \(found) stands there, and the backup is of vault \(backup.view.header.vault)", place: place.string,
       cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
   }
 
@@ -163,8 +164,8 @@ private struct Restoration {
     // Opened first: a folder that cannot be refuses while all is as it was.
     let folder = try OpenFolder(of: place, SystemCalls())
     try commit(above: nil, pin)
-    try backup.database.emptyLog()
-    backup.database.close()
+    try backup.view.database.emptyLog()
+    backup.view.database.close()
     let aside = try KeptName.beside(place)
     let kept = try Stat.ofLink(place) == nil ? nil : aside
     for suffix in [""] + SideFiles.suffixes {
@@ -172,7 +173,7 @@ private struct Restoration {
       guard try Stat.ofLink(side) != nil else { continue }
       try name(side, aside.appending(suffix: suffix))
     }
-    try name(backup.path, place)
+    try name(backup.view.path, place)
     try folder.synchronize()
     return kept
   }
@@ -183,15 +184,15 @@ private struct Restoration {
   }
 
   private func commit(above current: VaultState?, _ pin: PinWatch?) throws(StoreError) {
-    if let current { try pin?.rememberReplaced(current, epoch: backup.header.epoch) }
-    try pin?.expect(epoch: backup.header.epoch)
+    if let current { try pin?.rememberReplaced(current, epoch: backup.view.header.epoch) }
+    try pin?.expect(epoch: backup.view.header.epoch)
     let pinned = try pin?.knownGeneration() ?? 0
     try backup.commitRestored(
-      above: max(pinned, current?.generation ?? 0, backup.state.generation), as: replica, after: pin?.knownReplica())
+      above: max(pinned, current?.generation ?? 0, backup.view.state.generation), as: replica, after: pin?.knownReplica())
   }
 
   private func pin() throws(StoreError) -> PinWatch? {
     guard let folder = options.pins else { return nil }
-    return try PinWatch(folder, vault: backup.header.vault, path: place, accepting: true)
+    return try PinWatch(folder, vault: backup.view.header.vault, path: place, accepting: true)
   }
 }

@@ -12,31 +12,31 @@ extension UnlockedVault {
   package borrowing func load(
     _ names: [String], service: String, mostBytes: Int = .max
   ) throws(StoreError) -> [Reading<Vault>] {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.load(names, service: service, mostBytes: mostBytes) }
+    try core.read { (vault) throws(StoreError) in
+      try vault.items.load(names, service: service, mostBytes: mostBytes)
     }
   }
 
   /// Whether `service` has an item of that name, expired or not.
   package borrowing func contains(_ name: String, service: String) throws(StoreError) -> Bool {
     let item = try ItemName(service: service, account: name)
-    return try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.version(of: item) != .absent }
+    return try core.read { (vault) throws(StoreError) in
+      try vault.items.version(of: item) != .absent
     }
   }
 
   /// The version of the item of that name, expired or not; ``RecordVersion/absent`` where there is none.
   package borrowing func version(of name: String, service: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
-    return try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.version(of: item) }
+    return try core.read { (vault) throws(StoreError) in
+      try vault.items.version(of: item)
     }
   }
 
   /// The items of `service` that a logout removes, expired ones too, with their versions from one moment.
   package borrowing func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.sessionItems(service: service) }
+    try core.read { (vault) throws(StoreError) in
+      try vault.items.sessionItems(service: service)
     }
   }
 
@@ -47,36 +47,14 @@ extension UnlockedVault {
   package borrowing func commit(
     _ batch: Batch<Vault>, service: String, if check: () throws(StoreError) -> Void = { () throws(StoreError) in }
   ) throws(StoreError) {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.writing { (change) throws(StoreError) in
-        try check()
-        try vault.apply(batch, service: service, &change)
-      }
+    try core.write { (vault, change) throws(StoreError) in
+      try check()
+      try vault.items.apply(batch, service: service, &change)
     }
   }
 
   /// Drops the record of a decided transaction.
   package borrowing func forget(_ transaction: TransactionID) throws(StoreError) {
-    try engine.run { (vault) throws(StoreError) in try vault.forget(transaction) }
-  }
-}
-
-extension OpenVault {
-  fileprivate func load(_ names: [String], service: String, mostBytes: Int) throws(StoreError) -> [Reading<Vault>] {
-    var readings: [Reading<Vault>] = []
-    var bytes = 0
-    for name in names {
-      do throws(StoreError) {
-        let found = try get(ItemName(service: service, account: name))
-        bytes += found?.form.bytes.count ?? 0
-        guard bytes <= mostBytes else {
-          throw StoreError(
-            .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
-            place: path.string, cure: "ask for fewer at once, or unlock the vault in this process")
-        }
-        readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
-      } catch { throw error.about(key: name) }
-    }
-    return readings
+    try core.run { (vault) throws(StoreError) in try vault.forget(transaction) }
   }
 }

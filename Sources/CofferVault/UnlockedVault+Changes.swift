@@ -41,16 +41,14 @@ extension UnlockedVault {
         .ambiguous, "the item is changed twice in one step", key: name.description, place: path.string,
         cure: "make the changes one after the other")
     }
-    return try engine.run { (vault) throws(StoreError) in
-      try vault.writing { (sealed) throws(StoreError) in
-        var items: [VaultItem] = []
-        for change in changes {
-          do throws(StoreError) {
-            if let item = try vault.apply(change, &sealed) { items.append(item) }
-          } catch { throw error.about(key: change.name.description) }
-        }
-        return items
+    return try core.write { (vault, sealed) throws(StoreError) in
+      var items: [VaultItem] = []
+      for change in changes {
+        do throws(StoreError) {
+          if let item = try vault.items.apply(change, &sealed) { items.append(item) }
+        } catch { throw error.about(key: change.name.description) }
       }
+      return items
     }
   }
 
@@ -60,17 +58,15 @@ extension UnlockedVault {
   @discardableResult
   public borrowing func delete(_ name: ItemName, if condition: WriteCondition) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      return try engine.run { (vault) throws(StoreError) in
-        try vault.writing { (change) throws(StoreError) in
-          try vault.require(condition, of: name)
-          return try vault.remove(name, &change)
-        }
+      return try core.write { (vault, change) throws(StoreError) in
+        try vault.items.require(condition, of: name)
+        return try vault.items.remove(name, &change)
       }
     } catch { throw error.about(key: name.description) }
   }
 }
 
-extension OpenVault {
+extension ItemTable {
   /// Makes one change within a write transaction that has not touched its item before.
   fileprivate func apply(_ itemChange: ItemChange, _ change: inout Change) throws(StoreError) -> VaultItem? {
     switch itemChange {

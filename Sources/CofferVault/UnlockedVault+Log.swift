@@ -7,25 +7,26 @@ extension UnlockedVault {
   /// - Parameter limit: how many of the newest entries to return; nil for all that are kept.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when a row was changed, added or taken away.
   public borrowing func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.log(limit: limit) }
+    try core.read { (vault) throws(StoreError) in
+      try vault.entries(limit: limit)
     }
   }
 
   /// How many entries the log keeps at the moment.
   public borrowing func logLength() throws(StoreError) -> Int {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.logLength() }
+    try core.read { (vault) throws(StoreError) in
+      try vault.log.length()
     }
   }
 }
 
 extension OpenVault {
-  func log(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
+  /// The newest `limit` entries of the log, or all, with the names of items that there are.
+  func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
     var names: [RecordIndex: ItemName] = [:]
-    for item in try list(service: nil) { names[index(of: item.name)] = item.name }
+    for item in try items.list(service: nil) { names[items.index(of: item.name)] = item.name }
     var entries: [VaultLogEntry] = []
-    try walkLog { (sequence, entry) throws(StoreError) in
+    try log.forEach { (sequence, entry) throws(StoreError) in
       entries.append(VaultLogEntry(sequence, entry, name: names[entry.index]))
     }
     return limit.map { Array(entries.suffix(max(0, $0))) } ?? entries

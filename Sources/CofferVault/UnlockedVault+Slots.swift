@@ -4,7 +4,9 @@ internal import CofferStorage
 extension UnlockedVault {
   /// What opens the vault: its slots with their labels, by id.
   public borrowing func slots() throws(StoreError) -> [VaultStatus.Slot] {
-    try engine.run { (vault) throws(StoreError) in try vault.reading { () throws(StoreError) in vault.slots } }
+    try core.read { (vault) throws(StoreError) in
+      vault.slots.summaries
+    }
   }
 
   /// Adds a slot for `credentials`, whatever they hold: a passphrase, a passphrase and a key file together, a generated key file, a
@@ -22,10 +24,10 @@ extension UnlockedVault {
     _ credentials: consuming Credentials, label: String = "", cost: PassphraseCost? = nil
   ) throws(StoreError) -> SlotSummary {
     var given = Optional(credentials)
-    return try engine.run { (vault) throws(StoreError) in
+    return try core.run { (vault) throws(StoreError) in
       let inputs = try SlotInputs(given.take() ?? Credentials())
       var plan = SlotPlan()
-      plan.added = try vault.newSlot(inputs.kindToMake(), for: inputs, cost: cost)
+      plan.added = try vault.slots.newSlot(inputs.kindToMake(), for: inputs, cost: cost)
       return try vault.add(plan, label: label)
     }
   }
@@ -36,8 +38,7 @@ extension UnlockedVault {
   /// - Throws: as ``addSlot(_:label:cost:)``, and `.damaged` for a recipient that is no public key.
   @discardableResult
   public borrowing func addSlot(_ recipient: Recipient, label: String = "") throws(StoreError) -> SlotSummary {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in }
+    try core.refreshed { (vault) throws(StoreError) in
       var plan = SlotPlan()
       plan.added = NewSlot.recipient(recipient.key)
       return try vault.add(plan, label: label)
@@ -48,9 +49,8 @@ extension UnlockedVault {
   ///
   /// - Throws: `StoreError` `.notFound`, `.tooLarge`, `.busy`, `.noSpace`.
   public borrowing func relabelSlot(_ id: SlotSummary.ID, to label: String) throws(StoreError) {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in }
-      let slot = try vault.slot(id).id
+    try core.refreshed { (vault) throws(StoreError) in
+      let slot = try vault.slots.slot(id).id
       var plan = SlotPlan()
       plan.expected = [slot]
       plan.labels[slot] = label
@@ -71,7 +71,7 @@ extension UnlockedVault {
     _ id: SlotSummary.ID, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) {
     try changingKey { (vault) throws(StoreError) in
-      let slot = try vault.slot(id).id
+      let slot = try vault.slots.slot(id).id
       var plan = SlotPlan()
       plan.expected = [slot]
       plan.dropped = [slot]
@@ -102,7 +102,7 @@ extension UnlockedVault {
       var plan = SlotPlan()
       if let only {
         var named: Set<SlotID> = []
-        for id in only { named.insert(try vault.slot(id).id) }
+        for id in only { named.insert(try vault.slots.slot(id).id) }
         plan.only = named
         plan.expected = named
       }
@@ -132,10 +132,10 @@ extension UnlockedVault {
     var given = Optional(credentials)
     try changingKey { (vault) throws(StoreError) in
       let inputs = try SlotInputs(given.take() ?? Credentials())
-      var plan = try vault.replacement(of: slot, by: inputs, cost: cost)
+      var plan = try vault.slots.replacement(of: slot, by: inputs, cost: cost)
       switch key {
       case .renewed: try vault.rotate(plan, progress)
-      case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slot(slot).id, scrubs: true)
+      case .kept: try vault.changeSlots(plan, log: .slotChanged, vault.slots.slot(slot).id, scrubs: true)
       }
       return vault.followSlots(plan.added.take())
     }
@@ -152,11 +152,10 @@ extension UnlockedVault {
 
   /// Runs `body` over the vault as it is now; locks the vault when `body` says that its slot is gone.
   private borrowing func changingKey(_ body: (OpenVault) throws(StoreError) -> Bool) throws(StoreError) {
-    let (goesOn, remainder) = try engine.run { (vault) throws(StoreError) -> (Bool, StoreError?) in
-      try vault.reading { () throws(StoreError) in }
-      return (try body(vault), vault.unscrubbed())
+    let (goesOn, remainder) = try core.refreshed { (vault) throws(StoreError) -> (Bool, StoreError?) in
+      (try body(vault), vault.unscrubbed())
     }
-    if !goesOn { engine.close() }
+    if !goesOn { core.close() }
     if let remainder { throw remainder }
   }
 }

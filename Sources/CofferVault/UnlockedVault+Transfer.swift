@@ -15,19 +15,15 @@ extension UnlockedVault {
   public borrowing func add(
     _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
   ) throws(StoreError) -> ImportReport {
-    try engine.run { (vault) throws(StoreError) in
-      guard !isTrial else {
-        return try vault.reading { () throws(StoreError) in try vault.plan(items, duplicates) }
+    guard !isTrial else { return try core.read { (vault) throws(StoreError) in try vault.items.plan(items, duplicates) } }
+    return try core.write { (vault, change) throws(StoreError) in
+      let report = try vault.items.plan(items, duplicates)
+      let kept = Set(report.kept)
+      for (index, item) in items.enumerated() where !kept.contains(item.name) {
+        progress(index)
+        try vault.items.adopt(item, &change)
       }
-      return try vault.writing { (change) throws(StoreError) in
-        let report = try vault.plan(items, duplicates)
-        let kept = Set(report.kept)
-        for (index, item) in items.enumerated() where !kept.contains(item.name) {
-          progress(index)
-          try vault.adopt(item, &change)
-        }
-        return report
-      }
+      return report
     }
   }
 
@@ -42,8 +38,8 @@ extension UnlockedVault {
     withoutValue: ((VaultItem) throws -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
     for item in try list() {
-      let form = try engine.run { (vault) throws(StoreError) in
-        try vault.reading { () throws(StoreError) in try vault.form(item.name) }
+      let form = try core.read { (vault) throws(StoreError) in
+        try vault.items.form(item.name)
       }
       guard let form else {
         throw StoreError(
@@ -54,7 +50,7 @@ extension UnlockedVault {
       } else if let withoutValue {
         try withoutValue(item)
       } else {
-        throw OpenVault.withoutValue(item.name, path)
+        throw ItemTable.withoutValue(item.name, path)
       }
     }
   }
@@ -83,11 +79,11 @@ extension UnlockedVault {
     }
     let draft = try Draft(beside: path)
     let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
-    let count = try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.copyItems(of: services, to: made) }
+    let count = try core.read { (vault) throws(StoreError) in
+      try vault.items.copyItems(of: services, to: made)
     }
-    try made.database.emptyLog()
-    made.database.close()
+    try made.view.database.emptyLog()
+    made.view.database.close()
     try PrivateCopy.publish(draft.path, as: target)
     return count
   }

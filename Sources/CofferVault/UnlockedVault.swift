@@ -5,11 +5,11 @@ public import SystemPackage
 
 /// An open vault. Safe to share between threads; locking it consumes it, so that nothing can be asked of a locked vault.
 public struct UnlockedVault: ~Copyable, Sendable {
-  let engine: VaultEngine
+  let core: VaultCore
 
-  init(_ vault: sending OpenVault) { engine = VaultEngine(vault) }
+  init(_ vault: sending OpenVault) { core = VaultCore(vault) }
 
-  deinit { engine.close() }
+  deinit { core.close() }
 
   /// Creates a vault with one slot: for a passphrase, a key file, or both together, whatever `credentials` hold.
   ///
@@ -32,17 +32,17 @@ public struct UnlockedVault: ~Copyable, Sendable {
   }
 
   /// The vault's file.
-  public var path: FilePath { engine.path }
+  public var path: FilePath { core.path }
   /// The vault's id.
-  public var id: VaultID { engine.id }
+  public var id: VaultID { core.id }
 
   /// The value and metadata of `name`; nil when there is no such item.
   ///
   /// - Throws: `StoreError` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.locked` (after a fork), `.io`.
   public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
-      try engine.run { (vault) throws(StoreError) in
-        try vault.reading { () throws(StoreError) in try vault.get(name)?.form }
+      try core.read { (vault) throws(StoreError) in
+        try vault.items.get(name)?.form
       }
     }
   }
@@ -50,16 +50,16 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// All but the value of `name`, without opening the value; nil when there is no such item. Tells of expired items too.
   public borrowing func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
     try about(name) { () throws(StoreError) in
-      try engine.run { (vault) throws(StoreError) in
-        try vault.reading { () throws(StoreError) in try vault.item(name) }
+      try core.read { (vault) throws(StoreError) in
+        try vault.items.item(name)
       }
     }
   }
 
   /// All items, or those of one service, by name, without opening a value.
   public borrowing func list(service: String? = nil) throws(StoreError) -> [VaultItem] {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.list(service: service) }
+    try core.read { (vault) throws(StoreError) in
+      try vault.items.list(service: service)
     }
   }
 
@@ -77,8 +77,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always
   ) throws(StoreError) -> VaultItem {
     try about(name) { () throws(StoreError) in
-      try engine.run { (vault) throws(StoreError) in
-        try vault.writing { (change) throws(StoreError) in try vault.put(form, for: name, if: condition, &change) }
+      try core.write { (vault, change) throws(StoreError) in
+        try vault.items.put(form, for: name, if: condition, &change)
       }
     }
   }
@@ -87,8 +87,8 @@ public struct UnlockedVault: ~Copyable, Sendable {
   @discardableResult
   public borrowing func delete(_ name: ItemName) throws(StoreError) -> Bool {
     try about(name) { () throws(StoreError) in
-      try engine.run { (vault) throws(StoreError) in
-        try vault.writing { (change) throws(StoreError) in try vault.remove(name, &change) }
+      try core.write { (vault, change) throws(StoreError) in
+        try vault.items.remove(name, &change)
       }
     }
   }
@@ -99,22 +99,22 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
   /// - Throws: `StoreError` `.tampered`, `.damaged`.
   public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.verify(progress) }
+    try core.read { (vault) throws(StoreError) in
+      try vault.verify(progress)
     }
   }
 
   /// What is known of the vault: for `status`.
   public borrowing func status() throws(StoreError) -> VaultStatus {
-    try engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in vault.status }
+    try core.read { (vault) throws(StoreError) in
+      vault.status
     }
   }
 
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
-    engine.close()
-    return try LockedVault.open(engine.path, options: engine.options)
+    core.close()
+    return try LockedVault.open(core.path, options: core.options)
   }
 }
 

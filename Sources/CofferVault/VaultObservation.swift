@@ -37,15 +37,15 @@ final class VaultObservation: Sendable {
 extension VaultStore {
   /// Runs `body`, which commits and returns what it changed, and tells observers.
   func telling(
-    _ body: (OpenVault) throws(StoreError) -> [String: CofferStorage.Change.Cause]
+    _ body: (OpenVault, inout CofferVault.Change) throws(StoreError) -> [String: CofferStorage.Change.Cause]
   ) throws(StoreError) {
     guard let feed = observation.feed, feed.isObserved else {
-      _ = try run(body)
+      _ = try write(body)
       return
     }
     try Reentrancy.check(place)
     try observation.known.withLock { (known) throws(StoreError) in
-      let done = try run(body)
+      let done = try write(body)
       guard !done.isEmpty else { return }
       feed.send(.changes(done.sorted { $0.key < $1.key }.map { CofferStorage.Change($0.key, $0.value, by: .thisProcess) }))
       // The commit stands whatever this finds; at worst observers hear of it twice.
@@ -57,8 +57,8 @@ extension VaultStore {
   private func follow(_ names: some Sequence<String>, _ known: inout VaultObservation.Known?) throws(StoreError) {
     guard known != nil else { return }
     let names = Array(names)
-    let (generation, versions) = try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in (vault.state.generation, try vault.versions(names, service: service)) }
+    let (generation, versions) = try read { (vault) throws(StoreError) in
+      (vault.view.state.generation, try vault.items.versions(names, service: service))
     }
     for name in names { known?.versions[name] = versions[name] }
     // Where somebody else committed in between, what he did is still to be found.
@@ -104,8 +104,8 @@ extension VaultStore {
       if observation.isStale.exchange(false, ordering: .relaxed) { known = nil }
       let last = known?.generation
       do throws(StoreError) {
-        var found = try run { (vault) throws(StoreError) in
-          try vault.reading { () throws(StoreError) in try vault.survey(service, since: last) }
+        var found = try read { (vault) throws(StoreError) in
+          try vault.items.survey(service, since: last)
         }
         if found == nil, awaitingWriters { found = try surveyAfterWriters(since: last) }
         guard let found else { return }
@@ -123,8 +123,8 @@ extension VaultStore {
   /// writers until then: once it is ours, what was written can be read.
   private func surveyAfterWriters(since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
     do throws(StoreError) {
-      return try run { (vault) throws(StoreError) in
-        try vault.writing { (_) throws(StoreError) in try vault.survey(service, since: last) }
+      return try write { (vault, _) throws(StoreError) in
+        try vault.items.survey(service, since: last)
       }
     } catch {
       guard error.kind == .busy || error.kind == .readOnly else { throw error }
@@ -144,7 +144,7 @@ extension VaultStore {
   }
 }
 
-extension OpenVault {
+extension ItemTable {
   /// The versions of those of `names` that there are.
   fileprivate func versions(_ names: [String], service: String) throws(StoreError) -> [String: RecordVersion] {
     var versions: [String: RecordVersion] = [:]
@@ -157,9 +157,9 @@ extension OpenVault {
 
   /// The items of `service`, unless the vault is still at the commit `last`.
   fileprivate func survey(_ service: String, since last: UInt64?) throws(StoreError) -> VaultObservation.Known? {
-    guard state.generation != last else { return nil }
+    guard view.state.generation != last else { return nil }
     let names = try list(service: service).map(\.name.account)
-    return .init(generation: state.generation, versions: try versions(names, service: service))
+    return .init(generation: view.state.generation, versions: try versions(names, service: service))
   }
 
   /// What `batch` will do: a removal of what is not there does nothing.

@@ -64,48 +64,65 @@ public final class VaultStore: Store {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
   public func lock() throws(StoreError) {
     try Reentrancy.check(place)
-    if let engine = held.withLock({ held in Self.engine(held) }) { drop(engine) }
+    if let core = held.withLock({ held in Self.core(held) }) { drop(core) }
   }
 
-  /// Holds the vault locked from now on, if `engine` is what is held.
-  private func drop(_ engine: VaultEngine) {
+  /// Holds the vault locked from now on, if `core` is what is held.
+  private func drop(_ core: VaultCore) {
     // What was held is closed outside of the mutex: closing waits for running calls, and a call may be asking this store.
     let dropped = held.withLock { held -> Held? in
-      guard Self.engine(held) === engine else { return nil }
+      guard Self.core(held) === core else { return nil }
       let dropped = consume held
-      held = .locked(engine.locked)
+      held = .locked(core.locked)
       return dropped
     }
     _ = consume dropped
-    engine.close()
+    core.close()
     tellAccess()
   }
 
   /// Whether calls are answered.
   public var isUnlocked: Bool {
-    held.withLock { held in Self.engine(held) != nil }
+    held.withLock { held in Self.core(held) != nil }
   }
 
-  private static func engine(_ held: borrowing Held) -> VaultEngine? {
+  private static func core(_ held: borrowing Held) -> VaultCore? {
     switch held {
-    case .unlocked(let vault): vault.engine
+    case .unlocked(let vault): vault.core
     case .locked: nil
     }
   }
 
-  func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  /// Runs `body` in one read transaction of the unlocked vault.
+  func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    let core = try opened()
+    do throws(StoreError) { return try core.read(body) } catch { throw lapsed(core, error) }
+  }
+
+  /// Runs `body` in one write transaction of the unlocked vault.
+  func write<Result: Sendable>(
+    _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let core = try opened()
+    do throws(StoreError) { return try core.write(body) } catch { throw lapsed(core, error) }
+  }
+
+  private func opened() throws(StoreError) -> VaultCore {
     try Reentrancy.check(place)
-    guard let engine = held.withLock({ held in Self.engine(held) }) else {
+    guard let core = held.withLock({ held in Self.core(held) }) else {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
     }
-    do throws(StoreError) { return try engine.run(body) } catch {
-      // Locked by another thread in between, or of no more use: either way unlocking is what helps.
-      guard error.kind == .closed || (error.kind == .locked && !engine.isOpen) else { throw error }
-      drop(engine)
-      guard error.kind == .closed else { throw error }
-      throw StoreError(
-        .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
-    }
+    return core
+  }
+
+  /// The error to throw for one of `core`, which is locked from now on where the error says that it is of no more use.
+  private func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
+    // Locked by another thread in between, or of no more use: either way unlocking is what helps.
+    guard error.kind == .closed || (error.kind == .locked && !core.isOpen) else { return error }
+    drop(core)
+    guard error.kind == .closed else { return error }
+    return StoreError(
+      .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
   }
 }
 
@@ -113,53 +130,40 @@ extension VaultStore {
   /// The value of the item `name`; nil when there is none.
   public func load(_ name: String) throws(StoreError) -> SecretForm? {
     let item = try ItemName(service: service, account: name)
-    return try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.get(item)?.form }
+    return try read { (vault) throws(StoreError) in
+      try vault.items.get(item)?.form
     }
   }
 
   /// Several values from one moment.
   public func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
-    try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in
-        var readings: [Reading<Vault>] = []
-        for name in names {
-          do throws(StoreError) {
-            let found = try vault.get(ItemName(service: service, account: name))
-            readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
-          } catch { throw error.about(key: name) }
-        }
-        return readings
-      }
-    }
+    try read { (vault) throws(StoreError) in try vault.items.load(names, service: service) }
   }
 
   /// Whether there is an item `name`, expired or not.
   public func contains(_ name: String) throws(StoreError) -> Bool {
     let item = try ItemName(service: service, account: name)
-    return try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.version(of: item) != .absent }
+    return try read { (vault) throws(StoreError) in
+      try vault.items.version(of: item) != .absent
     }
   }
 
   /// The accounts of the service's items, ascending.
   public func names() throws(StoreError) -> [String] {
-    try run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in try vault.list(service: service).map(\.name.account) }
+    try read { (vault) throws(StoreError) in
+      try vault.items.list(service: service).map(\.name.account)
     }
   }
 
   /// Read, change and write in one SQLite transaction.
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
-    try telling { (vault) throws(StoreError) in
-      try vault.writing { (change) throws(StoreError) in
-        let old = try vault.get(item)?.form
-        let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-        guard let new else { return try vault.remove(item, &change) ? [name: .removed] : [:] }
-        _ = try vault.put(new, for: item, if: .always, &change)
-        return [name: .set]
-      }
+    try telling { (vault, change) throws(StoreError) in
+      let old = try vault.items.get(item)?.form
+      let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
+      guard let new else { return try vault.items.remove(item, &change) ? [name: .removed] : [:] }
+      _ = try vault.items.put(new, for: item, if: .always, &change)
+      return [name: .set]
     }
   }
 
@@ -172,12 +176,10 @@ extension VaultStore {
         .refused, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
-    try telling { (vault) throws(StoreError) in
-      try vault.writing { (change) throws(StoreError) in
-        let effects = try vault.effects(of: batch, service: service)
-        try vault.apply(batch, service: service, &change)
-        return effects
-      }
+    try telling { (vault, change) throws(StoreError) in
+      let effects = try vault.items.effects(of: batch, service: service)
+      try vault.items.apply(batch, service: service, &change)
+      return effects
     }
   }
 
@@ -188,6 +190,9 @@ extension VaultStore {
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
-    try run { (vault) throws(StoreError) in try vault.forget(transaction) }
+    let core = try opened()
+    do throws(StoreError) { try core.run { (vault) throws(StoreError) in try vault.forget(transaction) } } catch {
+      throw lapsed(core, error)
+    }
   }
 }

@@ -24,11 +24,11 @@ struct ForeignWriterTests {
     let vault = try OpenVault.unlock(
       FilePath(home.path + "/data/vault.sqlite"), with: credentials,
       options: VaultOptions(pins: FilePath(home.path + "/state/pins"), lockFolder: FilePath(home.path + "/state")))
-    try vault.writing { (change) throws(StoreError) in
+    try vault.write { (change) throws(StoreError) in
       try Self.plant(ItemName(sealed: Self.bell, "x\u{1b}[31m"), [UInt8]("hi".utf8), in: vault, &change)
       try Self.plant(ItemName(sealed: "empty", "e"), nil, in: vault, &change)
     }
-    vault.database.close()
+    vault.view.database.close()
     return home
   }
 
@@ -36,17 +36,17 @@ struct ForeignWriterTests {
   private static func plant(
     _ name: ItemName, _ value: [UInt8]?, in vault: OpenVault, _ change: inout CofferVault.Change
   ) throws(StoreError) {
-    let index = vault.index(of: name)
+    let index = vault.items.index(of: name)
     let meta = RecordMeta(
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
-    var list = try vault.touch(index.bucket, change)
-    let record = try vault.checked { () throws(FormatError) in
-      guard let value else { return try SealedRecord(meta, value: nil, index: index, keys: vault.keys) }
+    var list = try vault.items.touch(index.bucket, change)
+    let record = try vault.view.checked { () throws(FormatError) in
+      guard let value else { return try SealedRecord(meta, value: nil, index: index, keys: vault.view.keys) }
       return try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
-        try SealedRecord(meta, value: value, index: index, keys: vault.keys)
+        try SealedRecord(meta, value: value, index: index, keys: vault.view.keys)
       }
     }
-    try vault.put(record, replacing: false)
+    try vault.items.put(record, replacing: false)
     list.put(record.id, at: index)
     change.lists[index.bucket] = list
     change.added += 1

@@ -1,104 +1,75 @@
-internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// A vault with its keys: the database, what has been verified of it, and the operations. Not Sendable: ``VaultEngine`` lets
-/// one thread in at a time.
+/// A vault with its keys: the transactions over its verified state, and the parts that are used in them. Not Sendable: ``VaultCore``
+/// lets one thread in at a time.
 ///
 /// Everything one answer rests on is read in one read transaction, from digests whose root the sealed state holds.
 final class OpenVault {
-  let database: VaultDatabase
-  let path: FilePath
-  let id: VaultID
-  /// The slot that opened the vault, kept to follow a rotation made by another process.
-  var slot: OpenSlot
+  let view: VerifiedView
+  let items: ItemTable
+  let slots: SlotTable
+  let log: VaultLog
   let options: VaultOptions
-  let clock: @Sendable () -> Date
-
-  var header: VaultHeader
-  /// Of the header's row, checksum included: the state is bound to it.
-  var headerDigest: Digest32
-  var headerBody: HeaderBody
-  var keys: Subkeys
-  var state: VaultState
-  var tree: DigestTree
-  /// Verified lists by bucket, kept while the bucket's digest stays what it was.
-  var lists: [Int: BucketList] = [:]
-  /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
-  var dataVersion: Int64?
-  /// What this machine remembers of the vault; nil where no folder for pins was given.
-  var pins: PinWatch?
   /// Said of the unlocking when this process first writes.
-  var unlocking: LogEntry?
-  /// Rows of the log that are kept, at most; see ``trimLog(_:)``.
-  var longestLog = OpenVault.longestLog
-  /// Rows up to this number were dropped at least: others may have dropped more.
-  var logStart: UInt64 = 0
-  /// Whether the slot opens this vault no more: only unlocking anew helps.
-  var isOver = false
-  /// What opened a slot that costs too little, until the next write raises it; see ``raiseCostOnce()``.
-  var weakInputs: SlotInputs?
+  private var unlocking: LogEntry?
   /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.
-  var scrubbed: Digest32?
+  private var scrubbed: Digest32?
   /// Why the old bytes cannot be removed, where no later write will do it.
-  var unscrubbable: StoreError?
+  private var unscrubbable: StoreError?
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
   init(
     database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot,
     options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
-    let path = database.path
-    let keys = try Self.checked(path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
-    headerBody = try Self.checked(path) { () throws(FormatError) in try header.openBody(keys) }
-    state = try Self.readState(database, header, headerDigest, keys)
-    tree = try Self.readDigests(database, keys, expecting: state.root)
-    self.keys = keys
-    self.database = database
-    self.path = path
-    self.slot = slot
-    self.header = header
-    self.headerDigest = headerDigest
+    view = try VerifiedView(database, header, headerDigest, slot: slot, clock: clock)
+    items = ItemTable(view: view)
+    slots = SlotTable(view, options)
+    log = VaultLog(view)
     self.options = options
-    self.clock = clock
-    id = VaultID(bytes: header.vault.bytes)
   }
 
   /// Runs `body` in one read transaction over a state that is current and verified.
   ///
   /// What does not fit may be this process's memory of an older state: everything is read anew once, and what does not fit then
   /// was tampered with.
-  func reading<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
-    do { return try readingOnce(body) } catch  where error.kind.mayBeOfAnOlderMemory {
-      forget()
-      try pins?.read()
-      return try readingOnce(body)
+    var isSecondTry = false
+    while true {
+      do throws(StoreError) {
+        return try view.database.read { () throws(StoreError) in
+          try view.refresh()
+          try checkPlace()
+          return try body()
+        }
+      } catch {
+        guard error.kind.mayBeOfAnOlderMemory, !isSecondTry else { throw error }
+        isSecondTry = true
+        view.forget()
+        try view.pins?.read()
+      }
     }
   }
 
-  private func readingOnce<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try database.read { () throws(StoreError) in
-      try refresh()
-      try checkPlace()
-      return try body()
-    }
-  }
+  /// Brings what is known of the vault up to its last commit.
+  func refreshNow() throws(StoreError) { try read { () throws(StoreError) in } }
 
   /// Runs `body` in one write transaction and commits what it gathered in the change.
-  func writing<Result>(_ body: (inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func write<Result>(_ body: (inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
     let result: Result
     // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
-    try pins?.read()
+    try view.pins?.read()
     do {
-      result = try database.write { () throws(StoreError) in
-        try refresh()
+      result = try view.database.write { () throws(StoreError) in
+        try view.refresh()
         // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
-        try pins?.check(state, epoch: header.epoch)
+        try view.pins?.check(view.state, epoch: view.header.epoch)
         var change = Change()
         let result = try body(&change)
         if !change.isEmpty {
@@ -110,33 +81,33 @@ final class OpenVault {
       }
     } catch {
       // Whether a failed COMMIT took effect is known only from the file.
-      forget()
+      view.forget()
       throw error
     }
     if let sealed {
-      adopt(sealed)
+      view.take(sealed)
       unlocking = nil
-      pins?.remember(state, epoch: header.epoch)
+      view.pins?.remember(view.state, epoch: view.header.epoch)
     }
     raiseCostOnce()
-    if state.scrub { scrubOnce() }
+    if view.state.scrub { scrubOnce() }
     return result
   }
 
   /// Keys that the kernel has wiped (a forked child) open nothing, and SQLite's handle is the parent's.
   private func checkKeys() throws(StoreError) {
-    guard keys.isIntact else {
+    guard view.keys.isIntact else {
       throw StoreError(
-        .locked, "the vault was unlocked before this process was forked", place: path.string,
+        .locked, "the vault was unlocked before this process was forked", place: view.path.string,
         cure: "unlock it after the fork, and not before")
     }
   }
 
   /// A file that was moved away or replaced goes on being open: what it takes, nobody will read, and what it tells is of the past.
   private func checkPlace() throws(StoreError) {
-    guard try database.isInPlace() else {
+    guard try view.database.isInPlace() else {
       throw StoreError(
-        .closed, "the file that was opened no longer stands here", place: path.string,
+        .closed, "the file that was opened no longer stands here", place: view.path.string,
         cure: "find out what replaced or removed the vault, and open it again")
     }
   }
@@ -144,33 +115,89 @@ final class OpenVault {
   /// Drops the record of a decided transaction, which no seal covers.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
-    try database.write { () throws(StoreError) in try database.forget(transaction) }
+    try view.database.write { () throws(StoreError) in try view.database.forget(transaction) }
   }
 
-  /// Makes the next operation read everything anew.
-  func forget() {
-    dataVersion = nil
-    lists = [:]
+  /// Seals what `change` did: digests, log, state, with the next generation.
+  private func seal(_ change: Change) throws(StoreError) -> SealedChange {
+    var changed: [(bucket: Int, digest: Digest32)] = []
+    for (bucket, list) in change.lists {
+      let digest = DigestTree.digest(bucket, list.entries, keys: view.keys)
+      changed.append((bucket, digest))
+      guard digest != .zero else {
+        try view.database.deleteDigest(bucket: bucket)
+        continue
+      }
+      try digest.withBytes { (digest) throws(StoreError) in try view.database.putDigest(digest, bucket: bucket) }
+    }
+    let tree = view.tree.change(changed, keys: view.keys)
+    var next = view.state
+    for event in change.events { try log.append(event, to: &next) }
+    try log.trim(&next)
+    next.generation = try view.checked { () throws(FormatError) in
+      max(try FileCounter.next(view.state.generation, VaultState.part), change.leastGeneration)
+    }
+    next.commit = .random()
+    next.root = tree.root
+    next.records = min(FileCounter.most, UInt64(clamping: Int64(clamping: view.state.records) + Int64(change.added)))
+    next.time = view.now
+    if let replica = change.formerReplica { next.note(replica) }
+    if let replica = change.replica ?? view.pins?.replica { next.note(replica) }
+    try VerifiedView.put(next, view.header, view.headerDigest, view.database, view.keys)
+    return SealedChange(state: next, tree: tree, lists: change.lists)
   }
 
-  /// What `body` reads from the file, with its refusals said of the file.
-  static func checked<Result: ~Copyable>(
-    _ path: FilePath, _ body: () throws(FormatError) -> Result
-  ) throws(StoreError) -> Result {
-    do { return try body() } catch { throw error.storeError(place: path.string) }
+  /// Goes on with what this machine remembers of the vault, and logs the unlocking with the first write.
+  func begin(_ pins: PinWatch?) {
+    view.pins = pins
+    unlocking = LogEntry(.unlocked, by: .current, time: view.now, detail: view.slot.id.bytes)
   }
 
-  func checked<Result: ~Copyable>(_ body: () throws(FormatError) -> Result) throws(StoreError) -> Result {
-    try Self.checked(path, body)
+  /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
+  func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport { try view.verify(log, progress) }
+
+  /// What is known of the vault.
+  var status: VaultStatus {
+    VaultStatus(
+      items: Int(clamping: view.state.records), generation: view.state.generation, epoch: view.header.epoch,
+      created: Milliseconds.date(view.headerBody.created), rotated: Milliseconds.date(view.headerBody.rotated),
+      slots: slots.summaries, oldBytesRemain: view.state.scrub)
   }
 
-  /// Milliseconds since 1970.
-  var now: UInt64 { Milliseconds.count(clock()) }
+  /// Removes from the file what an older key opens, where the state says that it is still there. Everyone who writes does this, as
+  /// whoever changed the key may have died before.
+  ///
+  /// Never an error: the change that left the old bytes is committed, and what remains is said and done by a later write. Where the
+  /// file is damaged, none will do it: whoever changed the key is told, by ``unscrubbed()``.
+  private func scrubOnce() {
+    guard scrubbed != view.headerDigest else { return }
+    scrubbed = view.headerDigest
+    do throws(StoreError) { try scrub() } catch {
+      guard error.kind != .damaged else { return unscrubbable = error }
+      VaultNotices.say(
+        "sealed bytes of the old key are still in the file, and the next command that writes will remove them: \(error)")
+    }
+  }
 
-  private func adopt(_ sealed: SealedChange) {
-    state = sealed.state
-    tree.take(sealed.tree)
-    for (bucket, list) in sealed.lists { lists[bucket] = list }
+  /// What is to be said of old bytes that stay because the file is damaged; nil where none do.
+  func unscrubbed() -> StoreError? {
+    guard let reason = unscrubbable.take() else { return nil }
+    return StoreError(
+      .damaged, "the change is made, but what the old key opens cannot be removed from the file, of which pages are damaged",
+      place: view.path.string, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
+      underlying: reason.underlying ?? reason, remedy: .leaveVault)
+  }
+
+  /// Rewrites the file without its free pages and empties the write-ahead log; then the state says that it is done, unless another
+  /// process has changed the header and so left new old bytes.
+  private func scrub() throws(StoreError) {
+    let cleaned = view.headerDigest
+    try view.database.removeOldBytes()
+    try write { (change) throws(StoreError) in
+      guard view.state.scrub, view.headerDigest == cleaned else { return }
+      view.setOldBytesRemain(false)
+      change.isScrubbed = true
+    }
   }
 }
 

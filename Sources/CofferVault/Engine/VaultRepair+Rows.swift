@@ -50,15 +50,15 @@ extension VaultRepair {
 
   /// Drops the rows of the log from the first one on that does not belong to the chain, and all beginnings but the one right before the
   /// chain: of a beginning, which is not sealed, only the row that follows it tells whether it is one.
-  func rebuildLog() throws(StoreError) -> OpenVault.LogEnd {
-    var end = OpenVault.LogEnd()
+  func rebuildLog() throws(StoreError) -> VaultLog.End {
+    var end = VaultLog.End()
     var isWhole = true
     var isBeginning = true
     var dropped = 0
     try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
       if isBeginning, let start = LogEntry.Trim(row, before: sequence) {
         if end.start != nil { dropped += 1 }
-        end = OpenVault.LogEnd(sequence: sequence, head: start.head, start: start)
+        end = VaultLog.End(sequence: sequence, head: start.head, start: start)
         return
       }
       isBeginning = false
@@ -79,7 +79,7 @@ extension VaultRepair {
   }
 
   private func extend(
-    _ end: inout OpenVault.LogEnd, _ sequence: UInt64, _ row: UnsafeRawBufferPointer
+    _ end: inout VaultLog.End, _ sequence: UInt64, _ row: UnsafeRawBufferPointer
   ) throws(StoreError) -> Bool {
     do throws(FormatError) {
       let entry = try LogBox.open(row, sequence: sequence, after: end.head, keys: keys)

@@ -37,13 +37,14 @@ final class VaultRepair {
         guard error.kind == .tampered || error.kind == .damaged || error.kind == .locked else { throw error }
       }
     }
-    guard let chosen else { throw OpenVault.missing("header", database) }
+    guard let chosen else { throw VerifiedView.missing("header", database) }
     try slot.reopen(in: chosen.header, path: database.path.string)
     self.database = database
     self.options = options
     (header, headerDigest, state) = chosen
     newestEpoch = newest
-    keys = try OpenVault.checked(database.path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: chosen.header.vault)
+    keys = try VerifiedView.checked(database.path) { () throws(FormatError) in
+      try Subkeys(of: slot.key, vault: chosen.header.vault)
     }
     self.slot = consume slot
   }
@@ -73,7 +74,7 @@ final class VaultRepair {
         remedy: .acceptOlderKey
       )
     }
-    report.returnedSlots = try OpenVault.checked(database.path) { () throws(FormatError) in
+    report.returnedSlots = try VerifiedView.checked(database.path) { () throws(FormatError) in
       zip(header.slots, try header.openBody(keys).labels).map {
         VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == slot?.id)
       }
@@ -93,15 +94,15 @@ final class VaultRepair {
     try database.write { () throws(StoreError) in try putHeaders() }
     do throws(StoreError) {
       let vault = try opened()
-      vault.pins = pins
-      try vault.reading { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      vault.view.pins = pins
+      try vault.read { () throws(StoreError) in _ = try vault.verify { _, _ in } }
       if report.mendedHeader {
-        try vault.writing { (change) throws(StoreError) in
-          change.events.append(LogEntry(.repaired, by: .current, time: vault.now))
+        try vault.write { (change) throws(StoreError) in
+          change.events.append(LogEntry(.repaired, by: .current, time: vault.view.now))
         }
       }
-      report.generation = vault.state.generation
-      report.items = Int(clamping: vault.state.records)
+      report.generation = vault.view.state.generation
+      report.items = Int(clamping: vault.view.state.records)
       return true
     } catch {
       guard error.kind == .tampered || error.kind == .damaged else { throw error }
@@ -116,7 +117,7 @@ final class VaultRepair {
   private func isWhole() throws(StoreError) -> Bool {
     do throws(StoreError) {
       let vault = try opened()
-      try vault.reading { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      try vault.read { () throws(StoreError) in _ = try vault.verify { _, _ in } }
       return true
     } catch {
       guard error.kind == .tampered || error.kind == .damaged else { throw error }
@@ -126,7 +127,7 @@ final class VaultRepair {
 
   private func opened() throws(StoreError) -> OpenVault {
     try database.read { () throws(StoreError) in
-      guard let slot = slot.take() else { throw OpenVault.missing("slot", database) }
+      guard let slot = slot.take() else { throw VerifiedView.missing("slot", database) }
       return try OpenVault(database: database, header: header, headerDigest: headerDigest, slot: slot, clock: { Date() })
     }
   }
@@ -142,7 +143,7 @@ final class VaultRepair {
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()
       let last = try max(known, statedGeneration(), state?.generation ?? 0)
-      let generation = try OpenVault.checked(database.path) { () throws(FormatError) in
+      let generation = try VerifiedView.checked(database.path) { () throws(FormatError) in
         try FileCounter.next(last, VaultState.part)
       }
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
@@ -163,12 +164,12 @@ final class VaultRepair {
       generation: generation, commit: .random(), root: tree.root, records: UInt64(report.items), time: now,
       logSequence: log.sequence, logHead: log.head)
     if let start = log.start, log.trim != start {
-      try OpenVault.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
+      try VaultLog.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
     }
-    try OpenVault.append(LogEntry(.repaired, by: .current, time: now), to: &state, database, keys)
+    try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, database, keys)
     if let former { state.note(former) }
     state.note(replica)
-    try OpenVault.put(state, header, headerDigest, database, keys)
+    try VerifiedView.put(state, header, headerDigest, database, keys)
     return state
   }
 
@@ -176,7 +177,7 @@ final class VaultRepair {
   /// it is a flipped bit, or someone's attempt to use the numbers up.
   private func statedGeneration() throws(StoreError) -> UInt64 {
     let most: UInt64 = 1 << 48
-    guard let stated = try OpenVault.statedGeneration(database), stated < most else { return 0 }
+    guard let stated = try VerifiedView.statedGeneration(database), stated < most else { return 0 }
     return stated
   }
 
@@ -204,7 +205,7 @@ final class VaultRepair {
   private static func soundHeader(
     _ copy: VaultDatabase.HeaderCopy, _ database: VaultDatabase
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
-    do throws(StoreError) { return try OpenVault.readHeader(copy, database) } catch {
+    do throws(StoreError) { return try VerifiedView.readHeader(copy, database) } catch {
       guard error.kind == .damaged else { throw error }
       return nil
     }
@@ -216,10 +217,11 @@ final class VaultRepair {
   private static func state(
     _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot
   ) throws(StoreError) -> VaultState? {
-    let keys = try OpenVault.checked(database.path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
-    _ = try OpenVault.checked(database.path) { () throws(FormatError) in try header.openBody(keys) }
+    let keys = try VerifiedView.checked(database.path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault)
+    }
+    _ = try VerifiedView.checked(database.path) { () throws(FormatError) in try header.openBody(keys) }
     do throws(StoreError) {
-      return try database.read { () throws(StoreError) in try OpenVault.readState(database, header, digest, keys) }
+      return try database.read { () throws(StoreError) in try VerifiedView.readState(database, header, digest, keys) }
     } catch {
       guard error.kind == .damaged || error.kind == .tampered else { throw error }
       return nil

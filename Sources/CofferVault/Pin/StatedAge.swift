@@ -12,8 +12,8 @@ struct StatedAge {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a vault without a header or a state.
   init(_ database: VaultDatabase) throws(StoreError) {
-    let header = try OpenVault.readHeader(database).header
-    guard let generation = try OpenVault.statedGeneration(database) else { throw OpenVault.missing("state", database) }
+    let header = try VerifiedView.readHeader(database).header
+    guard let generation = try VerifiedView.statedGeneration(database) else { throw VerifiedView.missing("state", database) }
     self.generation = generation
     vault = VaultID(bytes: header.vault.bytes)
     epoch = header.epoch

@@ -12,12 +12,12 @@ extension VaultDatabase {
       as [(String, Query, Int64)]
     {
       try statement(query).forEach { row throws(StoreError) in
-        guard try row.int64(0) == id else { throw OpenVault.tampered("the table \(table) has a row that no vault has", path) }
+        guard try row.int64(0) == id else { throw VerifiedView.tampered("the table \(table) has a row that no vault has", path) }
       }
     }
     do throws(StoreError) { _ = try firstLogRow() } catch {
       guard error.kind == .damaged else { throw error }
-      throw OpenVault.tampered("the log has a row of a number that no row has", path)
+      throw VerifiedView.tampered("the log has a row of a number that no row has", path)
     }
   }
 

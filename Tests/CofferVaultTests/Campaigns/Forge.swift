@@ -54,7 +54,7 @@ final class Forge {
   var all: [ItemName: String] { items(Array(names.indices)) }
 
   private func indexOf(_ name: ItemName, _ vault: borrowing UnlockedVault) throws -> String {
-    "x'\(try vault.engine.run { (vault) throws(StoreError) in Hex.text(vault.index(of: name).bytes) })'"
+    "x'\(try vault.core.run { (vault) throws(StoreError) in Hex.text(vault.items.index(of: name).bytes) })'"
   }
 
   private func row(_ idx: String) throws -> Row {

@@ -101,12 +101,12 @@ struct RowForgeryCampaign {
     let vault = try forge.place.unlock()
     // Names whose records share a bucket with an item: writing them re-hashes its row too.
     let buckets = try forge.names.map { name in
-      try vault.engine.run { (vault) throws(StoreError) in vault.index(of: name).bucket }
+      try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name).bucket }
     }
     var neighbours: [Int: ItemName] = [:]
     for number in 0..<200_000 where neighbours.count < Set(buckets).count {
       let name = try ItemName(service: "neighbour", account: "\(number)")
-      let bucket = try vault.engine.run { (vault) throws(StoreError) in vault.index(of: name).bucket }
+      let bucket = try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name).bucket }
       if buckets.contains(bucket), neighbours[bucket] == nil { neighbours[bucket] = name }
     }
     let generation = try vault.status().generation

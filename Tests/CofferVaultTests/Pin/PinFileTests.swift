@@ -122,18 +122,19 @@ import Testing
     let vault = try OpenVault.unlock(pinned.place.path, with: TemporaryVault.credentials())
     var calls = SystemCalls()
     calls.write = { _, _, _ in -Int(Errno.readOnlyFileSystem.rawValue) }
-    let watch = try PinWatch(pinned.pins, vault: vault.header.vault, path: vault.path, calls: calls)
-    try watch.check(vault.state, epoch: 1)
-    vault.pins = watch
+    let watch = try PinWatch(pinned.pins, vault: vault.view.header.vault, path: vault.view.path, calls: calls)
+    try watch.check(vault.view.state, epoch: 1)
+    vault.view.pins = watch
     for round in 0..<3 {
-      _ = try vault.writing { (change) throws(StoreError) in
-        do { return try vault.put(form("\(round)"), for: pinned.name, if: .always, &change) } catch let error as StoreError {
+      _ = try vault.write { (change) throws(StoreError) in
+        do { return try vault.items.put(form("\(round)"), for: pinned.name, if: .always, &change) } catch let error as StoreError
+        {
           throw error
         } catch { throw StoreError(.closed, "test", cure: "test") }
       }
     }
     #expect(watch.status == .notWritten)
-    #expect(text(try vault.get(pinned.name)?.form) == "2")
+    #expect(text(try vault.items.get(pinned.name)?.form) == "2")
     #expect(try pinned.refusal() == nil, "the pin behind is brought up by the next one who can write it")
   }
 
@@ -153,7 +154,7 @@ import Testing
     let replicas = try await withThrowingTaskGroup(of: ReplicaID?.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          try OpenVault.unlock(path, with: TemporaryVault.credentials(), options: options).pins?.replica
+          try OpenVault.unlock(path, with: TemporaryVault.credentials(), options: options).view.pins?.replica
         }
       }
       return try await group.reduce(into: Set<ReplicaID>()) { if let replica = $1 { $0.insert(replica) } }

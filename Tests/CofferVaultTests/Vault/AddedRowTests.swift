@@ -87,21 +87,21 @@ import Testing
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
     edit(&meta)
     let sealed = meta
-    try vault.writing { (change) throws(StoreError) in
-      let index = vault.index(of: name)
-      var list = try vault.touch(index.bucket, change)
-      let record = try vault.checked { () throws(FormatError) in
-        guard let value else { return try SealedRecord(sealed, value: nil, index: index, keys: vault.keys) }
+    try vault.write { (change) throws(StoreError) in
+      let index = vault.items.index(of: name)
+      var list = try vault.items.touch(index.bucket, change)
+      let record = try vault.view.checked { () throws(FormatError) in
+        guard let value else { return try SealedRecord(sealed, value: nil, index: index, keys: vault.view.keys) }
         return try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
-          try SealedRecord(sealed, value: value, index: index, keys: vault.keys)
+          try SealedRecord(sealed, value: value, index: index, keys: vault.view.keys)
         }
       }
-      try vault.put(record, replacing: false)
+      try vault.items.put(record, replacing: false)
       list.put(record.id, at: index)
       change.lists[index.bucket] = list
       change.added += 1
     }
-    vault.database.close()
+    vault.view.database.close()
   }
 
   @Test func `attributes with names of one meaning are damage to all who read the item`() throws {
@@ -146,8 +146,8 @@ import Testing
     var bytes = known.encoded()
     bytes[1] = 200
     let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0) }
-    try vault.writing { (change) throws(StoreError) in change.events.append(unknown) }
-    vault.database.close()
+    try vault.write { (change) throws(StoreError) in change.events.append(unknown) }
+    vault.view.database.close()
     for _ in 0..<2 {
       let opened = try place.unlock()
       #expect(try opened.verify().records == 3)

@@ -47,7 +47,7 @@ struct ExtremeNumberTests {
       try vault.plantHeader(epoch: number, rotated: 1)
     },
     Place(name: "header's time", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
-      try vault.plantHeader(epoch: vault.header.epoch, rotated: number)
+      try vault.plantHeader(epoch: vault.view.header.epoch, rotated: number)
     },
     Place(name: "revision", isReadByUnlocking: false) { (vault, number) throws(StoreError) in
       try vault.plantRecord { $0.revision = number }
@@ -112,7 +112,7 @@ struct ExtremeNumberTests {
       _ = try vault.lock()
       let open = try OpenVault.unlock(temporary.path, with: TemporaryVault.credentials())
       try place.plant(open, value)
-      open.database.close()
+      open.view.database.close()
       let opened = try kind { _ = try temporary.unlock() }
       #expect((opened == .damaged) == (place.isReadByUnlocking && value > Self.most), "\(place.name) \(value)")
       for question in Self.questions {
@@ -175,15 +175,15 @@ struct ExtremeNumberTests {
     let place = try TemporaryVault()
     _ = try place.create().lock()
     let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
-    vault.longestLog = 4
+    vault.log.longest = 4
     try place.attack("INSERT INTO log VALUES (0, zeroblob(32))")
     for number in 0..<10 {
       let value = try form("\(number)")
-      _ = try vault.writing { (change) throws(StoreError) in
-        try vault.put(value, for: ItemName(service: "svc"), if: .always, &change)
+      _ = try vault.write { (change) throws(StoreError) in
+        try vault.items.put(value, for: ItemName(service: "svc"), if: .always, &change)
       }
     }
-    #expect(vault.state.generation == 11)
+    #expect(vault.view.state.generation == 11)
   }
 
   @Test func `times that a date can have and a vault cannot are brought to the limit, and are read again`() throws {
@@ -200,48 +200,50 @@ struct ExtremeNumberTests {
 extension OpenVault {
   /// Commits the present state with another content.
   fileprivate func commit(_ edit: (inout VaultState) -> Void) throws(StoreError) {
-    try database.write { () throws(StoreError) in
+    try view.database.write { () throws(StoreError) in
+      var state = view.state
       edit(&state)
-      try Self.put(state, header, headerDigest, database, keys)
+      try VerifiedView.put(state, view.header, view.headerDigest, view.database, view.keys)
     }
   }
 
   fileprivate func plantHeader(epoch: UInt64, rotated: UInt64) throws(StoreError) {
-    try database.write { () throws(StoreError) in
+    try view.database.write { () throws(StoreError) in
       // A plan that changes nothing seals no box of another epoch where the epoch stays.
-      let next = try nextHeader(SlotPlan(), epoch: epoch, key: slot.key, keys, rotated: rotated)
+      let next = try slots.nextHeader(SlotPlan(), epoch: epoch, key: view.slot.key, view.keys, rotated: rotated)
       let encoded = next.encoded()
       try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
-        try database.putHeader(.first, bytes)
-        try database.putHeader(.second, bytes)
+        try view.database.putHeader(.first, bytes)
+        try view.database.putHeader(.second, bytes)
       }
-      try Self.put(state, next, PlainHash.digest(encoded), database, keys)
+      try VerifiedView.put(view.state, next, PlainHash.digest(encoded), view.database, view.keys)
     }
   }
 
   fileprivate func plantRecord(_ edit: (inout RecordMeta) -> Void) throws(StoreError) {
     let name = try ItemName(service: "svc", account: "a")
-    try writing { (change) throws(StoreError) in
-      let index = index(of: name)
-      var list = try touch(index.bucket, change)
+    try write { (change) throws(StoreError) in
+      let index = items.index(of: name)
+      var list = try items.touch(index.bucket, change)
       var meta = RecordMeta(revision: 1, service: "svc", account: "a", created: 1, modified: 1, valueCount: 5)
       edit(&meta)
       let sealed = meta
-      let record = try checked { () throws(FormatError) in
+      let record = try view.checked { () throws(FormatError) in
         try [UInt8]("value".utf8).span.bytes.withUnsafeBytes { (value) throws(FormatError) in
-          try SealedRecord(sealed, value: value, index: index, keys: keys)
+          try SealedRecord(sealed, value: value, index: index, keys: view.keys)
         }
       }
-      try put(record, replacing: true)
+      try items.put(record, replacing: true)
       list.put(record.id, at: index)
       change.lists[index.bucket] = list
     }
   }
 
   fileprivate func plantLog(_ entry: LogEntry) throws(StoreError) {
-    try database.write { () throws(StoreError) in
-      try Self.append(entry, to: &state, database, keys)
-      try Self.put(state, header, headerDigest, database, keys)
+    try view.database.write { () throws(StoreError) in
+      var state = view.state
+      try log.append(entry, to: &state)
+      try VerifiedView.put(state, view.header, view.headerDigest, view.database, view.keys)
     }
   }
 }

@@ -117,7 +117,7 @@ extension GoldenVaults {
     let first = golden.slots[0]
     _ = try UnlockedVault.create(at: place.path, with: credentials(first), cost: .testing, label: "\(first)").lock()
     let vault = try OpenVault.unlock(place.path, with: credentials(first))
-    if golden.hasTrimmedLog { vault.longestLog = 20 }
+    if golden.hasTrimmedLog { vault.log.longest = 20 }
     for item in items {
       if item.revision > 1 { try put(form("first", ItemMetadata(label: "kept")), item, in: vault) }
       try put(SecretForm(secret(item.value), metadata: item.metadata), item, in: vault)
@@ -125,9 +125,9 @@ extension GoldenVaults {
     if golden.hasTrimmedLog {
       let gone = Item(service: "gone", account: "", value: [], metadata: ItemMetadata())
       for round in 0..<30 { try put(form("\(round)"), gone, in: vault) }
-      _ = try vault.writing { (change) throws(StoreError) in try vault.remove(gone.name(), &change) }
+      _ = try vault.write { (change) throws(StoreError) in try vault.items.remove(gone.name(), &change) }
     }
-    vault.database.close()
+    vault.view.database.close()
     let opened = try LockedVault.open(place.path).unlock(with: credentials(first))
     for kind in golden.slots.dropFirst() { try opened.addSlot(credentials(kind), label: "\(kind)", cost: .testing) }
     for _ in 1..<golden.epoch { try opened.rotate() }
@@ -140,7 +140,7 @@ extension GoldenVaults {
 
   private static func put(_ form: SecretForm, _ item: Item, in vault: OpenVault) throws {
     let name = try item.name()
-    _ = try vault.writing { (change) throws(StoreError) in try vault.put(form, for: name, if: .always, &change) }
+    _ = try vault.write { (change) throws(StoreError) in try vault.items.put(form, for: name, if: .always, &change) }
   }
 
   /// The items for readers in other languages: values as hexadecimal digits, times in milliseconds.

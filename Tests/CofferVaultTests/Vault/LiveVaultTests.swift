@@ -151,11 +151,11 @@ import Testing
   @Test func aStoreWhoseConnectionEndedIsLockedAndUnlocksAnew() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
-    let engine = vault.engine
+    let core = vault.core
     let store = try VaultStore(service: "app", vault: vault)
     try store.save(form("value"), for: "a")
     // As after a rollback that failed.
-    try engine.run { (vault) throws(StoreError) in vault.database.close() }
+    try core.run { (vault) throws(StoreError) in vault.view.database.close() }
     #expect(try kind { _ = try store.load("a") } == .locked)
     #expect(!store.isUnlocked)
     try store.unlock(with: TemporaryVault.credentials())

@@ -32,7 +32,7 @@ import Testing
 
   private func header(at place: TemporaryVault) throws -> VaultHeader {
     let database = try VaultDatabase.open(place.path)
-    return try database.read { () throws(StoreError) in try OpenVault.readHeader(database).header }
+    return try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
   }
 
   @Test(arguments: [1, 2] as [UInt64]) func aRecipientsSlotDoesNotFollowAKeyThatAnyoneCouldHaveMade(_ epoch: UInt64) throws {

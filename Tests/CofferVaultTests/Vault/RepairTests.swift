@@ -98,13 +98,13 @@ import Testing
     let place = try TemporaryVault()
     _ = try place.create().lock()
     let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
-    vault.longestLog = 20
+    vault.log.longest = 20
     let name = try ItemName(service: "svc")
     for round in 0..<50 {
       let value = try form("\(round)")
-      _ = try vault.writing { (change) throws(StoreError) in try vault.put(value, for: name, if: .always, &change) }
+      _ = try vault.write { (change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
     }
-    vault.database.close()
+    vault.view.database.close()
     let length = try place.unlock().log().count
     try place.attack("\(attack); DELETE FROM state")
     let report = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials())

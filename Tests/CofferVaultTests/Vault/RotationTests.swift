@@ -65,9 +65,9 @@ import Testing
     let after = try logEvents(vault)
     #expect(after.count == before.count + 1 && after.last?.event == .keyRotated)
     #expect(zip(before, after).allSatisfy { $0.event == $1.event && $0.time == $1.time && $0.process == $1.process })
-    let places = try vault.engine.run { (vault) throws(StoreError) in
-      try vault.reading { () throws(StoreError) in
-        Set(try vault.list(service: nil).map { vault.index(of: $0.name) })
+    let places = try vault.core.run { (vault) throws(StoreError) in
+      try vault.read { () throws(StoreError) in
+        Set(try vault.items.list(service: nil).map { vault.items.index(of: $0.name) })
       }
     }
     #expect(places.count == 40)

@@ -208,16 +208,16 @@ extension ItemName {
 
 /// The log of an open vault, read by its chain.
 func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
-  try vault.engine.run { (vault) throws(StoreError) in
-    try vault.reading { () throws(StoreError) in
+  try vault.core.run { (vault) throws(StoreError) in
+    try vault.read { () throws(StoreError) in
       var head = Digest32.zero
       var entries: [LogEntry] = []
-      try vault.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+      try vault.view.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
         entries.append(
-          try vault.checked { () throws(FormatError) in
-            try LogBox.open(row, sequence: sequence, after: head, keys: vault.keys)
+          try vault.view.checked { () throws(FormatError) in
+            try LogBox.open(row, sequence: sequence, after: head, keys: vault.view.keys)
           })
-        head = LogBox.head(after: head, sequence: sequence, row: row, keys: vault.keys)
+        head = LogBox.head(after: head, sequence: sequence, row: row, keys: vault.view.keys)
       }
       return entries
     }

@@ -92,7 +92,7 @@ import Testing
   @Test func aRowAddedToABucketMakesWritesToItRefuse() throws {
     let (place, _) = try prepared()
     let vault = try place.unlock()
-    let indices = try names.map { name in try vault.engine.run { (vault) throws(StoreError) in vault.index(of: name) } }
+    let indices = try names.map { name in try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name) } }
     let attacked = try #require(indices.min()).bucket
     // The last bit of idx does not change the bucket.
     try place.attack(

@@ -2,12 +2,12 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-extension OpenVault {
+extension VerifiedView {
   /// Records between two calls of a progress report.
   private static let progressStep = 256
 
   /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
-  func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
+  func verify(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try verifyHeaders()
     let buckets = (0..<DigestTree.buckets).filter { tree.digests[$0] != .zero }
     var listed = 0
@@ -16,7 +16,7 @@ extension OpenVault {
       throw Self.tampered("the vault holds \(listed) records where its state says \(state.records)", path)
     }
     try verifyRows(total: listed, progress)
-    try verifyLog()
+    try log.verify()
     try database.checkOutcomes()
     try database.checkNothingIsAdded()
     try database.checkPages()
@@ -45,21 +45,6 @@ extension OpenVault {
       }
     }
     Reentrancy.inside { progress(done, total) }
-  }
-
-  /// What is known of the vault.
-  var status: VaultStatus {
-    VaultStatus(
-      items: Int(clamping: state.records), generation: state.generation, epoch: header.epoch,
-      created: Milliseconds.date(headerBody.created), rotated: Milliseconds.date(headerBody.rotated),
-      slots: slots, oldBytesRemain: state.scrub)
-  }
-
-  /// The slots, by id.
-  var slots: [VaultStatus.Slot] {
-    zip(header.slots, headerBody.labels).map {
-      VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == slot.id)
-    }
   }
 }
 

@@ -1,0 +1,190 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+extension ItemTable {
+  /// Where an item is to be written: its place, the list that it will be in, and what stands there.
+  private struct Target {
+    let name: ItemName
+    let index: RecordIndex
+    var list: BucketList
+    let old: RecordMeta?
+  }
+
+  private func target(_ name: ItemName, _ change: borrowing Change) throws(StoreError) -> Target {
+    let index = index(of: name)
+    let list = try touch(index.bucket, change)
+    let old = try list.record(at: index).map { (id) throws(StoreError) in try meta(index, id, of: name) }
+    return Target(name: name, index: index, list: list, old: old)
+  }
+
+  /// Seals `value` under its description, at the next revision, in the place of what stands at `target`.
+  private func store(
+    _ described: RecordMeta, _ value: borrowing SecretBytes, at target: consuming Target, _ change: inout Change
+  ) throws(StoreError) -> RecordMeta {
+    var meta = described
+    meta.revision = try revision(after: target.old)
+    try RecordLimits.check(meta)
+    let (sealed, index) = (meta, target.index)
+    let record = try value.withUnsafeBytes { (value) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: view.keys) }
+    }
+    try put(record, replacing: target.old != nil)
+    target.list.put(record.id, at: index)
+    change.lists[index.bucket] = target.list
+    if target.old == nil { change.added += 1 }
+    change.events.append(entry(.itemSet, index))
+    return meta
+  }
+
+  /// Stores `form` under `name` within a write transaction.
+  func put(
+    _ form: SecretForm, for name: ItemName, if condition: WriteCondition, _ change: inout Change
+  ) throws(StoreError) -> VaultItem {
+    try check(form)
+    let target = try target(name, change)
+    try require(condition, revision: target.old?.revision)
+    return item(try store(description(of: form, name, replacing: target.old), form.bytes, at: target, &change))
+  }
+
+  /// What will be said of the item: a label or attributes left empty are those of before. An expiry is not kept: it belonged
+  /// to the old value.
+  private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
+    var meta = RecordMeta(
+      revision: 0, service: name.service, account: name.account, created: old?.created ?? view.now, modified: view.now,
+      valueCount: form.bytes.count)
+    meta.take(form.metadata)
+    if let old {
+      if meta.label.isEmpty { meta.label = old.label }
+      if meta.attributes.isEmpty { meta.setAttributes(old.attributes) }
+    }
+    return meta
+  }
+
+  /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of writes.
+  func adopt(_ item: ImportedItem, _ change: inout Change) throws(StoreError) {
+    try check(item.form)
+    var meta = RecordMeta(
+      revision: 0, service: item.name.service, account: item.name.account,
+      created: item.created.map(Milliseconds.count) ?? view.now,
+      modified: item.modified.map(Milliseconds.count) ?? view.now, valueCount: item.form.bytes.count)
+    meta.take(item.form.metadata)
+    try adopt(meta, item.form.bytes, &change)
+  }
+
+  /// Stores a record of these names, whatever is there.
+  func adopt(_ meta: RecordMeta, _ value: borrowing SecretBytes, _ change: inout Change) throws(StoreError) {
+    try RecordLimits.checkValue(value.count)
+    try RecordLimits.check(meta)
+    let target = try target(ItemName(sealed: meta.service, meta.account), change)
+    _ = try store(meta, value, at: target, &change)
+  }
+
+  private func check(_ form: SecretForm) throws(StoreError) {
+    guard form.bytes.isIntact else {
+      throw StoreError(.locked, "the value is gone from this forked process", cure: "read it again in this process")
+    }
+    try RecordLimits.checkValue(form.bytes.count)
+    try RecordLimits.check(form.metadata)
+  }
+
+  /// The revision of what takes the place of `old`, or of nothing.
+  func revision(after old: RecordMeta?) throws(StoreError) -> UInt64 {
+    try view.checked { () throws(FormatError) in try FileCounter.next(old?.revision ?? 0, RecordMeta.part) }
+  }
+
+  /// Stores a record's row, in place of the one that the verified list names there, or of none.
+  func put(_ record: SealedRecord, replacing: Bool) throws(StoreError) {
+    let isThere = try record.withRow { (row) throws(StoreError) in
+      try row.index.withBytes { (index) throws(StoreError) in
+        try row.id.withBytes { (id) throws(StoreError) in
+          try view.database.putRecord(idx: index, rid: id, meta: row.meta, value: row.value, replacing: replacing)
+        }
+      }
+    }
+    guard isThere else { throw VerifiedView.tampered("a record that should exist is missing", view.path) }
+  }
+
+  /// Removes `name` within a write transaction; false when there is nothing.
+  func remove(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Bool {
+    let index = index(of: name)
+    var list = try touch(index.bucket, change)
+    guard list.record(at: index) != nil else { return false }
+    try index.withBytes { (index) throws(StoreError) in try view.database.deleteRecord(index) }
+    list.remove(at: index)
+    change.lists[index.bucket] = list
+    change.added -= 1
+    change.events.append(entry(.itemDeleted, index))
+    return true
+  }
+
+  /// Applies a batch of one service within a write transaction.
+  func apply(_ batch: Batch<Vault>, service: String, _ change: inout Change) throws(StoreError) {
+    for (account, expected) in batch.expectations {
+      guard try version(of: ItemName(service: service, account: account)) == expected else {
+        throw StoreError(
+          .conflict, "changed since it was read", key: account, place: view.path.string, cure: "read it again and retry")
+      }
+    }
+    for (account, write) in batch.writes {
+      let name = try ItemName(service: service, account: account)
+      switch write {
+      case .set(let form): _ = try put(form, for: name, if: .always, &change)
+      case .remove: _ = try remove(name, &change)
+      }
+    }
+    if let id = batch.decides { try view.database.commit(id, now: view.now) }
+  }
+
+  /// Stores the record of `name` under another name, and removes it, within a write transaction.
+  func move(
+    _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
+  ) throws(StoreError) -> VaultItem {
+    let from = index(of: name)
+    guard let id = try touch(from.bucket, change).record(at: from) else {
+      throw StoreError(.notFound, "there is no such item", place: view.path.string, cure: "look at the list of items")
+    }
+    let taken = try target(new, change).old
+    try require(condition, revision: taken?.revision)
+    let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
+    }
+    var meta = record.meta
+    (meta.service, meta.account) = (new.service, new.account)
+    switch record.value {
+    case .some(let value): try adopt(meta, value, &change)
+    case .none: throw Self.withoutValue(name, view.path)
+    }
+    _ = try remove(name, &change)
+    meta.revision = try revision(after: taken)
+    return item(meta)
+  }
+
+  /// A log entry about the record at `index`, by whoever asked for the change, now.
+  private func entry(_ event: LogEntry.Event, _ index: RecordIndex) -> LogEntry {
+    LogEntry(event, by: .current, time: view.now, index: index)
+  }
+
+  /// The list of a bucket that is about to change: the change's own, or the rows as they are, verified.
+  func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
+    if let list = change.lists[bucket] { return list }
+    return try view.list(of: bucket, fresh: true)
+  }
+
+  func require(_ condition: WriteCondition, revision: UInt64?) throws(StoreError) {
+    switch condition {
+    case .always: return
+    case .absent:
+      guard revision != nil else { return }
+      throw StoreError(
+        .alreadyExists, "the item exists already", place: view.path.string,
+        cure: "choose another name, or replace it")
+    case .revision(let expected):
+      guard revision != expected else { return }
+      throw StoreError(
+        .conflict, "the item is at revision \(revision ?? 0), not \(expected)", place: view.path.string,
+        cure: "read it again and retry")
+    }
+  }
+}

@@ -1,0 +1,158 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+/// The items of a vault, by name, over what has been verified of it. Its calls belong into a transaction; what they change is
+/// gathered in the transaction's ``Change``.
+struct ItemTable {
+  let view: VerifiedView
+
+  /// Clocks drift and are set by hand; a day of it, in milliseconds, says nothing about expiry yet.
+  private static let clockTolerance: UInt64 = 24 * 3_600_000
+
+  /// Where `name` stands.
+  func index(of name: ItemName) -> RecordIndex {
+    RecordPlace.item.index(service: name.service, account: name.account, keys: view.keys)
+  }
+
+  /// The version of `name`, or ``RecordVersion/absent``, from the verified list alone.
+  func version(of name: ItemName) throws(StoreError) -> RecordVersion {
+    let index = index(of: name)
+    return try view.list(of: index.bucket).record(at: index).map { RecordVersion($0.bytes) } ?? .absent
+  }
+
+  /// Value and metadata of `name`, with its version; nil when there is no such item.
+  func get(_ name: ItemName) throws(StoreError) -> (version: RecordVersion, form: SecretForm)? {
+    try withRow(of: name) { (id, row) throws(StoreError) in
+      // Its place was computed from its name: that the names are the same says as much, for less.
+      let record = try view.checked { () throws(FormatError) in try row.open(at: nil, keys: view.keys) }
+      try check(record.meta, is: name)
+      try checkExpiry(record.meta)
+      guard let form = record.form() else { throw Self.withoutValue(name, view.path) }
+      return (RecordVersion(id.bytes), form)
+    }
+  }
+
+  /// The value and metadata of `name`, expired or not; nil within where the item has no value, and nil when there is no such item.
+  func form(_ name: ItemName) throws(StoreError) -> SecretForm?? {
+    guard let record = try record(name) else { return nil }
+    return .some(record.form())
+  }
+
+  /// What is stored under `name`; nil when there is no such item.
+  func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
+    try withRow(of: name) { (_, row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
+    }
+  }
+
+  /// Several values of `service`, of `mostBytes` together at most.
+  func load(_ names: [String], service: String, mostBytes: Int = .max) throws(StoreError) -> [Reading<Vault>] {
+    var readings: [Reading<Vault>] = []
+    var bytes = 0
+    for name in names {
+      do throws(StoreError) {
+        let found = try get(ItemName(service: service, account: name))
+        bytes += found?.form.bytes.count ?? 0
+        guard bytes <= mostBytes else {
+          throw StoreError(
+            .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
+            place: view.path.string, cure: "ask for fewer at once, or unlock the vault in this process")
+        }
+        readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
+      } catch { throw error.about(key: name) }
+    }
+    return readings
+  }
+
+  /// What a listing says of `name`; nil when there is no such item.
+  func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
+    let index = index(of: name)
+    guard let id = try view.list(of: index.bucket).record(at: index) else { return nil }
+    return item(try meta(index, id, of: name))
+  }
+
+  /// What a listing says of all items, or those of one service, by name.
+  func list(service: String?) throws(StoreError) -> [VaultItem] {
+    var items: [VaultItem] = []
+    for bucket in 0..<DigestTree.buckets where view.tree.digests[bucket] != .zero {
+      for entry in try view.list(of: bucket).entries {
+        let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
+          try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+        }
+        if let service, !meta.service.hasSameBytes(as: service) { continue }
+        items.append(item(meta))
+      }
+    }
+    return Self.sorted(items)
+  }
+
+  /// By name. What is moved about are places in the list: an item is ten times as large, and counts references.
+  private static func sorted(_ items: [VaultItem]) -> [VaultItem] {
+    items.withUnsafeBufferPointer { items in
+      items.indices.sorted { items[$0].name < items[$1].name }.map { items[$0] }
+    }
+  }
+
+  /// The description of the record at `index`, which is that of `name`.
+  func meta(_ index: RecordIndex, _ id: RecordID, of name: ItemName) throws(StoreError) -> RecordMeta {
+    let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.openMeta(at: nil, keys: view.keys) }
+    }
+    try check(meta, is: name)
+    return meta
+  }
+
+  func item(_ meta: RecordMeta) -> VaultItem {
+    VaultItem(
+      name: ItemName(sealed: meta.service, meta.account), metadata: meta.itemMetadata,
+      created: Milliseconds.date(meta.created), modified: Milliseconds.date(meta.modified), revision: meta.revision,
+      valueBytes: meta.valueCount ?? 0)
+  }
+
+  /// The items of `service` that a logout removes, by their descriptions alone.
+  func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
+    var marked: [String: RecordVersion] = [:]
+    for item in try list(service: service) where item.metadata.isSessionItem {
+      marked[item.name.account] = try version(of: item.name)
+    }
+    return marked
+  }
+
+  /// Lends the row of `name`, as the verified list names it; nil when there is no such item.
+  private func withRow<Result: ~Copyable>(
+    of name: ItemName, _ body: (RecordID, RecordRow) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    let index = index(of: name)
+    guard let id = try view.list(of: index.bucket).record(at: index) else { return nil }
+    return try view.withRow(index, id, .all) { (row) throws(StoreError) in try body(id, row) }
+  }
+
+  private func check(_ meta: RecordMeta, is name: ItemName) throws(StoreError) {
+    guard meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account) else {
+      throw VerifiedView.tampered("a record stands at another name's place", view.path)
+    }
+  }
+
+  private func checkExpiry(_ meta: RecordMeta) throws(StoreError) {
+    guard meta.expires != 0 else { return }
+    let now = view.now
+    guard view.state.time < Self.clockTolerance || now > view.state.time - Self.clockTolerance else {
+      throw StoreError(
+        .clockBehind, "this machine's clock is more than a day behind the vault's last write", place: view.path.string,
+        cure: "set the clock, then try again")
+    }
+    guard now < meta.expires else {
+      throw StoreError(
+        .expired, "the item has expired", place: view.path.string,
+        cure: "store a fresh value, or delete the item")
+    }
+  }
+
+  /// The error of an item that another program stored without a value: it can be told of, and there is nothing to hand out.
+  static func withoutValue(_ name: ItemName, _ path: FilePath) -> StoreError {
+    StoreError(
+      .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
+  }
+}

@@ -1,0 +1,102 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// One change of a vault's key.
+struct Rotation {
+  let view: VerifiedView
+  let items: ItemTable
+  let slots: SlotTable
+  let log: VaultLog
+
+  /// Records between two calls of a progress report.
+  private static let progressStep = 256
+
+  /// Gives the vault a new key, and seals it to the slots of `plan`, within the write transaction of `change`: after it the old key
+  /// opens nothing of this file. Other processes follow by the slot they were unlocked with.
+  func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
+    try view.verifyHeaders()
+    try view.database.checkNothingIsAdded()
+    let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "header") }
+    let key = try view.checked { () throws(FormatError) in try VaultKey.random() }
+    let nextKeys = try view.checked { () throws(FormatError) in try Subkeys(of: key, vault: view.header.vault) }
+    let next = try slots.nextHeader(plan, epoch: epoch, key: key, nextKeys, rotated: view.now)
+    let events = slotEvents(plan)
+    let moved = try resealRecords(under: nextKeys, progress)
+    let head = try log.reseal(under: nextKeys, moved.places)
+    try view.begin(next, keys: nextKeys, logHead: head)
+    change.lists = moved.lists
+    change.events = events + [entry(.keyRotated, about: ByteWriter.bytes(8) { $0.write(epoch) })]
+  }
+
+  /// What the log says of the slots: which are no longer sealed to, and which is another now.
+  private func slotEvents(_ plan: borrowing SlotPlan) -> [LogEntry] {
+    var events: [LogEntry] = []
+    for slot in view.header.slots {
+      if plan.replaces(slot.id) { events.append(entry(.slotChanged, about: slot.id.bytes)) }
+      if !plan.keeps(slot.id) { events.append(entry(.slotRemoved, about: slot.id.bytes)) }
+    }
+    return events
+  }
+
+  /// The records of the vault under their new key: a list for every bucket, and where each record went.
+  private typealias Moved = (lists: [Int: BucketList], places: [RecordIndex: RecordIndex])
+
+  /// Seals every record anew, and removes it from where it stood. One record is in memory at a time, and 64 bytes for each of the
+  /// others. All lists are verified first: what an attacker put into the file must not be sealed as genuine.
+  private func resealRecords(
+    under nextKeys: borrowing Subkeys, _ progress: (Int, Int) -> Void
+  ) throws(StoreError) -> Moved {
+    var entries: [BucketEntry] = []
+    for bucket in 0..<DigestTree.buckets { entries += try view.list(of: bucket, fresh: true).entries }
+    guard UInt64(entries.count) == view.state.records else {
+      throw VerifiedView.tampered(
+        "the vault holds \(entries.count) records where its state says \(view.state.records)", view.path)
+    }
+    var next: [BucketEntry] = []
+    var places: [RecordIndex: RecordIndex] = [:]
+    next.reserveCapacity(entries.count)
+    places.reserveCapacity(entries.count)
+    for (done, entry) in entries.enumerated() {
+      let moved = try reseal(entry, under: nextKeys)
+      next.append(moved)
+      places[entry.index] = moved.index
+      if (done + 1) % Self.progressStep == 0 { Reentrancy.inside { progress(done + 1, entries.count) } }
+    }
+    Reentrancy.inside { progress(entries.count, entries.count) }
+    return (Self.lists(of: next), places)
+  }
+
+  private func reseal(_ entry: BucketEntry, under nextKeys: borrowing Subkeys) throws(StoreError) -> BucketEntry {
+    let record = try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in
+        let open = try row.open(keys: view.keys)
+        return switch open.value {
+        case .some(let value):
+          try value.withUnsafeBytes { (value) throws(FormatError) in
+            try SealedRecord(open.meta, value: value, keys: nextKeys)
+          }
+        case .none: try SealedRecord(open.meta, value: nil, keys: nextKeys)
+        }
+      }
+    }
+    try entry.index.withBytes { (index) throws(StoreError) in try view.database.deleteRecord(index) }
+    try items.put(record, replacing: false)
+    return record.entry
+  }
+
+  /// The list of every bucket, also of the empty ones, whose old digests must go.
+  private static func lists(of entries: [BucketEntry]) -> [Int: BucketList] {
+    var lists: [Int: BucketList] = [:]
+    for bucket in 0..<DigestTree.buckets { lists[bucket] = BucketList() }
+    for entry in entries.sorted(by: { $0.index < $1.index }) { lists[entry.index.bucket, default: BucketList()].append(entry) }
+    return lists
+  }
+
+  /// A log entry about a slot or an epoch, by whoever asked for the change, now.
+  private func entry(_ event: LogEntry.Event, about detail: [UInt8]) -> LogEntry {
+    LogEntry(event, by: .current, time: view.now, detail: detail)
+  }
+}

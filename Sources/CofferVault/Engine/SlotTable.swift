@@ -1,0 +1,195 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+/// The slots of a vault: which there are, and the header that a plan makes of them. It changes nothing itself.
+final class SlotTable {
+  private let view: VerifiedView
+  private let options: VaultOptions
+  /// What opened a slot that costs too little, until the next write raises it.
+  private var weakInputs: SlotInputs?
+
+  init(_ view: VerifiedView, _ options: VaultOptions) {
+    self.view = view
+    self.options = options
+  }
+
+  /// The slots, by id.
+  var summaries: [VaultStatus.Slot] {
+    zip(view.header.slots, view.headerBody.labels).map {
+      VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == view.slot.id)
+    }
+  }
+
+  /// The slot `id`; the one in use where none is given.
+  ///
+  /// - Throws: `.notFound`.
+  func slot(_ id: SlotSummary.ID?) throws(StoreError) -> SealedSlot {
+    let wanted = id.map(\.bytes) ?? view.slot.id.bytes
+    guard let found = view.header.slots.first(where: { $0.id.bytes == wanted }) else {
+      throw StoreError(.notFound, "the vault has no such slot", place: view.path.string, cure: "list the slots to see their ids")
+    }
+    return found
+  }
+
+  /// The header with the slots of `plan`. In the present epoch the slots that stay keep their boxes; in a new one its key is
+  /// sealed to each of them, for which the sealed header has what is needed.
+  ///
+  /// - Throws: `.refused` when no slot would remain, `.tooLarge` beyond 16 slots or 64 bytes of a label.
+  func nextHeader(
+    _ plan: borrowing SlotPlan, epoch: UInt64, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
+  ) throws(StoreError) -> VaultHeader {
+    for id in plan.expected { _ = try slot(SlotSummary.ID(bytes: id.bytes)) }
+    var slots: [(slot: SealedSlot, label: String, before: Int?)] = []
+    var replaced = ""
+    for (index, slot) in view.header.slots.enumerated() where plan.keeps(slot.id) {
+      let label = view.headerBody.labels[index]
+      guard !plan.replaces(slot.id) else {
+        replaced = label
+        continue
+      }
+      let sealed = epoch == view.header.epoch ? slot : try resealed(slot, index, key, epoch)
+      slots.append((sealed, plan.labels[slot.id] ?? label, index))
+    }
+    switch plan.added {
+    case .some(let added):
+      let sealed = try view.checked { () throws(FormatError) in try added.sealed(key, epoch: epoch, place: view.header.place) }
+      slots.append((sealed, plan.labels[added.id] ?? replaced, nil))
+    case .none: break
+    }
+    try check(slots.count, labels: slots.map(\.label))
+    slots.sort { $0.slot.id < $1.slot.id }
+    return try view.checked { () throws(FormatError) in
+      let body = try HeaderBody(
+        created: view.headerBody.created, rotated: rotated, floor: plan.floor ?? view.headerBody.floor, labels: slots.map(\.label)
+      ) { (index, out) throws(FormatError) in
+        if let before = slots[index].before {
+          view.headerBody.withMix(before) { out.copyMemory(from: $0) }
+        } else {
+          plan.writeAddedMix(to: out)
+        }
+      }
+      return try VaultHeader(vault: view.header.vault, epoch: epoch, slots: slots.map(\.slot), body: body, keys: keys)
+    }
+  }
+
+  private func resealed(
+    _ slot: SealedSlot, _ index: Int, _ key: borrowing VaultKey, _ epoch: UInt64
+  ) throws(StoreError) -> SealedSlot {
+    try view.headerBody.withMix(index) { (mix) throws(StoreError) in
+      do throws(FormatError) { return try slot.resealed(key, epoch: epoch, place: view.header.place, mix: mix) } catch {
+        throw error.storeError(place: view.path.string)
+      }
+    }
+  }
+
+  private func check(_ count: Int, labels: [String]) throws(StoreError) {
+    guard count > 0 else {
+      throw StoreError(
+        .refused, "no slot would remain, and nothing would open the vault", place: view.path.string,
+        cure: "add another slot first")
+    }
+    let most = VaultHeader.slotCounts.upperBound
+    guard count <= most else {
+      throw StoreError(
+        .tooLarge(limit: most), "the vault has \(most) slots, and no room for another", place: view.path.string,
+        cure: "remove a slot first")
+    }
+    for label in labels where label.utf8.count > HeaderBody.longestLabel {
+      throw StoreError(
+        .tooLarge(limit: HeaderBody.longestLabel), "a slot's label of \(label.utf8.count) bytes", place: view.path.string,
+        cure: "use at most \(HeaderBody.longestLabel) bytes")
+    }
+  }
+
+  /// The slot that credentials make, with Argon2id run: outside any transaction, and one at a time for this user.
+  ///
+  /// - Parameter cost: nil measures this machine.
+  static func newSlot(
+    _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost?,
+    floor: PassphraseCost, place: SlotPlace, _ options: VaultOptions
+  ) throws(StoreError) -> NewSlot {
+    guard kind.takesPassphrase else {
+      return try NewSlot.make(kind, for: inputs, id: id, cost: floor, memory: 0, place: place)
+    }
+    return try PassphraseTurn.take(in: options.lockFolder) { () throws(StoreError) in
+      let memory = MemoryLimit.available()
+      let cost = try PassphrasePolicy.cost(cost, floor: floor, memory: memory)
+      return try NewSlot.make(kind, for: inputs, id: id, cost: cost, memory: memory, place: place)
+    }
+  }
+
+  /// The slot that credentials make of this vault as it is now.
+  func newSlot(
+    _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost?
+  ) throws(StoreError) -> NewSlot {
+    try Self.newSlot(
+      kind, for: inputs, id: id, cost: cost, floor: view.headerBody.floor, place: view.header.place, options)
+  }
+
+  /// The plan that gives a passphrase slot another secret.
+  func replacement(
+    of id: SlotSummary.ID?, by inputs: borrowing SlotInputs, cost: PassphraseCost?
+  ) throws(StoreError) -> SlotPlan {
+    let old = try slot(id)
+    let kind = try inputs.kindToMake()
+    guard old.frame.kind.takesPassphrase, kind.takesPassphrase else {
+      let what = old.frame.kind.takesPassphrase ? "the new secret is no passphrase" : "the slot is opened by a \(old.frame.kind)"
+      throw StoreError(
+        .refused, what, place: view.path.string,
+        cure: "name a slot with a passphrase; to replace another, add a slot and remove the old")
+    }
+    var plan = SlotPlan()
+    plan.expected = [old.id]
+    plan.added = try newSlot(kind, for: inputs, id: old.id, cost: cost)
+    return plan
+  }
+
+  /// What a passphrase slot costs here at least: as the vault says under its seal, and as this machine wants.
+  private var leastCost: PassphraseCost { .max(view.headerBody.floor, options.leastCost ?? view.headerBody.floor) }
+
+  /// Keeps what the vault was unlocked with until ``raisedOnce()``, where its slot costs an attacker less than it should.
+  func keep(_ inputs: consuming SlotInputs?) {
+    guard view.slot.kind.takesPassphrase, view.slot.cost.isBelow(leastCost) else { return }
+    weakInputs = inputs
+  }
+
+  /// The plan that raises the cost of the slot that the vault was unlocked with: passphrase, key pair and id stay, so that nobody is
+  /// asked for anything. Nil where it costs enough, and where it was asked for before.
+  func raisedOnce() throws(StoreError) -> SlotPlan? {
+    guard let inputs = weakInputs.take() else { return nil }
+    let cost = PassphraseCost.max(leastCost, view.slot.cost)
+    var plan = SlotPlan()
+    plan.added = try PassphraseTurn.take(in: options.lockFolder) { () throws(StoreError) in
+      try view.slot.raised(to: cost, for: inputs, memory: MemoryLimit.available(), place: view.header.place)
+    }
+    plan.expected = [view.slot.id]
+    if view.headerBody.floor.isBelow(leastCost) { plan.floor = leastCost }
+    return plan
+  }
+}
+
+extension Credentials {
+  /// A second copy of what opens passphrase slots, as read; nil without a passphrase.
+  borrowing func passphraseInputs() throws(StoreError) -> SlotInputs? {
+    var copy = Credentials()
+    do throws(SecretMemoryError) {
+      copy.passphrase = try passphrase.copied()
+      copy.keyFile = try keyFile.copied()
+    } catch {
+      throw FormatError.memory(error).storeError()
+    }
+    guard copy.passphrase != nil else { return nil }
+    return try SlotInputs(copy)
+  }
+}
+
+extension Optional where Wrapped == SecretBytes {
+  fileprivate borrowing func copied() throws(SecretMemoryError) -> SecretBytes? {
+    switch self {
+    case .some(let bytes): try bytes.duplicate()
+    case .none: nil
+    }
+  }
+}

@@ -1,0 +1,65 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// Lets one thread at a time into an open vault, and none after it was closed. All that is asked of the vault comes through here:
+/// ``read(_:)`` and ``write(_:)`` run one transaction each, over a state that is current and verified.
+final class VaultCore: Sendable {
+  let path: FilePath
+  let id: VaultID
+  /// The vault as it is once its keys are gone.
+  let locked: LockedVault
+  let options: VaultOptions
+  private let vault: Mutex<OpenVault?>
+
+  init(_ vault: sending OpenVault) {
+    path = vault.view.path
+    id = vault.view.id
+    locked = LockedVault(path: vault.view.path, vault.view.header, vault.options)
+    options = vault.options
+    self.vault = Mutex(vault)
+  }
+
+  /// Runs `body` in one read transaction.
+  func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try run { (vault) throws(StoreError) in try vault.read { () throws(StoreError) in try body(vault) } }
+  }
+
+  /// Runs `body` in one write transaction, and commits what it gathered in the change.
+  func write<Result: Sendable>(
+    _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try run { (vault) throws(StoreError) in
+      try vault.write { (change) throws(StoreError) in try body(vault, &change) }
+    }
+  }
+
+  /// Runs `body`, which has transactions of its own, over the vault as it is now.
+  func refreshed<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try run { (vault) throws(StoreError) in
+      try vault.refreshNow()
+      return try body(vault)
+    }
+  }
+
+  /// Runs `body` with the vault, in no transaction.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure.
+  func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try Reentrancy.check(path.string)
+    return try vault.withLock { (vault) throws(StoreError) in
+      guard let open = vault else {
+        throw StoreError(.closed, "the vault was locked", place: path.string, cure: "unlock it again")
+      }
+      defer { if open.view.isOver { vault = nil } }
+      return try body(open)
+    }
+  }
+
+  /// Whether calls are answered.
+  var isOpen: Bool { vault.withLock { $0 != nil } }
+
+  /// Waits for the running call, then drops keys and file: the keys are wiped as their memory is given back.
+  func close() { vault.withLock { $0 = nil } }
+}

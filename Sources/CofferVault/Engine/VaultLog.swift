@@ -1,0 +1,195 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+/// The log of a vault: a chain of sealed rows, whose end the vault's state names.
+final class VaultLog {
+  private let view: VerifiedView
+  /// Rows that are kept, at most; see ``trim(_:)``.
+  var longest = VaultLog.longest
+  /// Rows up to this number were dropped at least: others may have dropped more.
+  private var start: UInt64 = 0
+
+  init(_ view: VerifiedView) { self.view = view }
+
+  /// Rows of the log that are kept, at most: some 2 MiB. A commit beyond it drops the older half, so that a vault that is written
+  /// for years stays small, and the walk that dropping takes comes once in 5 000 rows.
+  private static let longest: UInt64 = 10_000
+
+  /// Follows the chain from the oldest row that is left to the head in the state, and calls `body` with each entry.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that was changed, added or taken away.
+  func forEach(_ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
+    let end = try walk { (sequence, before, row) throws(StoreError) in
+      let entry = try view.checked { () throws(FormatError) in
+        try LogBox.open(row, sequence: sequence, after: before.head, keys: view.keys)
+      }
+      try body(sequence, entry)
+    }
+    try check(end)
+  }
+
+  /// Follows the chain without opening its rows: the head in the sealed state speaks for each of their bytes.
+  func verify() throws(StoreError) { try check(walk { _, _, _ in }) }
+
+  /// Checks that the log ends and begins where it must.
+  func check(_ end: End) throws(StoreError) {
+    guard end.sequence == view.state.logSequence, end.head == view.state.logHead else {
+      throw VerifiedView.tampered("the log does not end where the vault's state says", view.path)
+    }
+    // Whoever drops rows and their beginning with them must have said so in a row that the chain holds.
+    guard end.trim == end.start else { throw VerifiedView.tampered("the log does not begin where it says", view.path) }
+  }
+
+  /// Where a walk over the log came to.
+  struct End {
+    var sequence: UInt64 = 0
+    var head = Digest32.zero
+    /// The first row that is left and the chain before it; nil when none was dropped.
+    var start: LogEntry.Trim?
+    /// What the last row about dropped rows says.
+    var trim: LogEntry.Trim?
+  }
+
+  private func walk(
+    _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) -> End {
+    var end = End()
+    try view.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+      let before = end
+      if try follow(row, sequence, &end) { try body(sequence, before, row) }
+    }
+    return end
+  }
+
+  /// Moves `end` on to the next row. Only a row that may tell of dropped rows is opened.
+  ///
+  /// - Returns: false for the beginning that stands where rows were dropped.
+  func follow(_ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End) throws(StoreError) -> Bool {
+    if end.sequence == 0, end.start == nil, let start = LogEntry.Trim(row, before: sequence) {
+      end = End(sequence: sequence, head: start.head, start: start)
+      return false
+    }
+    guard sequence == end.sequence + 1 else { throw VerifiedView.tampered("the log lacks a row", view.path) }
+    if row.count >= LogBox.overhead + LogEntry.leastTrimmed {
+      try view.checked { () throws(FormatError) in
+        let entry = try LogBox.open(row, sequence: sequence, after: end.head, keys: view.keys)
+        if entry.event == .trimmed { end.trim = try LogEntry.Trim(detail: entry.detail) }
+      }
+    }
+    end.head = LogBox.head(after: end.head, sequence: sequence, row: row, keys: view.keys)
+    end.sequence = sequence
+    return true
+  }
+
+  /// Adds a row to the log, whose end `state` names.
+  func append(_ entry: LogEntry, to state: inout VaultState) throws(StoreError) {
+    try Self.append(entry, to: &state, view.database, view.keys)
+  }
+
+  /// Adds a row to the log, whose end `state` names.
+  static func append(
+    _ entry: LogEntry, to state: inout VaultState, _ database: VaultDatabase, _ keys: borrowing Subkeys
+  ) throws(StoreError) {
+    let last = state.logSequence
+    let sequence = try VerifiedView.checked(database.path) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part) }
+    let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)
+    state.logHead = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in
+      try database.appendLog(row, seq: sequence)
+      return LogBox.head(after: state.logHead, sequence: sequence, row: row, keys: keys)
+    }
+    state.logSequence = sequence
+  }
+
+  /// Drops the older half of a log that has grown too long, within the transaction that made it so.
+  ///
+  /// A log that is not whole is left as it is: dropping rows would hide that, and a log must not be why a write fails.
+  func trim(_ state: inout VaultState) throws(StoreError) {
+    guard state.logSequence - min(start, state.logSequence) > longest else { return }
+    let first = state.logSequence - longest / 2
+    var trim: LogEntry.Trim?
+    do throws(StoreError) {
+      // Before a log that lost rows stands its beginning, which is none of them; a first row of number 0 is none that can be.
+      start = max(start, max(1, try view.database.firstLogRow() ?? 1) - 1)
+      guard state.logSequence - min(start, state.logSequence) > longest else { return }
+      let end = try walk { (sequence, before, _) throws(StoreError) in
+        if sequence == first { trim = LogEntry.Trim(first: first, head: before.head) }
+      }
+      guard end.head == state.logHead, end.trim == end.start else { return }
+    } catch {
+      guard error.kind == .tampered || error.kind == .damaged else { throw error }
+      return
+    }
+    guard let trim else { return }
+    try append(LogEntry(.trimmed, by: .current, time: view.now, detail: trim.detail), to: &state)
+    try view.database.trimLog(before: first)
+    try trim.head.withBytes { (head) throws(StoreError) in try view.database.putLog(head, seq: first - 1) }
+    start = first - 1
+  }
+
+  /// Seals every row of the log anew, in its place, and follows both chains: the old one must end where the state says. What a row
+  /// tells of a record that still exists is told of its new place; a place that is empty now has no new one, and stays. So does the
+  /// beginning of a log that lost its older rows, which the row about that repeats.
+  ///
+  /// - Returns: the head of the new chain.
+  func reseal(
+    under nextKeys: borrowing Subkeys, _ places: [RecordIndex: RecordIndex]
+  ) throws(StoreError) -> Digest32 {
+    var end = End()
+    var nextHead = Digest32.zero
+    var from: UInt64 = 0
+    while case let rows = try view.database.logRows(from: from), !rows.isEmpty {
+      for (sequence, row) in rows {
+        let read = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in try self.read(row, sequence, &end) }
+        switch read {
+        // What the chain begins with where rows were dropped: in the clear before, and as good a beginning under the new key.
+        case .none: nextHead = end.head
+        case .some(let entry):
+          let moved = places[entry.index].map { LogEntry(entry, at: $0) } ?? entry
+          nextHead = try replace(moved, sequence, after: nextHead, nextKeys)
+        }
+        from = sequence + 1
+      }
+    }
+    try check(end)
+    return nextHead
+  }
+
+  /// Reads the row after `end` and moves on to it; nil for the beginning that stands where rows were dropped.
+  private func read(
+    _ row: UnsafeRawBufferPointer, _ sequence: UInt64, _ end: inout End
+  ) throws(StoreError) -> LogEntry? {
+    let before = end
+    guard try follow(row, sequence, &end) else { return nil }
+    return try view.checked { () throws(FormatError) in
+      try LogBox.open(row, sequence: sequence, after: before.head, keys: view.keys)
+    }
+  }
+
+  private func replace(
+    _ entry: LogEntry, _ sequence: UInt64, after head: Digest32, _ nextKeys: borrowing Subkeys
+  ) throws(StoreError) -> Digest32 {
+    let box = LogBox.seal(entry, sequence: sequence, after: head, keys: nextKeys)
+    return try box.span.bytes.withUnsafeBytes { (box) throws(StoreError) in
+      try view.database.putLog(box, seq: sequence)
+      return LogBox.head(after: head, sequence: sequence, row: box, keys: nextKeys)
+    }
+  }
+
+  /// Rows in the log.
+  func length() throws(StoreError) -> Int {
+    guard let first = try view.database.firstLogRow() else { return 0 }
+    var isStart = false
+    try view.database.withLogRow(first) { isStart = LogEntry.Trim($0, before: first) != nil }
+    return Int(clamping: view.state.logSequence + 1 - min(first, view.state.logSequence + 1)) - (isStart ? 1 : 0)
+  }
+}
+
+extension LogEntry.Trim {
+  /// What stands in the place of the last row that was dropped: the head of the chain after it, and nothing else. It is not sealed;
+  /// the chain that begins with it ends at the head in the state, and the last row about dropped rows repeats it.
+  init?(_ row: UnsafeRawBufferPointer, before sequence: UInt64) {
+    guard let head = Digest32(row) else { return nil }
+    self.init(first: sequence + 1, head: head)
+  }
+}

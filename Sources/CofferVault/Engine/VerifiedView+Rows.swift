@@ -1,0 +1,107 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+// The single rows of a vault's file, opened or sealed under keys that the caller has: also for those who have no view of it yet.
+extension VerifiedView {
+  /// The header and its digest: of the two copies, the first that fits its own checksum.
+  static func readHeader(_ database: VaultDatabase) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
+    var damage: StoreError?
+    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+      do { if let found = try readHeader(copy, database) { return found } } catch {
+        guard error.kind == .damaged else { throw error }
+        damage = error
+      }
+    }
+    throw damage ?? missing("header", database)
+  }
+
+  /// One copy of the header; nil when its row is missing.
+  static func readHeader(
+    _ copy: VaultDatabase.HeaderCopy, _ database: VaultDatabase
+  ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
+    try database.withHeader(copy) { (bytes) throws(StoreError) in
+      let header = try checked(database.path) { () throws(FormatError) in try VaultHeader(decoding: bytes) }
+      return (header, PlainHash.digest(bytes))
+    }
+  }
+
+  static func readState(
+    _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, _ keys: borrowing Subkeys
+  ) throws(StoreError) -> VaultState {
+    let state = try database.withState { (bytes) throws(StoreError) in
+      try checked(database.path) { () throws(FormatError) in
+        try VaultState(opening: bytes, epoch: header.epoch, header: headerDigest, keys: keys)
+      }
+    }
+    guard let state else { throw missing("state", database) }
+    return state
+  }
+
+  static func readDigests(
+    _ database: VaultDatabase, _ keys: borrowing Subkeys, expecting root: Digest32
+  ) throws(StoreError) -> DigestTree {
+    var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
+    try database.forEachDigest { (bucket, bytes) throws(StoreError) in
+      // A bucket without records has no row: one of zeros would change nothing that the root tells of.
+      guard let digest = Digest32(bytes), digest != .zero else {
+        throw tampered("a bucket without records has a digest", database.path)
+      }
+      digests[bucket] = digest
+    }
+    let tree = DigestTree(digests, keys: keys)
+    guard tree.root == root else { throw tampered("the bucket digests do not fit the vault's state", database.path) }
+    return tree
+  }
+
+  /// The state of the vault at hand where these keys open it; what a file of the same vault and epoch states counts only then, as
+  /// anyone could have written it.
+  func state(of other: VaultDatabase) throws(StoreError) -> VaultState? {
+    try other.read { () throws(StoreError) in
+      do throws(StoreError) {
+        let (header, digest) = try Self.readHeader(other)
+        guard header.vault == self.header.vault else { return nil }
+        return try Self.readState(other, header, digest, keys)
+      } catch {
+        // A current vault that is damaged, tampered with or of another key is why a backup is put back.
+        guard error.kind == .damaged || error.kind == .tampered else { throw error }
+        return nil
+      }
+    }
+  }
+
+  /// Seals `state`, bound to the header, into its row.
+  static func put(
+    _ state: VaultState, _ header: VaultHeader, _ headerDigest: Digest32, _ database: VaultDatabase,
+    _ keys: borrowing Subkeys
+  ) throws(StoreError) {
+    let sealed = state.sealed(epoch: header.epoch, header: headerDigest, keys: keys)
+    try sealed.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try database.putState(bytes) }
+  }
+
+  /// What `body` reads from the file, with its refusals said of the file.
+  static func checked<Result: ~Copyable>(
+    _ path: FilePath, _ body: () throws(FormatError) -> Result
+  ) throws(StoreError) -> Result {
+    do { return try body() } catch { throw error.storeError(place: path.string) }
+  }
+}
+
+extension VerifiedView {
+  static func missing(_ part: String, _ database: VaultDatabase) -> StoreError {
+    StoreError(
+      .damaged, "the vault's \(part) is missing", place: database.path.string, cure: "restore the vault from a backup")
+  }
+
+  static func putBack(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
+    StoreError(
+      kind, "an older vault was put back while it was open: \(what)", place: path.string,
+      cure: "find out who replaced the file's content; to go on from the older state, lock the vault and unlock it again")
+  }
+
+  static func tampered(_ what: String, _ path: FilePath) -> StoreError {
+    StoreError(
+      .tampered, what, place: path.string,
+      cure: "someone changed the vault without its key: restore a backup, and ask who can write this file")
+  }
+}

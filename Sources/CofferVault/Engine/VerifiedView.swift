@@ -1,0 +1,226 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// What has been verified of a vault: the header that its slot opened, the keys, the state, and the digests and lists that the state's
+/// root speaks for. Only ``refresh()`` and what a commit of this process made change it.
+final class VerifiedView {
+  let database: VaultDatabase
+  let path: FilePath
+  let id: VaultID
+  private let clock: @Sendable () -> Date
+  /// The slot that opened the vault, kept to follow a rotation made by another process.
+  private(set) var slot: OpenSlot
+  private(set) var header: VaultHeader
+  /// Of the header's row, checksum included: the state is bound to it.
+  private(set) var headerDigest: Digest32
+  private(set) var headerBody: HeaderBody
+  private(set) var keys: Subkeys
+  private(set) var state: VaultState
+  private(set) var tree: DigestTree
+  /// Verified lists by bucket, kept while the bucket's digest stays what it was.
+  private var lists: [Int: BucketList] = [:]
+  /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
+  private var dataVersion: Int64?
+  /// What this machine remembers of the vault; nil where no folder for pins was given.
+  var pins: PinWatch?
+  /// Whether the slot opens this vault no more: only unlocking anew helps.
+  private(set) var isOver = false
+
+  /// The view that `slot` opens of the vault. Within a read transaction: verifies state and digests.
+  init(
+    _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot,
+    clock: @escaping @Sendable () -> Date
+  ) throws(StoreError) {
+    let path = database.path
+    let keys = try Self.checked(path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
+    headerBody = try Self.checked(path) { () throws(FormatError) in try header.openBody(keys) }
+    state = try Self.readState(database, header, headerDigest, keys)
+    tree = try Self.readDigests(database, keys, expecting: state.root)
+    self.keys = keys
+    self.database = database
+    self.path = path
+    self.slot = slot
+    self.header = header
+    self.headerDigest = headerDigest
+    self.clock = clock
+    id = VaultID(bytes: header.vault.bytes)
+  }
+
+  /// Milliseconds since 1970.
+  var now: UInt64 { Milliseconds.count(clock()) }
+
+  func checked<Result: ~Copyable>(_ body: () throws(FormatError) -> Result) throws(StoreError) -> Result {
+    try Self.checked(path, body)
+  }
+
+  /// Within a transaction: notices commits by others and verifies what they left, down to the digests.
+  func refresh() throws(StoreError) {
+    let version = try database.dataVersion()
+    guard version != dataVersion else { return }
+    try database.recheckSchema()
+    try reloadHeader()
+    let next = try Self.readState(database, header, headerDigest, keys)
+    try checkProgress(to: next)
+    try pins?.check(next, epoch: header.epoch)
+    let read = try Self.readDigests(database, keys, expecting: next.root)
+    state = next
+    lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
+    tree = read
+    dataVersion = version
+    pins?.remember(state, epoch: header.epoch)
+  }
+
+  /// A later transaction never sees an older commit, so a state that does was put back while the vault was open. An old state is
+  /// authentic; only what this process remembers tells it from the present one.
+  private func checkProgress(to next: VaultState) throws(StoreError) {
+    guard next.generation >= state.generation else {
+      throw Self.putBack(.rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", path)
+    }
+    guard next.generation > state.generation || next.commit == state.commit else {
+      throw Self.putBack(.forked, "another commit \(next.generation) stands where one was read before", path)
+    }
+  }
+
+  /// Follows a rotation made elsewhere: the slot's kept secret opens the new epoch's box, without a passphrase.
+  private func reloadHeader() throws(StoreError) {
+    let (next, digest) = try Self.readHeader(database)
+    guard digest != headerDigest else { return }
+    guard next.vault == header.vault else {
+      throw StoreError(
+        .replaced, "vault \(next.vault) stands where \(header.vault) was unlocked", place: path.string,
+        cure: "unlock it again, if this vault is the right one")
+    }
+    guard next.epoch >= header.epoch else {
+      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(header.epoch) was read before", path)
+    }
+    guard slot.kind != .recipient else { return try follow(next, digest) }
+    do { try slot.reopen(in: next, path: path.string) } catch {
+      isOver = error.kind == .locked
+      throw error
+    }
+    let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: next.vault) }
+    headerBody = try checked { () throws(FormatError) in try next.openBody(nextKeys) }
+    header = next
+    headerDigest = digest
+    keys = nextKeys
+    lists = [:]
+  }
+
+  /// Follows a header under the key that is held, the only one that a recipient's slot can follow: whoever reads the file knows the
+  /// public key and can seal a vault of his own to it, so that a new key's box opens says nothing of who made it.
+  private func follow(_ next: VaultHeader, _ digest: Digest32) throws(StoreError) {
+    do throws(FormatError) { headerBody = try next.openBody(keys) } catch .memory(let error) {
+      throw FormatError.memory(error).storeError(place: path.string)
+    } catch {
+      isOver = true
+      throw StoreError(
+        .locked, "the vault's key was changed, and nothing proves to a recipient's slot who changed it", place: path.string,
+        cure: "ask who rotated the key, then unlock the vault again")
+    }
+    header = next
+    headerDigest = digest
+  }
+
+  /// The list of `bucket` as the verified digests have it.
+  ///
+  /// - Parameter fresh: read the rows even when a verified list is kept: a write must notice rows that were changed behind
+  ///   it, or it would bless what it then leaves in place.
+  func list(of bucket: Int, fresh: Bool = false) throws(StoreError) -> BucketList {
+    if !fresh, let kept = lists[bucket] { return kept }
+    var list = BucketList()
+    try database.forEachIndex(inBucket: bucket) { (index, id) throws(StoreError) in
+      if let index = RecordIndex(index), let id = RecordID(id) { list.append(BucketEntry(index: index, id: id)) }
+    }
+    guard DigestTree.digest(bucket, list.entries, keys: keys) == tree.digests[bucket] else {
+      throw Self.tampered("the records of a bucket do not fit its digest", path)
+    }
+    lists[bucket] = list
+    return list
+  }
+
+  /// Lends the row at `index`, which must be the version that the verified list names.
+  func withRow<Result: ~Copyable>(
+    _ index: RecordIndex, _ id: RecordID, _ part: VaultDatabase.RecordPart,
+    _ body: (RecordRow) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let result = try index.withBytes { (bytes) throws(StoreError) in
+      try database.withRecord(bytes, part) { (columns) throws(StoreError) in
+        guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", path) }
+        return try body(RecordRow(index: index, id: id, meta: columns.meta, value: columns.value))
+      }
+    }
+    guard let result else { throw Self.tampered("a record that should exist is missing", path) }
+    return result
+  }
+
+  /// Makes the next operation read everything anew.
+  func forget() {
+    dataVersion = nil
+    lists = [:]
+  }
+
+  /// Makes the next operation read everything anew, the header as well.
+  func forgetHeader() {
+    forget()
+    headerDigest = .zero
+  }
+
+  /// Goes on with what was just committed.
+  func take(_ sealed: SealedChange) {
+    state = sealed.state
+    tree.take(sealed.tree)
+    for (bucket, list) in sealed.lists { lists[bucket] = list }
+  }
+
+  /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
+  func setOldBytesRemain(_ remain: Bool) { state.scrub = remain }
+
+  /// Goes on, within the write transaction that rotates the vault's key, under `next` and its header. The set is empty until the
+  /// records are put into it again.
+  func begin(_ next: VaultHeader, keys nextKeys: consuming Subkeys, logHead: Digest32) throws(StoreError) {
+    state.logHead = logHead
+    // Until the file was rewritten, its free pages hold what the old key opens.
+    state.scrub = true
+    keys = nextKeys
+    try replaceHeader(with: next)
+    lists = [:]
+    tree = DigestTree(emptyUnder: keys)
+  }
+
+  /// Writes both copies of the header, and goes on with it. The state, which is bound to it, follows in the same transaction.
+  func replaceHeader(with next: VaultHeader) throws(StoreError) {
+    let encoded = next.encoded()
+    try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
+      try database.putHeader(.first, bytes)
+      try database.putHeader(.second, bytes)
+    }
+    headerBody = try checked { () throws(FormatError) in try next.openBody(keys) }
+    header = next
+    headerDigest = PlainHash.digest(encoded)
+  }
+
+  /// Takes over the key of the present epoch, where the slot has that of another.
+  func bringSlotUp() throws(StoreError) {
+    if slot.epoch != header.epoch { try slot.reopen(in: header, path: path.string) }
+  }
+
+  /// Goes on with the slot that the vault was unlocked with, as the new header has it.
+  ///
+  /// - Parameter replacement: the new slot, where it took the place of that one.
+  /// - Returns: false when the slot is gone.
+  func reopenSlot(_ replacement: consuming NewSlot?) throws(StoreError) -> Bool {
+    guard header.slots.contains(where: { $0.id == slot.id }) else { return false }
+    if let replacement, replacement.id == slot.id {
+      let opened: OpenSlot?
+      do { opened = try replacement.opened(in: header) } catch { throw error.storeError(place: path.string) }
+      guard let opened else { return false }
+      slot = opened
+      return true
+    }
+    try slot.reopen(in: header, path: path.string)
+    return true
+  }
+}
