@@ -1,6 +1,29 @@
+internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 internal import SystemPackage
+
+/// Where a new passphrase or key file comes from or goes to.
+struct NewSecretOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Read the new passphrase from this open descriptor.", valueName: "n"))
+  var newPassphraseFd: Int32?
+
+  @Option(help: ArgumentHelp("Read the new passphrase from this file; - is standard input.", valueName: "path"))
+  var newPassphraseFile: String?
+
+  @Option(help: ArgumentHelp("Write a fresh key file to this path, where nothing may be yet.", valueName: "path"))
+  var newKeyFile: String?
+
+  func validate() throws {
+    guard newPassphraseFd == nil || newPassphraseFile == nil else {
+      throw ValidationError("give the new passphrase by --new-passphrase-fd or by --new-passphrase-file, not by both")
+    }
+  }
+
+  var isEmpty: Bool { !hasPassphrase && newKeyFile == nil }
+  var hasPassphrase: Bool { newPassphraseFd != nil || newPassphraseFile != nil }
+  var usesStandardInput: Bool { newPassphraseFile == "-" || newPassphraseFd == 0 }
+}
 
 /// The secrets of a vault or a slot that is being made.
 struct NewSecrets {
@@ -126,4 +149,13 @@ struct NewSecrets {
     StoreError(
       .locked, "a new vault needs a secret, and there is no terminal to ask at",
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
+}
+
+/// A recovery code on its one way out: to standard output.
+enum NewRecoveryCode {
+  static func show(_ code: borrowing SecretBytes, _ session: Session) throws {
+    session.note("this recovery code opens the vault; write it down, it is shown once:")
+    try Output.write(code)
+    try Output.write("\n")
+  }
 }
