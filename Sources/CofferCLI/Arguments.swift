@@ -165,3 +165,12 @@ enum AppleWords {
     return rest
   }
 }
+
+extension CommonOptions {
+  /// Whether a command line asks for JSON, even one that cannot be parsed: its error is JSON then. After `set`, --json is the
+  /// type of a value.
+  static func asksForJSON(_ arguments: [String]) -> Bool {
+    let isSet = LeadingOptions.moved(arguments).first == "set"
+    return arguments.prefix { $0 != "--" && !(isSet && $0 == "set") }.contains("--json")
+  }
+}

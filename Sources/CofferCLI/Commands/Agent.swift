@@ -23,14 +23,12 @@ struct AgentStart: Command {
   // The end of a pipe that is written to once clients can connect.
   @Option(help: .hidden) var readyFd: Int32?
   @OptionGroup var times: AgentTimes
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     guard foreground else {
       try DetachedAgent.start(times, session)
-      return try AgentReport(session.agentStatus()).print(session, json: output.json)
+      return try AgentReport(session.agentStatus()).print(session, json: options.json)
     }
     // What the shell had open stays open in who outlives it: a pipe would never end.
     if let readyFd { coffer_close_from(readyFd + 1) }
@@ -88,7 +86,7 @@ struct AgentTimes: ParsableArguments {
 
   func settings(_ session: Session) throws -> AgentSettings {
     AgentSettings(
-      folder: try session.runFolder(), vault: session.places.vault, options: try session.vaultOptions(nil),
+      folder: try session.runFolder(), vault: session.places.vault, options: try session.vaultOptions(),
       idle: idle?.duration ?? AgentSettings.standardIdle, lifetime: lifetime?.duration ?? AgentSettings.standardLifetime)
   }
 }
@@ -115,8 +113,7 @@ struct AgentStop: Command {
   static let configuration = CommandConfiguration(
     commandName: "stop", abstract: "Have the agent wipe its keys and end.", discussion: "Exit status 1 where none runs.")
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let client = AgentClient(folder: try session.runFolder())
@@ -139,14 +136,12 @@ struct AgentStatusCommand: Command {
     commandName: "status", abstract: "Say whether an agent runs, which vault it holds and for how long.",
     discussion: "Exit status 1 where none runs, 69 where it is locked.")
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let status = try session.agentStatus()
     let report = AgentReport(status)
-    if output.json {
+    if options.json {
       try Output.line(JSONText.encode(report))
     } else if let status {
       try Output.line(Columns.align(rows(status, report)))

@@ -14,8 +14,7 @@ struct AgentInstall: Command {
   @Flag(help: "Print the unit instead.") var print = false
   @Flag(help: "Replace a unit that differs.") var force = false
   @OptionGroup var times: AgentTimes
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let unit = SystemdUnit(program: try SecondProcess.path(), variables: Self.variables(session), arguments: times.arguments)

@@ -14,7 +14,7 @@ struct AuthCommand: ParsableCommand {
 }
 
 /// What a login takes, under either of its names.
-struct LoginOptions: ParsableArguments {
+struct LoginOptions: CommandWork {
   @Argument(help: "The host, for example github.com.") var host: String
   // Here only so that a token in the wrong place is refused with its reason, and not quoted by the parser.
   @Argument(help: .hidden) var surplus: [String] = []
@@ -22,8 +22,10 @@ struct LoginOptions: ParsableArguments {
   @Flag(help: "Take the token from standard input.") var withToken = false
   @Option(help: ArgumentHelp("When the token stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
   var expires: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
+  @OptionGroup var rest: Opening<AnswerOptions>
+  var common: CommonOptions { rest.common }
+  var json: Bool { rest.json }
+  var unlocking: UnlockingOptions? { rest.unlocking }
 
   static let discussion = """
     The token comes from standard input with --with-token, else from the hidden prompt. It replaces the one of that account, \
@@ -35,9 +37,8 @@ struct LoginOptions: ParsableArguments {
     let host = try AuthHost.check(host)
     let account = try StoredName.check(account ?? AuthAccounts.unnamed, as: "account")
     let expires = try expires.map { try Expiry.parse($0) }
-    try CredentialSources(options: unlocking, session: session).claimInput()
     if withToken { try session.input.claim(for: "the token") }
-    let accounts = AuthAccounts(items: try session.items(unlocking))
+    let accounts = AuthAccounts(items: try session.items())
     let token = try token(for: host)
     try accounts.store(token, host, account, expires: expires)
     session.note("logged in to \(Printable.line(host)) as \(Printable.line(account))")
@@ -64,25 +65,23 @@ struct AuthLogin: Command {
   static let configuration = CommandConfiguration(
     commandName: "login", abstract: "Store a token for a host.", discussion: LoginOptions.discussion)
   @OptionGroup var options: LoginOptions
-  @OptionGroup var common: CommonOptions
-  func perform(_ session: Session) throws { try options.perform(session) }
 }
 
 struct LoginCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "login", abstract: "Log in to a host (the same as 'coffer auth login').", discussion: LoginOptions.discussion)
   @OptionGroup var options: LoginOptions
-  @OptionGroup var common: CommonOptions
-  func perform(_ session: Session) throws { try options.perform(session) }
 }
 
 /// What a logout takes, under either of its names.
-struct LogoutOptions: ParsableArguments {
+struct LogoutOptions: CommandWork {
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
   @Flag(help: "All accounts of the host.") var all = false
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
+  @OptionGroup var rest: Opening<AnswerOptions>
+  var common: CommonOptions { rest.common }
+  var json: Bool { rest.json }
+  var unlocking: UnlockingOptions? { rest.unlocking }
 
   static let discussion = """
     Removes the token from the vault; the host itself is told nothing, so revoke the token there as well. Where one other account \
@@ -95,8 +94,7 @@ struct LogoutOptions: ParsableArguments {
 
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let accounts = AuthAccounts(items: try session.items(unlocking))
+    let accounts = AuthAccounts(items: try session.items())
     let gone = try all ? everyLogin(accounts, host) : [accounts.login(host, account)]
     let next = try accounts.remove(gone)
     for login in gone {
@@ -117,8 +115,6 @@ struct AuthLogout: Command {
   static let configuration = CommandConfiguration(
     commandName: "logout", abstract: "Remove the token of a host.", discussion: LogoutOptions.discussion)
   @OptionGroup var options: LogoutOptions
-  @OptionGroup var common: CommonOptions
-  func perform(_ session: Session) throws { try options.perform(session) }
 }
 
 struct LogoutCommand: Command {
@@ -126,8 +122,6 @@ struct LogoutCommand: Command {
     commandName: "logout", abstract: "Log out of a host (the same as 'coffer auth logout').",
     discussion: LogoutOptions.discussion)
   @OptionGroup var options: LogoutOptions
-  @OptionGroup var common: CommonOptions
-  func perform(_ session: Session) throws { try options.perform(session) }
 }
 
 struct AuthStatus: Command {
@@ -136,17 +130,13 @@ struct AuthStatus: Command {
     discussion: "Exits with 1 where nobody is logged in.")
 
   @Argument(help: "One host alone.") var host: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let logins = try AuthAccounts(items: try session.itemsToRead(unlocking)).logins(of: host)
+    let logins = try AuthAccounts(items: try session.itemsToRead()).logins(of: host)
     guard !logins.isEmpty else { throw AuthAccounts.nobody(host) }
-    guard !output.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
+    guard !options.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
     try Output.line(
       Columns.align(
         logins.map { login in
@@ -184,18 +174,14 @@ struct AuthToken: Command {
 
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let accounts = AuthAccounts(items: try session.itemsToRead(unlocking))
+    let accounts = AuthAccounts(items: try session.itemsToRead())
     let login = try accounts.login(host, account)
     let token = try accounts.token(of: login)
-    if output.json {
+    if options.json {
       return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
     }
     try Output.write(token.bytes)
@@ -210,15 +196,11 @@ struct AuthSwitch: Command {
 
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account that becomes the active one.", valueName: "name")) var account: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
     let host = try host.map { try AuthHost.check($0) }
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let accounts = AuthAccounts(items: try session.items(unlocking))
+    let accounts = AuthAccounts(items: try session.items())
     let login = try login(accounts, host)
     try accounts.activate(login)
     session.note("\(Printable.line(login.account)) is the active account of \(Printable.line(login.host)) now")

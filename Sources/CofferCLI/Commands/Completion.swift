@@ -23,7 +23,7 @@ struct CompletionCommand: Command {
   }
 
   @Argument(help: "bash, zsh or fish.") var shell: Shell
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: CommonOptions
 
   func perform(_ session: Session) throws {
     try Output.line(CofferCommand.completionScript(for: shell.kind))
@@ -141,9 +141,8 @@ extension Session {
   /// The items of the vault where something opens it at once and without a question: the agent, or a key file or an identity that
   /// the environment names.
   fileprivate func silentItems() throws -> [VaultItem] {
-    let options = try UnlockingOptions.parse([])
-    if let agent = try agent(options) { return try agent.list() }
-    let sources = CredentialSources(options: options, session: self)
+    if let agent = try agent() { return try agent.list() }
+    let sources = CredentialSources(self)
     var credentials = Credentials()
     if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { credentials.keyFile = try sources.keyFile(path) }
     if let path = ProcessEnvironment.value("COFFER_IDENTITY") { credentials.identity = try sources.identity(path) }

@@ -21,18 +21,21 @@ struct CredentialGit: Command {
       """)
 
   @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: Opening<CommonOptions>
+
+  private var readsDescription: Bool { ["get", "store", "erase"].contains(operation) }
+
+  func claimInput(_ session: Session) throws {
+    if readsDescription { try session.input.claim(for: "the credential's description") }
+  }
 
   func perform(_ session: Session) throws {
     guard operation != "capability" else { return try Output.write("version 0\ncapability authtype\ncapability state\n") }
-    guard ["get", "store", "erase"].contains(operation) else { return }
+    guard readsDescription else { return }
     session.mayAsk = Self.mayAsk
-    try session.input.claim(for: "the credential's description")
-    try CredentialSources(options: unlocking, session: session).claimInput()
     let message = try GitMessage(from: 0)
     guard let service = GitHelper.service(message) else { return }
-    let helper = GitHelper(items: try session.itemsToRead(unlocking), message: message)
+    let helper = GitHelper(items: try session.itemsToRead(), message: message)
     switch operation {
     case "get": try helper.get(service)
     case "store": try helper.store(service)
@@ -58,22 +61,25 @@ struct CredentialDocker: Command {
       """)
 
   @Argument(help: "store, get, erase, list or version.") var action: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: Opening<CommonOptions>
+
+  private var known: DockerHelper.Action? { action.flatMap(DockerHelper.Action.init(rawValue:)) }
+
+  func claimInput(_ session: Session) throws {
+    if let known, known != .list { try session.input.claim(for: "docker's request") }
+  }
 
   func perform(_ session: Session) throws {
-    do {
-      if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(CofferCommand.number)") }
-      guard let word = action else { throw DockerHelper.Refusal.usage }
-      guard let action = DockerHelper.Action(rawValue: word) else { throw DockerHelper.Refusal.unknownAction(word) }
-      if action != .list { try session.input.claim(for: "docker's request") }
-      try CredentialSources(options: unlocking, session: session).claimInput()
-      try DockerHelper(session: session, unlocking: unlocking).perform(action)
-    } catch {
-      guard let failure = Main.failure(error), failure.status != .pipeClosed else { throw error }
-      let cure = failure.cure.map { "; try: \($0)" } ?? ""
-      try Output.line(Printable.line(failure.detail.map { "\(failure.what): \($0)" } ?? failure.what) + cure)
-      throw Failure.said(.notFound)
-    }
+    if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(CofferCommand.number)") }
+    guard let word = action else { throw DockerHelper.Refusal.usage }
+    guard let known else { throw DockerHelper.Refusal.unknownAction(word) }
+    try DockerHelper(session: session).perform(known)
+  }
+
+  func failure(_ error: any Error) throws -> any Error {
+    guard let failure = Main.failure(error), failure.status != .pipeClosed else { return error }
+    let cure = failure.cure.map { "; try: \($0)" } ?? ""
+    try Output.line(Printable.line(failure.detail.map { "\(failure.what): \($0)" } ?? failure.what) + cure)
+    return Failure.said(.notFound)
   }
 }

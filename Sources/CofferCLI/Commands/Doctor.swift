@@ -10,15 +10,13 @@ struct DoctorCommand: Command {
       changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise.
       """)
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let checks = Checkup(session: session).checks
     let results = checks.map { (name: $0.name, findings: $0.run($0.name)) }
     let findings = results.flatMap(\.findings)
-    if output.json {
+    if options.json {
       try Output.line(JSONText.encode(Answer(checks: results.map(\.name), findings: findings)))
     } else {
       for (name, findings) in results {

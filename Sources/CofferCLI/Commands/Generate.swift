@@ -10,13 +10,11 @@ struct GenerateCommand: Command {
       """)
 
   @OptionGroup var recipe: RecipeOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let (value, bits) = try recipe.make()
-    if output.json { return try JSONText.write(JSONText.encode(["bits": bits]), "value", value.bytes) }
+    if options.json { return try JSONText.write(JSONText.encode(["bits": bits]), "value", value.bytes) }
     session.note("\(RecipeOptions.text(bits)) bits of entropy")
     try Output.write(value.bytes)
     try Output.write("\n")

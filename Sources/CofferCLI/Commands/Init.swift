@@ -6,37 +6,38 @@ struct InitCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Make a vault (the same as 'coffer vault init').", discussion: initDiscussion)
   @OptionGroup var options: InitOptions
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { options.output.json }
-  func perform(_ session: Session) throws { try options.perform(session) }
 }
 
 struct VaultInit: Command {
   static let configuration = CommandConfiguration(
     commandName: "init", abstract: "Make a vault.", discussion: initDiscussion)
   @OptionGroup var options: InitOptions
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { options.output.json }
-  func perform(_ session: Session) throws { try options.perform(session) }
 }
 
 /// What `coffer init` and `coffer vault init` take.
-struct InitOptions: ParsableArguments {
+struct InitOptions: CommandWork {
   @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text"))
   var label: String = ""
   @Flag(help: "Make a recovery code as well, and print it.") var recoveryCode = false
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Secrets that exist") var existing: UnlockingOptions
-  @OptionGroup var output: JSONOption
+  @OptionGroup var answers: AnswerOptions
+  var common: CommonOptions { answers.common }
+  var json: Bool { answers.json }
+  var unlocking: UnlockingOptions? { existing }
 
-  func perform(_ session: Session) throws {
+  func claimInput(_ session: Session) throws {
     let path = session.places.vault
     guard !FileFacts.exists(path) else {
       throw StoreError(
         .alreadyExists, "there is a vault already", place: path.string, cure: "use it, or another folder with --home DIR")
     }
-    let secrets = NewSecrets(new: new, existing: existing, session: session)
-    try secrets.claimInput()
+    try NewSecrets(new: new, session: session).claimInput()
+  }
+
+  func perform(_ session: Session) throws {
+    let path = session.places.vault
+    let secrets = NewSecrets(new: new, session: session)
     let vault: UnlockedVault
     var keyFile: FirstKeyFile?
     do {
@@ -57,14 +58,14 @@ struct InitOptions: ParsableArguments {
   private func answer(_ vault: borrowing UnlockedVault, _ session: Session) throws {
     let made = ["vault": vault.path.string, "id": vault.id.description]
     guard recoveryCode else {
-      if output.json { return try Output.line(JSONText.encode(made)) }
+      if json { return try Output.line(JSONText.encode(made)) }
       return session.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
     }
     let code = try RecoveryCode.generate()
     var credentials = Credentials()
     credentials.recoveryCode = try code.duplicate()
     try vault.addSlot(credentials, label: "recovery code")
-    if output.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
+    if json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
     session.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
     try NewRecoveryCode.show(code, session)
   }

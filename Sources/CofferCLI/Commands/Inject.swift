@@ -16,18 +16,18 @@ struct InjectCommand: Command {
   var input: String?
   @Option(name: [.long, .customShort("o")], help: ArgumentHelp("The result; otherwise standard output.", valueName: "path"))
   var output: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var answers: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { answers.json }
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  private var isInput: Bool { input == nil || input == "-" }
+
+  func claimInput(_ session: Session) throws {
+    if isInput { try session.input.claim(for: "the template") }
+  }
 
   func perform(_ session: Session) throws {
-    let isInput = input == nil || input == "-"
-    if isInput { try session.input.claim(for: "the template") }
-    try CredentialSources(options: unlocking, session: session).claimInput()
     let text = try isInput ? fromInput() : fromFile(input ?? "-", session)
     let template = try Template(text, place: isInput ? "standard input" : input ?? "-")
-    let values = try References(template.references, unlocking, session)
+    let values = try References(template.references, session)
     let result = try template.filled(text, with: values)
     guard let output, output != "-" else { return try Output.write(result) }
     try SecretOutputFile.write(result, to: output)

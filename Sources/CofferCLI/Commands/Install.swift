@@ -15,9 +15,7 @@ struct InstallCommand: Command {
   @Option(help: ArgumentHelp("Where bin is: ~/.local unless given, /usr/local for all users.", valueName: "dir"))
   var prefix: String?
   @Flag(help: "Replace whatever has one of the names.") var force = false
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let folder = try target().appending("bin")
@@ -28,7 +26,7 @@ struct InstallCommand: Command {
     let isCopied = try Self.copyProgram(to: program)
     for link in links { try Self.link(link) }
     let isOnPath = Self.path.contains(folder.string)
-    if output.json {
+    if options.json {
       return try Output.line(
         JSONText.encode(Answer(links: links.map(\.string), onPath: isOnPath, program: program.string)))
     }

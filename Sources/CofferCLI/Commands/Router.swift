@@ -12,21 +12,17 @@ struct GetCommand: Command {
 
   @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let router = try ShellRouter(router, unlocking, session)
+    let router = try ShellRouter(router, session)
     if let form = try router.plain.load(key) { return try show(form, router.domain) }
     guard let secret = try router.vault()?.load(key) else { throw router.notFound(key) }
     try show(secret, router.domain)
   }
 
   private func show(_ form: PlainForm, _ domain: String) throws {
-    if output.json {
+    if options.json {
       return try Output.line(
         JSONText.encode(Answer(domain: domain, key: key, store: "defaults", type: form.typeWord, value: PlainJSON(form: form))))
     }
@@ -39,7 +35,7 @@ struct GetCommand: Command {
   }
 
   private func show(_ secret: SecretForm, _ domain: String) throws {
-    if output.json {
+    if options.json {
       return try JSONText.write(
         JSONText.encode(Answer(domain: domain, key: key, store: "vault", type: secret.metadata.contentType)), "value",
         secret.bytes)
@@ -64,14 +60,10 @@ struct DeleteCommand: Command {
 
   @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let router = try ShellRouter(router, unlocking, session)
+    let router = try ShellRouter(router, session)
     if try router.plain.contains(key) {
       try router.writablePlain().save(nil, for: key)
       return try router.finish()
@@ -88,19 +80,15 @@ struct ListCommand: Command {
 
   @Flag(help: "Only preferences; needs no vault.") var plain = false
   @OptionGroup var router: RouterOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let router = try ShellRouter(router, unlocking, session)
+    let router = try ShellRouter(router, session)
     let preferences = try router.plain.names()
     let secrets = plain ? [] : try router.vault()?.names() ?? []
     let rows = (preferences.map { Row(key: $0, store: "defaults") } + secrets.map { Row(key: $0, store: "vault") })
       .sorted { ($0.key, $0.store) < ($1.key, $1.store) }
-    if output.json {
+    if options.json {
       try Output.line(JSONText.encode(rows))
     } else if !rows.isEmpty {
       try Output.line(Columns.align(rows.map { [$0.key, $0.store] }))
@@ -118,31 +106,27 @@ struct ExplainCommand: Command {
 
   @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let router = try ShellRouter(router, unlocking, session)
+    let router = try ShellRouter(router, session)
     let explanation = try router.plain.explain(key)
     let isPlain = explanation.winner != nil
-    if isPlain, !output.json { try Output.line(Printable.text(explanation.description)) }
+    if isPlain, !options.json { try Output.line(Printable.text(explanation.description)) }
     var answer = SourcesJSON(router.domain, key, explanation)
     let isSecret: Bool
     do { isSecret = try router.vault()?.contains(key) ?? false } catch let failure where isPlain {
       // The answer for a preference stands without the vault: say what could not be looked at, and no more.
       session.note("whether the vault holds it too is unknown: \(Self.reason(failure))")
-      if output.json { try Output.line(JSONText.encode(answer)) }
+      if options.json { try Output.line(JSONText.encode(answer)) }
       return
     }
     if isSecret {
       answer.sources.append(.init(layer: "vault", place: session.places.vault.string, type: "secret"))
       let name = "service '\(router.domain)', account '\(key)'"
-      if !output.json { try Output.line("vault: \(session.places.vault), \(Printable.line(name)): a secret") }
+      if !options.json { try Output.line("vault: \(session.places.vault), \(Printable.line(name)): a secret") }
     }
-    if output.json, isPlain || isSecret { try Output.line(JSONText.encode(answer)) }
+    if options.json, isPlain || isSecret { try Output.line(JSONText.encode(answer)) }
     guard isPlain || isSecret else { throw router.notFound(key) }
     guard isPlain, isSecret else { return }
     throw StoreError(

@@ -32,21 +32,20 @@ struct RunCommand: Command {
   var file: [String] = []
   @Flag(help: "Replace the secrets in what the command prints.") var mask = false
   @Argument(parsing: .postTerminator, help: "The command and its words, after --.") var command: [String] = []
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   static var startsPrograms: Bool { true }
 
-  func perform(_ session: Session) throws {
+  func claimInput(_ session: Session) throws {
     guard !command.isEmpty else {
       throw Failure.usage("there is no command", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
     if envFile.contains("-") { try session.input.claim(for: "the environment file") }
-    try CredentialSources(options: unlocking, session: session).claimInput()
+  }
+
+  func perform(_ session: Session) throws {
     let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, session)
-    let values = try References(plan.references, unlocking, session)
+    let values = try References(plan.references, session)
     closeUnlockingDescriptor()
     // The parser's words are repaired where they are not UTF-8.
     let launch = try plan.launch(CommandWords.last(command.count), values)
@@ -59,6 +58,6 @@ struct RunCommand: Command {
 
   /// The command could read the passphrase again from a descriptor that it inherits.
   private func closeUnlockingDescriptor() {
-    if let descriptor = unlocking.passphraseFd, descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    if let descriptor = options.given.passphraseFd, descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
 }

@@ -19,8 +19,7 @@ struct SetCommand: Command {
   @Flag(help: "The type of a preference.") var type: PlainType?
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Where the value comes from") var source: ValueOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: Opening<CommonOptions>
 
   func validate() throws {
     // Everything that is no option of ours arrives here: only a number may begin with a hyphen.
@@ -40,8 +39,7 @@ struct SetCommand: Command {
       throw Failure.usage("the value was given twice", try: "an argument, or one of --file, --fd, --stdin, --generate")
     }
     try StoredName.check(key)
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let router = try ShellRouter(router, unlocking, session)
+    let router = try ShellRouter(router, session)
     let stored = try router.plain.load(key)
     let moves = secret && stored != nil && !source.isExplicit
     if words.isEmpty, !moves { try source.claimInput(session) }

@@ -6,9 +6,7 @@ struct StatusCommand: Command {
     commandName: "status", abstract: "One screen: the vault, what opens it, the agent, logins, and the domains of preferences.",
     discussion: "Unlocks nothing and asks for nothing; logins are told where the agent holds the vault unlocked.")
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name)
@@ -23,16 +21,15 @@ struct StatusCommand: Command {
           path: vault.path.string, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description))
       }, agent: AgentReport(try session.agentStatus()), session: try logins(session), domains: domains)
-    try Output.line(output.json ? JSONText.encode(answer) : text(answer, session))
+    try Output.line(options.json ? JSONText.encode(answer) : text(answer, session))
   }
 
   /// Who is logged in where, as far as the agent can say; nil where it cannot.
   private func logins(_ session: Session) throws -> [LoginJSON]? {
     session.mayAsk = false
-    let options = try UnlockingOptions.parse([])
     do {
-      guard try session.agent(options) != nil else { return nil }
-      return try AuthAccounts(items: try session.items(options)).logins().map(LoginJSON.init)
+      guard try session.agent() != nil else { return nil }
+      return try AuthAccounts(items: try session.items()).logins().map(LoginJSON.init)
     } catch let error as StoreError where error.kind == .locked { return nil }  // It locked in between.
     catch let error as Failure where error.status == .locked { return nil }
   }
@@ -71,9 +68,7 @@ struct EnvCommand: Command {
     commandName: "env", abstract: "Print the paths in use.",
     discussion: "COFFER_HOME or --home moves all of them; otherwise the XDG variables apply.")
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let places = session.places
@@ -81,7 +76,7 @@ struct EnvCommand: Command {
       ("vault", places.vault.string), ("defaults", places.defaults.appending("<domain>.plist").string),
       ("state", places.state.string), ("run", places.run?.string ?? ""),
     ]
-    guard !output.json else {
+    guard !options.json else {
       return try Output.line(JSONText.encode(Dictionary(uniqueKeysWithValues: rows)))
     }
     try Output.line(Columns.align(rows.map { [$0.0, $0.1.isEmpty ? "none: XDG_RUNTIME_DIR is not set" : $0.1] }))

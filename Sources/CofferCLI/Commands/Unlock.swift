@@ -10,29 +10,33 @@ struct UnlockCommand: Command {
       started here. Further wrong secrets after the third have to wait longer and longer (exit status 75).
       """)
 
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var times: AgentTimes
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AgentOptions>
 
   func perform(_ session: Session) throws {
-    guard !unlocking.noAgent else {
+    guard !options.given.noAgent else {
       throw Failure.usage("there is nothing to unlock without the agent", try: "coffer unlock without --no-agent")
     }
-    let sources = CredentialSources(options: unlocking, session: session)
-    try sources.claimInput()
-    let vault = try session.lockedVault(unlocking)
+    let vault = try session.lockedVault()
+    let times = options.others.times
     if try session.agentStatus() == nil {
       try DetachedAgent.start(times, session)
     } else if times.idle != nil || times.lifetime != nil {
       session.note("an agent runs already and keeps its times; coffer agent stop ends it")
     }
     // Asked for only now: a passphrase is typed once the agent is known to be there.
-    let credentials = try session.credentials(for: vault, unlocking)
+    let credentials = try session.credentials(for: vault)
     let client = AgentClient(folder: try session.runFolder(), vault: session.places.vault, options: vault.options)
-    try AgentReport(client.unlock(with: credentials)).print(session, json: output.json)
+    try AgentReport(client.unlock(with: credentials)).print(session, json: options.json)
   }
+}
+
+/// How long an agent keeps the keys, beside what commands share.
+struct AgentOptions: CommandOptions {
+  @OptionGroup var times: AgentTimes
+  @OptionGroup var answer: AnswerOptions
+
+  var common: CommonOptions { answer.common }
+  var json: Bool { answer.json }
 }
 
 struct LockCommand: Command {
@@ -40,8 +44,7 @@ struct LockCommand: Command {
     commandName: "lock", abstract: "Have the agent wipe its keys; it stays for the next 'coffer unlock'.",
     discussion: "Where no agent runs there is nothing to lock, and that is no error.")
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     guard let run = session.places.run else { return }

@@ -14,15 +14,11 @@ struct WatchCommand: Command {
   @Argument(help: "The keys; all of the domain when left out.") var keys: [String] = []
   @Flag(help: "Only preferences; needs no vault.") var plain = false
   @OptionGroup var router: RouterOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
     for key in keys { try StoredName.check(key) }
-    let router = try ShellRouter(router, unlocking, session)
+    let router = try ShellRouter(router, session)
     var feeds = [(store: "defaults", feed: router.plain.changes)]
     let vault = plain ? nil : try router.watchedVault()
     if let vault { feeds.append((store: "vault", feed: vault.changes)) }
@@ -38,9 +34,7 @@ struct DefaultsWatch: Command {
 
   @Argument(help: "The domain.") var domain: String
   @Argument(help: "The key; the whole domain when left out.") var key: String?
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     if let key { try StoredName.check(key) }

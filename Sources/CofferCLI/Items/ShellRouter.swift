@@ -19,26 +19,24 @@ final class ShellRouter {
   let plain: DefaultsStore
   private var openedPlain: DefaultsStore?
   private let session: Session
-  private let unlocking: UnlockingOptions
   private var openedVault: (any Store<Vault>)??
 
-  init(_ options: RouterOptions, _ unlocking: UnlockingOptions, _ session: Session) throws {
+  init(_ options: RouterOptions, _ session: Session) throws {
     domain = try StoredName.check(options.name, as: "domain")
     plain = try session.domain(domain)
     self.session = session
-    self.unlocking = unlocking
   }
 
   /// The vault, unlocked as usual at the first call; nil where there is none.
   func vault() throws -> (any Store<Vault>)? {
     if let openedVault { return openedVault }
-    let vault = try session.secrets(service: domain, unlocking)
+    let vault = try session.secrets(service: domain)
     openedVault = .some(vault)
     return vault
   }
 
   /// The vault unlocked in this process, which is told of changes; nil where there is none.
-  func watchedVault() throws -> VaultStore? { try session.vaultStore(service: domain, unlocking) }
+  func watchedVault() throws -> VaultStore? { try session.vaultStore(service: domain) }
 
   /// The vault, which must exist.
   func existingVault() throws -> any Store<Vault> {

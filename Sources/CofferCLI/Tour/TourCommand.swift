@@ -14,13 +14,13 @@ struct TourCommand: Command {
       hold, the exit status is not 0.
       """)
 
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: CommonOptions
 
   // It starts itself as the second process.
   static var startsPrograms: Bool { true }
 
   func perform(_ session: Session) throws {
-    guard let home = session.places.home, common.home != nil else { return try inTemporaryFolder() }
+    guard let home = session.places.home, options.home != nil else { return try inTemporaryFolder() }
     guard !FileFacts.exists(session.places.vault) else {
       throw StoreError(
         .alreadyExists, "there is a vault already, and the tour makes its own", place: session.places.vault.string,

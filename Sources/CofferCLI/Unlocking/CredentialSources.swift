@@ -5,12 +5,13 @@ internal import Synchronization
 /// The places a passphrase or key can come from, strongest first: the command line, the environment, a service's credentials
 /// folder, the terminal. The first that has something is used, and only what a slot still lacks is taken from a later one.
 struct CredentialSources {
-  let options: UnlockingOptions
-  let session: Session
+  private let session: Session
+
+  init(_ session: Session) { self.session = session }
 
   /// Reserves standard input when the passphrase comes from it.
   func claimInput() throws(Failure) {
-    if options.usesStandardInput { try session.input.claim(for: "the passphrase") }
+    if session.unlocking?.usesStandardInput == true { try session.input.claim(for: "the passphrase") }
   }
 
   /// What opens one of `slots`.
@@ -28,6 +29,7 @@ struct CredentialSources {
   /// What the command line names.
   func fromOptions() throws -> Credentials {
     var found = Credentials()
+    guard let options = session.unlocking else { return found }
     if let descriptor = options.passphraseFd {
       found.passphrase = try passphrase(fromDescriptor: descriptor)
     } else if let path = options.passphraseFile {

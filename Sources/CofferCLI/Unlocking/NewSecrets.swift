@@ -31,15 +31,14 @@ struct NewSecrets {
   let session: Session
   let sources: CredentialSources
 
-  init(new: NewSecretOptions, existing: UnlockingOptions, session: Session) {
+  init(new: NewSecretOptions, session: Session) {
     self.new = new
     self.session = session
-    sources = CredentialSources(options: existing, session: session)
+    sources = CredentialSources(session)
   }
 
   func claimInput() throws(Failure) {
     if new.usesStandardInput { try session.input.claim(for: "the new passphrase") }
-    try sources.claimInput()
   }
 
   /// The credentials of a first vault, and the key file that was written for it.
@@ -114,7 +113,7 @@ struct NewSecrets {
   func usingPassphrase(withKeyFile: Bool, _ body: (consuming Credentials) throws -> Void) throws {
     var found = Credentials()
     if withKeyFile, new.newKeyFile == nil {
-      guard let path = sources.options.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
+      guard let path = session.unlocking?.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
         throw Failure.usage("the slot wants a key file too", try: "--key-file for the present one, or --new-key-file")
       }
       found.keyFile = try sources.keyFile(path)

@@ -35,21 +35,24 @@ struct UnlockingOptions: ParsableArguments {
     passphraseFd == nil && passphraseFile == nil && keyFile == nil && recoveryFile == nil && identity == nil
   }
 
+  /// Whether the agent may serve: nothing else is named.
+  var leavesAgent: Bool { isEmpty && !noAgent }
+
   /// Whether the passphrase comes from standard input.
   var usesStandardInput: Bool { passphraseFile == "-" || passphraseFd == 0 }
 }
 
 extension Session {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
-  func lockedVault(_ unlocking: UnlockingOptions? = nil) throws -> LockedVault {
+  func lockedVault() throws -> LockedVault {
     var vault = try places.openVault()
     try ExpectedVault.fromEnvironment()?.check(vault.id, at: places.vault)
-    vault.options = try vaultOptions(unlocking)
+    vault.options = try vaultOptions()
     return vault
   }
 
   /// What the vault is compared with: the pins, the environment and the options.
-  func vaultOptions(_ unlocking: UnlockingOptions?) throws -> VaultOptions {
+  func vaultOptions() throws -> VaultOptions {
     var options = places.vaultOptions
     // Whatever made the vault and whenever: what costs an attacker less is raised by the next command that writes.
     options.leastCost = .floor
@@ -60,14 +63,14 @@ extension Session {
   }
 
   /// Opens and unlocks the vault.
-  func unlockedVault(_ options: UnlockingOptions) throws -> UnlockedVault {
-    let locked = try lockedVault(options)
-    return try locked.unlock(with: credentials(for: locked, options))
+  func unlockedVault() throws -> UnlockedVault {
+    let locked = try lockedVault()
+    return try locked.unlock(with: credentials(for: locked))
   }
 
   /// What opens `vault`.
-  func credentials(for vault: LockedVault, _ options: UnlockingOptions) throws -> Credentials {
-    try CredentialSources(options: options, session: self).credentials(for: vault.slots, of: places.vault)
+  func credentials(for vault: LockedVault) throws -> Credentials {
+    try CredentialSources(self).credentials(for: vault.slots, of: places.vault)
   }
 }
 
@@ -75,15 +78,15 @@ extension Session {
   /// The agent, where one holds the vault unlocked and nothing on the command line comes before it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when the agent is another user's, ``/CofferPlatform/StoreError/Kind/busy`` when it does not answer.
-  func agent(_ options: UnlockingOptions) throws -> AgentClient? {
-    guard let client = try possibleAgent(options) else { return nil }
+  func agent() throws -> AgentClient? {
+    guard let client = try possibleAgent() else { return nil }
     return try client.holdsVault ? client : nil
   }
 
   /// A client for an agent that may run and may hold the vault.
-  func possibleAgent(_ options: UnlockingOptions) throws -> AgentClient? {
-    guard options.isEmpty, !options.noAgent, let run = places.run else { return nil }
-    return AgentClient(folder: run, vault: places.vault, options: try vaultOptions(options))
+  func possibleAgent() throws -> AgentClient? {
+    guard unlocking?.leavesAgent ?? true, let run = places.run else { return nil }
+    return AgentClient(folder: run, vault: places.vault, options: try vaultOptions())
   }
 
   /// The run folder, which the agent needs.

@@ -9,8 +9,7 @@ struct DefaultsExport: Command {
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: ArgumentHelp("The file to write; - is standard output.", valueName: "file|-")) var path: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let list = try session.existingDomain(domain).exportPropertyList()
@@ -33,8 +32,7 @@ struct DefaultsImport: Command {
     help: ArgumentHelp("What becomes of a key that is there: replace (which is usual), skip or fail.", valueName: "what"))
   var onDuplicate: OnDuplicate = .replace
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let place = path == "-" ? "standard input" : path
@@ -59,7 +57,7 @@ struct DefaultsImport: Command {
   }
 
   private func show(_ plan: Plan, _ session: Session) throws {
-    if output.json { return try Output.line(JSONText.encode(plan)) }
+    if options.json { return try Output.line(JSONText.encode(plan)) }
     let rows = [("added", plan.added), ("replaced", plan.replaced), ("kept", plan.kept)]
       .flatMap { word, keys in keys.map { [word, $0] } }
     if !rows.isEmpty { try Output.line(Columns.align(rows)) }

@@ -26,9 +26,7 @@ struct DefaultsRead: Command {
 
   @Argument(help: "The domain; all of them when left out.", completion: Completions.domains) var domain: String?
   @Argument(help: "The key; the whole domain when left out.", completion: Completions.keys) var key: String?
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     guard let domain else {
@@ -42,7 +40,7 @@ struct DefaultsRead: Command {
   }
 
   private func show(_ form: PlainForm) throws {
-    guard !output.json else { return try Output.line(JSONText.encode(PlainJSON(form: form))) }
+    guard !options.json else { return try Output.line(JSONText.encode(PlainJSON(form: form))) }
     let text = ClassicList.text(form)
     try Output.line(Output.isTerminal ? Printable.text(text) : text)
   }
@@ -55,13 +53,11 @@ struct DefaultsReadType: Command {
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key.", completion: Completions.keys) var key: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let type = try session.value(of: key, in: domain).typeWord
-    try Output.line(output.json ? JSONText.encode(Answer(domain: domain, key: key, type: type)) : "Type is \(type)")
+    try Output.line(options.json ? JSONText.encode(Answer(domain: domain, key: key, type: type)) : "Type is \(type)")
   }
 
   private struct Answer: Encodable { let domain: String, key: String, type: String }
@@ -79,13 +75,11 @@ struct DefaultsDomains: Command {
     commandName: "domains", abstract: "List the domains, one a line.",
     discussion: "A domain is a property list in the folder of preferences; 'coffer env' names the folder.", aliases: ["ls"])
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name)
-    if output.json { return try Output.line(JSONText.encode(domains)) }
+    if options.json { return try Output.line(JSONText.encode(domains)) }
     if !domains.isEmpty { try Output.line(domains.map(Printable.line).joined(separator: "\n")) }
   }
 }
@@ -97,21 +91,19 @@ struct DefaultsFind: Command {
     aliases: ["search"])
 
   @Argument(help: "What to look for.") var word: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     guard !word.isEmpty else { throw Failure.usage("there is no word to look for", try: "coffer defaults read for everything") }
     let wanted = word.lowercased()
     try session.everyDomain { contents in
       let hits = contents.map { Self.hit($0.name, $0.values, wanted) }.filter { $0.nameMatches || !$0.keys.isEmpty }
-      if output.json { try Output.line(JSONText.encode(hits)) }
+      if options.json { try Output.line(JSONText.encode(hits)) }
       guard !hits.isEmpty else {
         throw StoreError(
           .notFound, "no domain, key or value contains the word", key: word, cure: "a shorter word, or coffer defaults domains")
       }
-      if !output.json { for hit in hits { try show(hit) } }
+      if !options.json { for hit in hits { try show(hit) } }
     }
   }
 
@@ -153,15 +145,13 @@ struct DefaultsExplain: Command {
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key.", completion: Completions.keys) var key: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let explanation = try session.domain(domain).explain(key)
     guard explanation.winner != nil else { throw session.nothing(under: key, in: domain) }
     try Output.line(
-      output.json ? JSONText.encode(SourcesJSON(domain, key, explanation)) : Printable.text(explanation.description))
+      options.json ? JSONText.encode(SourcesJSON(domain, key, explanation)) : Printable.text(explanation.description))
   }
 }
 

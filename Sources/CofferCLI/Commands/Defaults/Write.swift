@@ -17,16 +17,15 @@ struct DefaultsWrite: Command {
   // The words are macOS's, not this parser's: -int is one flag there, and -5 a number.
   @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("Domain, key, type flag and value.", valueName: "words"))
   var words: [String] = []
-  @OptionGroup var output: JSONOption
-  @OptionGroup var ownCommon: CommonOptions
+  @OptionGroup var own: AnswerOptions
 
   /// The program's options are recognised before the words by the parser, and after them here.
-  var common: CommonOptions { split.common }
+  var options: CommonOptions { split.common }
 
   private var split: (words: [String], common: CommonOptions) {
     var rest = words[...]
     if rest.first == "--" { rest = rest.dropFirst() }
-    var common = ownCommon
+    var common = own.common
     while let last = rest.last, !rest.dropLast().suffix(1).contains(where: TypedWords.isTypeFlag) {
       if rest.count > 4, rest.dropLast().last == "--home" {
         common.home = last
@@ -76,8 +75,7 @@ struct DefaultsDelete: Command {
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     guard let key else { return try removeDomain(session) }
@@ -111,8 +109,7 @@ struct DefaultsRename: Command {
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key it has.", completion: Completions.keys) var old: String
   @Argument(help: "The key it gets.") var new: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     try DefaultsStore.checkStorable(session.value(of: old, in: domain), under: new)

@@ -11,16 +11,14 @@ struct VaultBackup: Command {
       """)
 
   @Argument(help: ArgumentHelp("The new file.", valueName: "file")) var file: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
-    let progress = Progress(session, json: output.json, unit: " pages")
+    let progress = Progress(session, json: options.json, unit: " pages")
     defer { progress.clear() }
     let report = try session.lockedVault().backup(to: FilePath(file), progress: progress.show)
     progress.clear()
-    if output.json {
+    if options.json {
       return try Output.line(
         JSONText.encode(Answer(file: file, id: report.id.description, generation: report.generation)))
     }
@@ -40,23 +38,19 @@ struct VaultRestore: Command {
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "file")) var file: String
   @Flag(help: "Also in the place of another vault, of which it is no backup.") var force = false
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    let sources = CredentialSources(options: unlocking, session: session)
-    try sources.claimInput()
+    let sources = CredentialSources(session)
     try GivenPath.check(file)
-    let progress = Progress(session, json: output.json)
+    let progress = Progress(session, json: options.json)
     defer { progress.clear() }
     let backup = try RestorableBackup(FilePath(file), toRestoreAt: session.places.vault)
     let credentials = try sources.credentials(for: backup.slots, of: FilePath(file))
     let report = try backup.restore(
-      with: credentials, options: session.vaultOptions(unlocking), replacing: force, progress: progress.show)
+      with: credentials, options: session.vaultOptions(), replacing: force, progress: progress.show)
     progress.clear()
-    if output.json { return try Output.line(JSONText.encode(Answer(report))) }
+    if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     try Output.line(
       "restored \(report.items) items of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
     )

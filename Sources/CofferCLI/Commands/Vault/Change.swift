@@ -30,17 +30,13 @@ struct VaultRename: Command {
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var target: TargetName
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.items(unlocking)
+    let items = try session.items()
     let name = try item.item(in: items).name
     let moved = try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
-    if output.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
+    if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
 
@@ -54,18 +50,14 @@ struct VaultCopyCommand: Command {
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var target: TargetName
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.items(unlocking)
+    let items = try session.items()
     let name = try item.item(in: items).name
     let copy = try target.name(from: name)
     let item = try items.set(items.value(of: name), for: copy, if: target.condition)
-    if output.json { try Output.line(JSONText.encode(ItemJSON(item))) }
+    if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
 
@@ -81,16 +73,12 @@ struct VaultEdit: Command {
 
   @OptionGroup var item: ItemArguments
   @Flag(help: "Keep a newline that the editor added at the end.") var exact = false
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   static var startsPrograms: Bool { true }
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.items(unlocking)
+    let items = try session.items()
     let found = try item.item(in: items)
     let before = try items.value(of: found.name)
     let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: session.places)

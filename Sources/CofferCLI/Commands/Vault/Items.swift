@@ -61,10 +61,7 @@ struct VaultSet: Command {
   @Option(help: ArgumentHelp("Only if the item is at this revision, as coffer vault show tells it.", valueName: "number"))
   var ifRevision: UInt64?
   @OptionGroup(title: "Where the value comes from") var source: ValueOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func validate() throws {
     guard create, ifRevision != nil else { return }
@@ -77,16 +74,15 @@ struct VaultSet: Command {
     let metadata = ItemMetadata(
       label: label, contentType: type, attributes: try Attributes.parse(attribute),
       expires: try expires.map { try Expiry.parse($0) })
-    try CredentialSources(options: unlocking, session: session).claimInput()
     try source.claimInput(session)
-    let items = try session.items(unlocking)
+    let items = try session.items()
     if create, try items.item(name) != nil {
       throw StoreError(
         .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
     }
     let value = try source.read("value of \(name)", session)
     let item = try items.set(SecretForm(value, metadata: metadata), for: name, if: condition)
-    if output.json { try Output.line(JSONText.encode(ItemJSON(item))) }
+    if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 
   private var condition: WriteCondition {
@@ -104,16 +100,12 @@ struct VaultGet: Command {
   @Option(
     help: ArgumentHelp("Print this instead of the value: label, type, expires, or an attribute by its name.", valueName: "name"))
   var field: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
     try item.check()
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.itemsToRead(unlocking)
-    if field == nil, !output.json { return try show(item.value(in: items)) }
+    let items = try session.itemsToRead()
+    if field == nil, !options.json { return try show(item.value(in: items)) }
     let found = try item.item(in: items)
     if let field { return try show(field, of: ItemJSON(found)) }
     try JSONText.write(JSONText.encode(ItemJSON(found)), "value", items.value(of: found.name).bytes)
@@ -129,7 +121,7 @@ struct VaultGet: Command {
       throw StoreError(
         .notFound, "the item has no field of that name", key: field, cure: "coffer vault show \(item.service) lists its fields")
     }
-    if output.json { return try Output.line(JSONText.encode([field: value])) }
+    if options.json { return try Output.line(JSONText.encode([field: value])) }
     try Output.write(value + (Output.isTerminal ? "\n" : ""))
   }
 }
@@ -140,19 +132,15 @@ struct VaultShow: Command {
 
   @OptionGroup var item: ItemArguments
   @Flag(help: "The value too.") var reveal = false
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
     try item.check()
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.itemsToRead(unlocking)
+    let items = try session.itemsToRead()
     let found = try item.item(in: items)
     let secret = reveal ? try items.get(found.name) : nil
     let json = ItemJSON(found)
-    if output.json {
+    if options.json {
       guard let secret else { return try Output.line(JSONText.encode(json)) }
       return try JSONText.write(JSONText.encode(json), "value", secret.bytes)
     }
@@ -169,15 +157,11 @@ struct VaultDelete: Command {
     commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
 
   @OptionGroup var item: ItemArguments
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
     try item.check()
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.items(unlocking)
+    let items = try session.items()
     let name = try item.item(in: items).name
     guard try items.delete(name) else {
       throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")

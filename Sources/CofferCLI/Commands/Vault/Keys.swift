@@ -14,15 +14,13 @@ struct VaultPassphrase: Command {
   @Option(help: ArgumentHelp("Change this slot, named by the beginning of its id or its label.", valueName: "slot"))
   var slot: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func claimInput(_ session: Session) throws { try NewSecrets(new: new, session: session).claimInput() }
 
   func perform(_ session: Session) throws {
-    let secrets = NewSecrets(new: new, existing: unlocking, session: session)
-    try secrets.claimInput()
-    let vault = try session.unlockedVault(unlocking)
+    let secrets = NewSecrets(new: new, session: session)
+    let vault = try session.unlockedVault()
     let slots = try vault.slots()
     let changed = try slot.map { try slots.named($0) } ?? slots.first(where: \.isInUse)
     guard let changed, changed.summary.kind == .passphrase || changed.summary.kind == .passphraseAndKeyFile else {
@@ -30,14 +28,14 @@ struct VaultPassphrase: Command {
         .refused, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
         cure: "name one that has with --slot; coffer vault slot list shows them")
     }
-    let progress = Progress(session, json: output.json)
+    let progress = Progress(session, json: options.json)
     defer { progress.clear() }
     try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
       try vault.changePassphrase(
         to: credentials, ofSlot: changed.summary.id, key: keepKey ? .kept : .renewed, progress: progress.show)
     }
     progress.clear()
-    if output.json { return try Output.line(JSONText.encode(["slot": changed.summary.id.description])) }
+    if options.json { return try Output.line(JSONText.encode(["slot": changed.summary.id.description])) }
     session.note(
       keepKey
         ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
@@ -57,18 +55,14 @@ struct VaultRotate: Command {
     parsing: .upToNextOption,
     help: ArgumentHelp("Seal to these slots and remove all others.", valueName: "slot"))
   var only: [String] = []
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
+    let vault = try session.unlockedVault()
     let slots = try vault.slots()
     let named = Swift.Set(try only.map { try slots.named($0).summary.id })
     let kept = only.isEmpty ? slots : slots.filter { named.contains($0.summary.id) }
-    try Rotation(sealingTo: kept, of: slots).perform(vault, session, json: output.json)
+    try Rotation(sealingTo: kept, of: slots).perform(vault, session, json: options.json)
   }
 }
 
@@ -129,13 +123,11 @@ struct IdentityNew: Command {
   static let configuration = CommandConfiguration(
     commandName: "new", abstract: "Write a new identity to a file and print its public key.")
   @Argument(help: "Where nothing may be yet.") var file: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let identity = try NewKeyFile.write(Identity.generate(), to: file)
-    try IdentityShow.show(identity, json: output.json)
+    try IdentityShow.show(identity, json: options.json)
   }
 }
 
@@ -143,13 +135,11 @@ struct IdentityShow: Command {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print the public key of an identity file.")
   @Argument(help: "The identity file.") var file: String
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let identity = try SecretReader.file(file, limit: SecretReader.largestToken, what: "the identity", session: session)
-    try Self.show(identity, json: output.json)
+    try Self.show(identity, json: options.json)
   }
 
   static func show(_ identity: borrowing SecretBytes, json: Bool) throws {

@@ -6,15 +6,11 @@ struct VaultList: Command {
     commandName: "list", _superCommandName: "coffer vault", abstract: "List items; no value is decrypted.", aliases: ["ls"])
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.itemsToRead(unlocking)
-    try ItemTable.show(items.list(service: service), json: output.json)
+    let items = try session.itemsToRead()
+    try ItemTable.show(items.list(service: service), json: options.json)
   }
 }
 
@@ -27,19 +23,15 @@ struct VaultFind: Command {
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let items = try session.itemsToRead(unlocking)
+    let items = try session.itemsToRead()
     let found = try items.list().filter { item in terms.allSatisfy { Self.matches(item, $0) } }
     guard !found.isEmpty else {
       throw StoreError(.notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")
     }
-    try ItemTable.show(found, json: output.json)
+    try ItemTable.show(found, json: options.json)
   }
 
   private static func matches(_ item: VaultItem, _ term: String) -> Bool {

@@ -15,9 +15,7 @@ struct PinShow: Command {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print what is remembered of the vault that stands there. Needs no secret.")
 
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
     let vault = try session.lockedVault()
@@ -25,7 +23,7 @@ struct PinShow: Command {
     let answer = Answer(
       vault: vault.path.string, id: vault.id.description, expected: memory.expected?.description, generation: memory.seen,
       own: memory.own, pins: session.places.vaultOptions.pins?.string ?? "")
-    if output.json { return try Output.line(JSONText.encode(answer)) }
+    if options.json { return try Output.line(JSONText.encode(answer)) }
     let seen = memory.seen.map { "generation \($0)" } ?? "never"
     try Output.line(
       Columns.align([
@@ -47,17 +45,13 @@ struct PinAccept: Command {
       be sure first that the newer vault is lost, or is not wanted.
       """)
 
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let locked = try session.lockedVault(unlocking)
-    let vault = try locked.unlockAcceptingPin(with: session.credentials(for: locked, unlocking))
+    let locked = try session.lockedVault()
+    let vault = try locked.unlockAcceptingPin(with: session.credentials(for: locked))
     let status = try vault.status()
-    if output.json {
+    if options.json {
       return try Output.line(JSONText.encode(Answer(id: vault.id.description, generation: status.generation)))
     }
     try Output.line("vault \(vault.id) at generation \(status.generation) is expected at \(locked.path) from now on")

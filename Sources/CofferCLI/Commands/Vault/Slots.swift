@@ -17,15 +17,11 @@ struct SlotList: Command {
     discussion: "One line for each: its id, what opens it, its label, and * for the one that opened the vault just now.",
     aliases: ["ls"])
 
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let slots = try session.unlockedVault(unlocking).slots()
-    try Output.line(output.json ? JSONText.encode(slots.map(SlotJSON.init)) : SlotTable.text(slots))
+    let slots = try session.unlockedVault().slots()
+    try Output.line(options.json ? JSONText.encode(slots.map(SlotJSON.init)) : SlotTable.text(slots))
   }
 }
 
@@ -43,10 +39,7 @@ struct SlotAdd: Command {
   @Option(help: ArgumentHelp("Let in who has the identity of this public key.", valueName: "PVPUB1-…"))
   var recipient: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func validate() throws {
     let kinds = [recoveryCode, recipient != nil, !new.isEmpty]
@@ -55,11 +48,12 @@ struct SlotAdd: Command {
     }
   }
 
+  func claimInput(_ session: Session) throws { try NewSecrets(new: new, session: session).claimInput() }
+
   func perform(_ session: Session) throws {
     let recipient = try recipient.map { try Recipient($0) }
-    let secrets = NewSecrets(new: new, existing: unlocking, session: session)
-    try secrets.claimInput()
-    let vault = try session.unlockedVault(unlocking)
+    let secrets = NewSecrets(new: new, session: session)
+    let vault = try session.unlockedVault()
     if let recipient { return try add(recipient, to: vault, session) }
     if recoveryCode { return try addRecoveryCode(to: vault, session) }
     // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
@@ -70,7 +64,7 @@ struct SlotAdd: Command {
   private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ session: Session) throws {
     let slot = try vault.addSlot(recipient, label: label)
     let expected = "\(vault.id):\(try vault.status().generation)"
-    if output.json { return try Output.line(JSONText.encode(Answer(slot, expect: expected))) }
+    if options.json { return try Output.line(JSONText.encode(Answer(slot, expect: expected))) }
     try answer(slot, session)
     session.note("the recipient should set COFFER_EXPECT_VAULT=\(expected), so that no other vault is taken for this one")
   }
@@ -80,12 +74,12 @@ struct SlotAdd: Command {
     var credentials = Credentials()
     credentials.recoveryCode = try code.duplicate()
     let slot = try vault.addSlot(credentials, label: label)
-    if output.json { return try JSONText.write(JSONText.encode(Answer(slot)), "recoveryCode", code) }
+    if options.json { return try JSONText.write(JSONText.encode(Answer(slot)), "recoveryCode", code) }
     try NewRecoveryCode.show(code, session)
   }
 
   private func answer(_ slot: SlotSummary, _ session: Session) throws {
-    if output.json { return try Output.line(JSONText.encode(Answer(slot))) }
+    if options.json { return try Output.line(JSONText.encode(Answer(slot))) }
     session.note("added slot \(slot.id), opened by \(slot.kind)")
   }
 
@@ -105,14 +99,10 @@ struct SlotRemove: Command {
     discussion: "What opened the slot still opens copies of the file that were made before.", aliases: ["rm", "delete"])
 
   @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
+    let vault = try session.unlockedVault()
     let slots = try vault.slots()
     let removed = try slots.named(slot)
     let rotation = Rotation(sealingTo: slots.filter { $0.summary.id != removed.summary.id }, of: slots)
@@ -120,7 +110,7 @@ struct SlotRemove: Command {
       throw StoreError(
         .refused, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
     }
-    try rotation.perform(vault, session, json: output.json)
+    try rotation.perform(vault, session, json: options.json)
   }
 }
 
@@ -129,14 +119,10 @@ struct SlotLabel: Command {
 
   @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
   @Argument(help: "The new label, at most 64 bytes.") var label: String
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
+    let vault = try session.unlockedVault()
     try vault.relabelSlot(vault.slots().named(slot).summary.id, to: label)
   }
 }

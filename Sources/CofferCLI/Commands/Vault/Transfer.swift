@@ -22,10 +22,7 @@ struct VaultExport: Command {
   @Option(help: ArgumentHelp("In which form --reveal prints: json or env.", valueName: "format")) var format: Format = .json
   @Option(help: ArgumentHelp("A name for the way of opening the new vault.", valueName: "text")) var label = ""
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func validate() throws {
     guard [reveal, references, file != nil].filter(\.self).count == 1 else {
@@ -37,22 +34,24 @@ struct VaultExport: Command {
     }
   }
 
-  func perform(_ session: Session) throws {
+  func claimInput(_ session: Session) throws {
     guard !reveal || !Output.isTerminal || session.yes else {
       throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes if that is meant")
     }
-    if new.usesStandardInput { try session.input.claim(for: "the new passphrase") }
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    if references { return try EnvExport.references(session.items(unlocking), services: service) }
-    let vault = try session.unlockedVault(unlocking)
+    try NewSecrets(new: new, session: session).claimInput()
+  }
+
+  func perform(_ session: Session) throws {
+    if references { return try EnvExport.references(session.items(), services: service) }
+    let vault = try session.unlockedVault()
     if reveal, format == .env { return try EnvExport.values(vault, services: service, session) }
     guard let file else { return try print(vault, session) }
-    let secrets = NewSecrets(new: new, existing: unlocking, session: session)
+    let secrets = NewSecrets(new: new, session: session)
     let target = FilePath(file)
     let count = try secrets.usingOwn(forVaultAt: target) { credentials in
       try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
-    if output.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
+    if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
     session.note("exported \(count) items to \(file), a vault of its own")
   }
 
@@ -100,10 +99,7 @@ struct VaultImport: Command {
   @Flag(help: ArgumentHelp("The same as --on-duplicate replace.", visibility: .hidden)) var replace = false
   @Flag(help: ArgumentHelp("The same as --on-duplicate skip.", visibility: .hidden)) var keep = false
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func validate() throws {
     guard [replace, keep, onDuplicate != nil].filter(\.self).count <= 1 else {
@@ -117,16 +113,18 @@ struct VaultImport: Command {
     guard path != "-" || from != .pass else { throw ValidationError("a pass store is a folder, not standard input") }
   }
 
-  func perform(_ session: Session) throws {
+  func claimInput(_ session: Session) throws {
     if path == "-" { try session.input.claim(for: "the file to import") }
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
-    let progress = Progress(session, json: output.json)
+  }
+
+  func perform(_ session: Session) throws {
+    let vault = try session.unlockedVault()
+    let progress = Progress(session, json: options.json)
     defer { progress.clear() }
     let items = try items(session, progress)
     let report = try add(items, to: vault, progress)
     progress.clear()
-    if output.json { return try Output.line(JSONText.encode(Answer(report))) }
+    if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     let rows = [("added", report.added), ("replaced", report.replaced), ("kept", report.kept)]
       .flatMap { word, names in names.map { [word, $0.service, $0.account] } }
     if !rows.isEmpty { try Output.line(Columns.align(rows)) }

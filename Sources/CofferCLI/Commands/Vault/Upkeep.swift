@@ -5,16 +5,12 @@ struct VaultStatusCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print what the unlocked vault says of itself.")
 
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
+    let vault = try session.unlockedVault()
     let answer = Answer(vault.path.string, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength())
-    if output.json { return try Output.line(JSONText.encode(answer)) }
+    if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
       ["epoch", String(answer.epoch)], ["created", answer.created], ["rotated", answer.rotated],
@@ -83,19 +79,15 @@ struct VaultVerify: Command {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check every record of the vault; nothing is decrypted.")
 
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let vault = try session.unlockedVault(unlocking)
-    let progress = Progress(session, json: output.json)
+    let vault = try session.unlockedVault()
+    let progress = Progress(session, json: options.json)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()
-    if output.json { return try Output.line(JSONText.encode(["records": report.records, "buckets": report.buckets])) }
+    if options.json { return try Output.line(JSONText.encode(["records": report.records, "buckets": report.buckets])) }
     let count = report.records
     try Output.line(
       count == 1
@@ -114,19 +106,15 @@ struct VaultLog: Command {
       """)
 
   @Option(help: ArgumentHelp("Only the newest entries.", valueName: "n")) var limit: Int?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func validate() throws {
     if let limit, limit < 1 { throw ValidationError("--limit is a number of entries, 1 or more") }
   }
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let entries = try session.unlockedVault(unlocking).log(limit: limit)
-    if output.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
+    let entries = try session.unlockedVault().log(limit: limit)
+    if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
     guard !entries.isEmpty else { return }
     try Output.line(
       Columns.align(
@@ -170,17 +158,13 @@ struct VaultRepairCommand: Command {
     false
   @Flag(help: "Also with a key older than one that this machine has seen: secrets that were removed since open the vault again.")
   var olderKey = false
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var output: JSONOption
-  @OptionGroup var common: CommonOptions
-  var wantsJSON: Bool { output.json }
+  @OptionGroup var options: Opening<AnswerOptions>
 
   func perform(_ session: Session) throws {
-    try CredentialSources(options: unlocking, session: session).claimInput()
-    let locked = try session.lockedVault(unlocking)
+    let locked = try session.lockedVault()
     let report = try locked.repair(
-      with: session.credentials(for: locked, unlocking), rebuilding: rebuild, acceptingOlderKey: olderKey)
-    if output.json { return try Output.line(JSONText.encode(Answer(report))) }
+      with: session.credentials(for: locked), rebuilding: rebuild, acceptingOlderKey: olderKey)
+    if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     for line in Self.lines(report) { try Output.line(line) }
   }
 
