@@ -11,6 +11,10 @@ let strict: [SwiftSetting] = [
 /// Paths, and errors of the system by name.
 let systemPackage = Target.Dependency.product(name: "SystemPackage", package: "swift-system")
 
+/// Only the command line needs it, and who builds no command line does not fetch it.
+let argumentParser = Target.Dependency.product(
+  name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["CommandLine"]))
+
 let package = Package(
   name: "coffer",
   platforms: [.macOS(.v15)],
@@ -19,6 +23,10 @@ let package = Package(
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .executable(name: "coffer", targets: ["CofferCLI"]),
+  ],
+  traits: [
+    .trait(name: "CommandLine", description: "The program `coffer`; traits: [] leaves it out."),
+    .default(enabledTraits: ["CommandLine"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -79,7 +87,7 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferPlatform",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        argumentParser,
         .product(name: "Logging", package: "swift-log"),
         systemPackage,
       ],
@@ -195,7 +203,7 @@ let package = Package(
       dependencies: [
         "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        argumentParser,
         systemPackage,
       ],
       swiftSettings: strict),

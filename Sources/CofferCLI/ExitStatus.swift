@@ -67,43 +67,4 @@ extension StoreError.Kind {
     case .noVault: .noVault
     }
   }
-
-  /// The word that names this kind in JSON.
-  var word: String {
-    switch self {
-    case .invalidName: "invalidName"
-    case .undeclared: "undeclared"
-    case .duplicateKey: "duplicateKey"
-    case .refused: "refused"
-    case .tooLarge: "tooLarge"
-    case .reentrant: "reentrant"
-    case .closed: "closed"
-    case .undecodable: "undecodable"
-    case .unencodable: "unencodable"
-    case .expired: "expired"
-    case .clockBehind: "clockBehind"
-    case .notFound: "notFound"
-    case .alreadyExists: "alreadyExists"
-    case .ambiguous: "ambiguous"
-    case .conflict: "conflict"
-    case .pending: "pending"
-    case .outcomeUnknown: "outcomeUnknown"
-    case .locked: "locked"
-    case .wrongSecret: "wrongSecret"
-    case .noVault: "noVault"
-    case .notAVault: "notAVault"
-    case .damaged: "damaged"
-    case .tampered: "tampered"
-    case .rolledBack: "rolledBack"
-    case .forked: "forked"
-    case .replaced: "replaced"
-    case .newerFormat: "newerFormat"
-    case .kdfMemory: "kdfMemory"
-    case .busy: "busy"
-    case .denied: "denied"
-    case .readOnly: "readOnly"
-    case .noSpace: "noSpace"
-    case .io: "io"
-    }
-  }
 }

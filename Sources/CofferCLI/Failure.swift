@@ -18,8 +18,8 @@ struct Failure: Error {
     what = error.what
     key = error.key
     place = error.place
-    cure = error.cure
-    detail = error.underlying.map { "\($0)" }
+    cure = error.commandCure
+    detail = error.inCommandWords.underlying.map { "\($0)" }
   }
 
   init(_ status: ExitStatus, kind: String, _ what: String, cure: String?) {

@@ -47,7 +47,7 @@ public final class DefaultsStore: Store {
     self.domain = domain
     prefix = layers.prefix
     // One wait for all of them, not one for each.
-    let deadline = ContinuousClock.now + FileLock.patience
+    let deadline = LockDeadline(after: FileLock.patience)
     lease = try EngineLease(domain.file, options, until: deadline)
     engine = lease.engine
     var opened: [(DefaultsDomain, EngineLease)] = []

@@ -13,11 +13,11 @@ package enum FileLock {
   @inline(__always)
   package static func acquire(
     _ fd: Int32, _ calls: SystemCalls, place: @autoclosure () -> FilePath, patience: Duration = patience,
-    until deadline: ContinuousClock.Instant? = nil, holder: () -> UInt32?
+    until deadline: LockDeadline? = nil, holder: () -> UInt32?
   ) throws(StoreError) {
     let result = calls.lock(fd, LOCK_EX | LOCK_NB)
     if result == 0 { return }
-    try wait(fd, calls, result, place(), patience, deadline ?? .now + patience, holder)
+    try wait(fd, calls, result, place(), patience, deadline ?? LockDeadline(after: patience), holder)
   }
 
   /// Takes the lock if nobody holds it.
@@ -29,12 +29,12 @@ package enum FileLock {
 
   private static func wait(
     _ fd: Int32, _ calls: SystemCalls, _ first: Int32, _ place: FilePath, _ patience: Duration,
-    _ deadline: ContinuousClock.Instant, _ holder: () -> UInt32?
+    _ deadline: LockDeadline, _ holder: () -> UInt32?
   ) throws(StoreError) {
     var result = first
     var pauses = LockPauses()
     while result == -EWOULDBLOCK {
-      guard ContinuousClock.now < deadline else { throw busy(place, holder(), patience) }
+      guard !deadline.isOver else { throw busy(place, holder(), patience) }
       pauses.sleep()
       result = calls.lock(fd, LOCK_EX | LOCK_NB)
     }

@@ -95,10 +95,21 @@ public struct StoreError: Error, Sendable {
   /// The error beneath, where there is one.
   public let underlying: (any Error)?
 
+  /// The step that ``cure`` advises, where a program may have a name of its own for it.
+  package let remedy: Remedy?
+
   /// An error of `kind`.
   public init(
     _ kind: Kind, _ what: String, key: String? = nil, place: String? = nil, cure: String,
     underlying: (any Error)? = nil
+  ) {
+    self.init(kind, what, key: key, place: place, cure: cure, underlying: underlying, remedy: nil)
+  }
+
+  /// An error of `kind` whose cure is `remedy`.
+  package init(
+    _ kind: Kind, _ what: String, key: String? = nil, place: String? = nil, cure: String,
+    underlying: (any Error)? = nil, remedy: Remedy?
   ) {
     self.kind = kind
     self.what = what
@@ -106,11 +117,12 @@ public struct StoreError: Error, Sendable {
     self.place = place
     self.cure = cure
     self.underlying = underlying
+    self.remedy = remedy
   }
 
   /// The same error, said of `key` where it named none.
   public func about(key: String) -> StoreError {
-    StoreError(kind, what, key: self.key ?? key, place: place, cure: cure, underlying: underlying)
+    StoreError(kind, what, key: self.key ?? key, place: place, cure: cure, underlying: underlying, remedy: remedy)
   }
 }
 

@@ -86,7 +86,8 @@ extension StoreError {
   fileprivate func naming(_ file: FilePath, insteadOf copy: FilePath) -> StoreError {
     guard let place, place.hasPrefix(copy.string) else { return self }
     return StoreError(
-      kind, what, key: key, place: file.string + place.dropFirst(copy.string.count), cure: cure, underlying: underlying)
+      kind, what, key: key, place: file.string + place.dropFirst(copy.string.count), cure: cure, underlying: underlying,
+      remedy: remedy)
   }
 }
 
@@ -154,7 +155,7 @@ private struct Restoration {
     guard !replacing, let found, found != backup.header.vault else { return }
     throw StoreError(
       .refused, "vault \(found) stands there, and the backup is of vault \(backup.header.vault)", place: place.string,
-      cure: "restore to another path, or say --force to replace it; it is kept beside it")
+      cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
   }
 
   /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.

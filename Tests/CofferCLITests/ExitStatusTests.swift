@@ -12,7 +12,7 @@ import Testing
     (.undecodable(stored: "data"), 65), (.damaged, 65), (.notAVault, 65),
     (.tampered, 66), (.rolledBack, 66), (.forked, 66), (.replaced, 66),
     (.locked, 69), (.alreadyExists, 73),
-    (.noSpace, 74), (.readOnly, 74), (.io(5), 74),
+    (.noSpace, 74), (.readOnly, 74), (.io(5), 74), (.outcomeUnknown, 74),
     (.busy, 75), (.conflict, 75), (.pending(.random()), 75),
     (.newerFormat(found: 2, supported: 1), 76),
     (.wrongSecret, 77), (.denied, 77), (.refused, 77), (.noVault, 78),
@@ -27,7 +27,57 @@ import Testing
   }
 
   @Test("every kind has a word of its own in JSON")
-  func words() { #expect(Swift.Set(Self.kinds.map(\.0.word)).count == Self.kinds.count) }
+  func words() {
+    #expect(Swift.Set(StoreError.Kind.all.map(\.word)).count == StoreError.Kind.all.count)
+    #expect(Self.kinds.map(\.0.word).sorted() == StoreError.Kind.all.map(\.word).sorted())
+  }
+
+  static let cures: [(StoreError.Remedy, String)] = [
+    (.makeVault, "coffer init makes one; or give the path of another"),
+    (.acceptReplaced, "put the right vault back; if this one is right, accept it with coffer vault pin accept"),
+    (
+      .acceptOlder,
+      "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept"
+    ),
+    (
+      .acceptFork,
+      "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept"
+    ),
+    (.acceptAtPath, "check that the right vault stands there, then accept it with coffer vault pin accept"),
+    (.acceptUnpinned, "check that the vault is the newest one, then accept it with coffer vault pin accept"),
+    (.expectVault, "ask its owner for the vault's id, and give it as COFFER_EXPECT_VAULT=ID"),
+    (.copyItems, "copy the items to a new vault with coffer vault export, or restore a backup"),
+    (.leaveVault, "copy the items to a new vault with coffer vault export, and remove this one"),
+    (.giveBackup, "make a backup of that vault with coffer vault backup, and give that"),
+    (.replaceVault, "restore to another path, or say --force to replace it; it is kept beside it"),
+    (
+      .acceptOlderKey,
+      "restore a backup made after the key was changed; to go back to the older key on purpose, coffer vault repair --older-key"
+    ),
+    (.rebuild, "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"),
+    (.askRecipient, "ask for it again; coffer vault identity show FILE prints it"),
+    (.startAgent, "coffer unlock starts one, or unlock the vault in this process"),
+    (.unlockAgent, "coffer unlock, then try again"),
+    (.relockAgent, "coffer lock, then unlock the vault that you expect"),
+    (.restartAgent, "coffer agent stop, then coffer unlock"),
+    (.replaceAgent, "coffer agent stop, then coffer unlock; or --no-agent"),
+    (.endAgent, "coffer agent status shows it, coffer agent stop ends it"),
+    (.askAgent, "coffer agent status"),
+    (.leaveAgentOut, "--no-agent, or another COFFER_HOME"),
+    (.distrustAgent, "find out who put it there; --no-agent leaves the agent out"),
+    (.oneVersion, "use one version of coffer for both"),
+  ]
+
+  @Test("an error of the library is cured by this program's commands, and so is its cause")
+  func commands() {
+    #expect(
+      Self.cures.map(\.0).sorted { $0.rawValue < $1.rawValue } == StoreError.Remedy.allCases.sorted { $0.rawValue < $1.rawValue })
+    for (remedy, cure) in Self.cures {
+      let cause = StoreError(.locked, "it was so", cure: "call this", remedy: remedy)
+      let failure = Failure(StoreError(.busy, "it happened", place: "/p", cure: "call that", underlying: cause, remedy: remedy))
+      #expect(failure.text == "coffer: it happened (/p): it was so; \(cure)\n  try: \(cure)")
+    }
+  }
 
   @Test("errors of the parser are usage, help and version are no errors")
   func parser() {

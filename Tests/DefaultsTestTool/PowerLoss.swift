@@ -184,6 +184,27 @@ enum PowerLoss {
         if fd >= 0 { self.opened(fd, FilePath(path), flags) }
         return fd
       }
+      // A file without a name is no effect on the folder until it is given one.
+      calls.openUnnamed = { folder, mode in
+        let fd = real.openUnnamed(folder, mode)
+        if fd >= 0 {
+          self.state.withLock { state in
+            state.folders.remove(fd)
+            state.last += 1
+            state.files[fd] = state.last
+          }
+        }
+        return fd
+      }
+      calls.name = { fd, path in
+        let result = real.name(fd, path)
+        self.state.withLock { state in
+          guard result == 0, let file = state.files[fd] else { return }
+          state.byName[Self.name(path)] = file
+          state.effects.append(.create(Self.name(path), file: file))
+        }
+        return result
+      }
       calls.allocate = { fd, offset, count in
         self.wrote(fd, offset, [UInt8](repeating: 0, count: count))
         return real.allocate(fd, offset, count)

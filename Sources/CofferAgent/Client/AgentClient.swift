@@ -136,9 +136,9 @@ public final class AgentClient: Sendable {
     /// The agent answered with this error: what was asked for was not done.
     case refused(StoreError)
     /// Nothing of the question was sent: nothing was done.
-    case unsent(StoreError)
+    case unsent(TransportFailure)
     /// Some of the question was sent, and the conversation broke off: the agent may do it, have done it, or not.
-    case unanswered(StoreError)
+    case unanswered(TransportFailure)
     /// There was an answer that cannot be understood.
     case garbled(StoreError)
   }
@@ -178,9 +178,10 @@ public final class AgentClient: Sendable {
   private func said(of failure: Failure, isWrite: Bool) -> StoreError {
     switch failure {
     case .refused(let error): error
-    case .unanswered(let error) where isWrite: unknown(error)
+    case .unanswered(let failure) where isWrite: unknown(failure.error)
     case .garbled(let error): isWrite ? unknown(error) : error
-    case .unsent(let error), .unanswered(let error): error.kind == .busy ? silent(error) : absent
+    case .unsent(.slow), .unanswered(.slow): silent(.slow)
+    case .unsent, .unanswered: absent
     }
   }
 
@@ -188,9 +189,9 @@ public final class AgentClient: Sendable {
     on socket: consuming LocalSocket, _ frame: UnsafeRawBufferPointer, isGreeted: Bool, _ time: Duration,
     _ page: (inout FrameReader) throws(StoreError) -> Void
   ) throws(Failure) {
-    if !isGreeted { do throws(StoreError) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
+    if !isGreeted { do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
     var sent = 0
-    do throws(StoreError) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
+    do throws(TransportFailure) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
       // A refused greeting ends the connection, perhaps before the question is sent: what was answered says why.
       if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
       throw sent == 0 ? .unsent(error) : .unanswered(error)
@@ -218,19 +219,25 @@ public final class AgentClient: Sendable {
   }
 
   private func greet(on socket: borrowing LocalSocket) throws(StoreError) {
-    do throws(StoreError) { try sendGreeting(on: socket) } catch { throw silent(error) }
+    do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw silent(error) }
     do throws(Failure) { try hearGreeting(on: socket) } catch {
       switch error {
       case .refused(let error), .garbled(let error): throw error
-      case .unsent(let error), .unanswered(let error): throw silent(error)
+      case .unsent(let failure), .unanswered(let failure): throw silent(failure)
       }
     }
   }
 
-  private func sendGreeting(on socket: borrowing LocalSocket) throws(StoreError) {
+  private func sendGreeting(on socket: borrowing LocalSocket) throws(TransportFailure) {
+    let writer: FrameWriter
+    do throws(StoreError) { writer = try greetingFrame() } catch { throw .unmade(error) }
+    try writer.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
+  }
+
+  private func greetingFrame() throws(StoreError) -> FrameWriter {
     var writer = try FrameWriter(request: .greet)
     try writer.put(greeting)
-    try writer.withFrame { (frame) throws(StoreError) in try socket.send(frame, within: Self.wholeMessage) }
+    return writer
   }
 
   private func hearGreeting(on socket: borrowing LocalSocket) throws(Failure) {
@@ -245,18 +252,18 @@ public final class AgentClient: Sendable {
 
   private func hear(on socket: borrowing LocalSocket, _ time: Duration) throws(Failure) -> Frame {
     let arrival: LocalSocket.Arrival
-    do throws(StoreError) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
-      switch error.kind {
+    do throws(TransportFailure) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
+      switch error {
       // No agent announces so much: the question was not too large, who answers is no agent.
       case .tooLarge: throw .garbled(FrameReader.malformed("it announces more than an agent ever sends"))
-      case .damaged: throw .garbled(error)
-      default: throw .unanswered(error)
+      case .tooShort: throw .garbled(error.error)
+      case .gone, .slow, .system, .unmade: throw .unanswered(error)
       }
     }
     switch consume arrival {
     case .frame(let frame): return frame
-    case .closed: throw .unanswered(LocalSocket.gone)
-    case .silence: throw .unanswered(LocalSocket.slow)
+    case .closed: throw .unanswered(.gone)
+    case .silence: throw .unanswered(.slow)
     }
   }
 
@@ -275,13 +282,14 @@ public final class AgentClient: Sendable {
   private var absent: StoreError {
     StoreError(
       .locked, "no agent is running", place: place.socket.string,
-      cure: "coffer unlock starts one, or unlock the vault in this process")
+      cure: "start one and unlock it, or unlock the vault in this process", remedy: .startAgent)
   }
 
-  private func silent(_ error: StoreError) -> StoreError {
+  private func silent(_ failure: TransportFailure) -> StoreError {
     StoreError(
       .busy, "the agent does not answer", place: place.socket.string,
-      cure: "coffer agent stop, then coffer unlock; or --no-agent", underlying: error)
+      cure: "end the agent and start another, or leave it out", underlying: failure.error,
+      remedy: .replaceAgent)
   }
 
   private func unknown(_ error: StoreError) -> StoreError {

@@ -72,7 +72,7 @@ public final class AgentServer: Sendable {
       guard try !place.isListening(), ContinuousClock.now < deadline else {
         throw StoreError(
           .alreadyExists, "an agent is running here", place: place.socket.string,
-          cure: "coffer agent status shows it, coffer agent stop ends it")
+          cure: "AgentClient.status() shows it, AgentClient.stop() ends it", remedy: .endAgent)
       }
       usleep(breather)
     }

@@ -18,7 +18,7 @@ final class Connections: Sendable {
     fileprivate init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     /// Runs `body` as something that is the client's turn: while it lasts, the connection may be ended for another.
-    func waiting<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    func waiting<Result: ~Copyable, Failure>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
       waitingSince.withLock { $0 = .now }
       defer { waitingSince.withLock { $0 = nil } }
       return try body()

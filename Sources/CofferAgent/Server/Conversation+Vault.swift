@@ -6,27 +6,27 @@ extension Conversation {
   /// Answers a request for items.
   func answerFromVault(
     _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
-  ) throws(StoreError) {
+  ) throws(AnswerFailure) {
     switch request {
     case .greet, .status, .unlock, .lock, .stop: return
     case .get:
-      let name = try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }
-      let form = try use { (vault) throws(StoreError) in try vault.get(name) }
+      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
+      let form = try withVault { (vault) throws(StoreError) in try vault.get(name) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(form) }
     case .item:
-      let name = try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }
-      let item = try use { (vault) throws(StoreError) in try vault.item(name) }
+      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
+      let item = try withVault { (vault) throws(StoreError) in try vault.item(name) }
       try pages(of: item.map { [$0] } ?? [], on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .list:
-      let service = try frame.arguments { (fields) throws(StoreError) in try fields.optionalText() }
-      let items = try use { (vault) throws(StoreError) in try vault.list(service: service) }
+      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.optionalText() }
+      let items = try withVault { (vault) throws(StoreError) in try vault.list(service: service) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .apply:
-      let changes = try frame.arguments { (fields) throws(StoreError) in try fields.changes() }
+      let changes = try arguments(of: frame) { (fields) throws(StoreError) in try fields.changes() }
       let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .delete:
-      let (name, condition) = try frame.arguments { (fields) throws(StoreError) in
+      let (name, condition) = try arguments(of: frame) { (fields) throws(StoreError) in
         (try fields.itemName(), try fields.condition())
       }
       let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.delete(name, if: condition) }
@@ -38,63 +38,82 @@ extension Conversation {
   /// Answers a request for a store of one service.
   private func answerFromStore(
     _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
-  ) throws(StoreError) {
+  ) throws(AnswerFailure) {
     switch request {
     case .load:
-      let (service, names) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.texts()) }
-      let readings = try use { (vault) throws(StoreError) in
+      let (service, names) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.texts()) }
+      let readings = try withVault { (vault) throws(StoreError) in
         try vault.load(names, service: service, mostBytes: AgentProtocol.mostLoaded)
       }
       try pages(of: readings, on: socket) { (reading, writer) throws(StoreError) in try writer.put(reading) }
     case .contains:
-      let (service, name) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
-      let isThere = try use { (vault) throws(StoreError) in try vault.contains(name, service: service) }
+      let (service, name) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
+      let isThere = try withVault { (vault) throws(StoreError) in try vault.contains(name, service: service) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isThere) }
     case .names:
-      let service = try frame.arguments { (fields) throws(StoreError) in try fields.text() }
-      let names = try use { (vault) throws(StoreError) in try vault.list(service: service).map(\.name.account) }
+      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.text() }
+      let names = try withVault { (vault) throws(StoreError) in try vault.list(service: service).map(\.name.account) }
       try pages(of: names, on: socket) { (name, writer) throws(StoreError) in try writer.put(name) }
     case .version:
-      let (service, name) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
-      let version = try use { (vault) throws(StoreError) in try vault.version(of: name, service: service) }
+      let (service, name) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
+      let version = try withVault { (vault) throws(StoreError) in try vault.version(of: name, service: service) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(version) }
     case .marked:
-      let service = try frame.arguments { (fields) throws(StoreError) in try fields.text() }
-      let items = try use { (vault) throws(StoreError) in try vault.sessionItems(service: service) }
+      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.text() }
+      let items = try withVault { (vault) throws(StoreError) in try vault.sessionItems(service: service) }
       try pages(of: items.sorted { $0.key < $1.key }, on: socket) { (item, writer) throws(StoreError) in
         try writer.put(item.key)
         try writer.put(item.value)
       }
     case .commit:
-      let (service, batch) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
+      let (service, batch) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
       let isDeserted = { [descriptor = socket.descriptor] in LocalSocket.isDeserted(descriptor) }
       try change(on: socket) { (vault) throws(StoreError) in
-        try vault.commit(batch, service: service) { () throws(StoreError) in if isDeserted() { throw LocalSocket.gone } }
+        try vault.commit(batch, service: service) { () throws(StoreError) in
+          // Nobody hears of it: the answer to a client that is gone ends the connection.
+          if isDeserted() { throw TransportFailure.gone.error }
+        }
       }
       try done(on: socket) { (_) throws(StoreError) in }
     case .forget:
-      let id = try frame.arguments { (fields) throws(StoreError) in try fields.transactionID() }
-      try use { (vault) throws(StoreError) in try vault.forget(id) }
+      let id = try arguments(of: frame) { (fields) throws(StoreError) in try fields.transactionID() }
+      try withVault { (vault) throws(StoreError) in try vault.forget(id) }
       try done(on: socket) { (_) throws(StoreError) in }
     default: return
     }
+  }
+
+  private func arguments<Result: ~Copyable>(
+    of frame: borrowing Frame, _ body: (inout FrameReader) throws(StoreError) -> Result
+  ) throws(AnswerFailure) -> Result {
+    do throws(StoreError) { return try frame.arguments(body) } catch { throw .refused(error) }
+  }
+
+  /// Runs `body`, after which a failure may still be answered, with the vault.
+  private func withVault<Result: Sendable>(
+    _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
+  ) throws(AnswerFailure) -> Result {
+    do throws(StoreError) { return try use(body) } catch { throw .refused(error) }
   }
 
   /// Sends `elements` in as many frames as they need, each of which says how many it holds.
   private func pages<Element>(
     of elements: [Element], on socket: borrowing LocalSocket,
     _ put: (Element, inout FrameWriter) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  ) throws(AnswerFailure) {
     var rest = elements[...]
     repeat {
-      var page = try FrameWriter(page: ())
-      var count: UInt32 = 0
-      while let element = rest.first, count == 0 || page.bodyCount < AgentProtocol.pageBytes {
-        try put(element, &page)
-        count += 1
-        rest.removeFirst()
+      let page = try checked { () throws(StoreError) in
+        var page = try FrameWriter(page: ())
+        var count: UInt32 = 0
+        while let element = rest.first, count == 0 || page.bodyCount < AgentProtocol.pageBytes {
+          try put(element, &page)
+          count += 1
+          rest.removeFirst()
+        }
+        page.finishPage(count, isLast: rest.isEmpty)
+        return page
       }
-      page.finishPage(count, isLast: rest.isEmpty)
       try send(page, on: socket)
     } while !rest.isEmpty
   }

@@ -29,17 +29,17 @@ final class Conversation {
   func hold(with socket: borrowing LocalSocket) {
     // An answer that could not be sent, or not whole, is followed by the end of the connection and by nothing else: a client would take
     // more bytes for the rest of it, and a failure for what became of its request.
-    do throws(StoreError) { while try answerNext(on: socket) {} } catch {}
+    do throws(AnswerFailure) { while try answerNext(on: socket) {} } catch {}
   }
 
-  private func answerNext(on socket: borrowing LocalSocket) throws(StoreError) -> Bool {
+  private func answerNext(on socket: borrowing LocalSocket) throws(AnswerFailure) -> Bool {
     let silence = greeting == nil ? Self.firstSilence : Self.longestSilence
     let arrival: LocalSocket.Arrival
-    do throws(StoreError) {
-      arrival = try mark.waiting { () throws(StoreError) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
+    do throws(TransportFailure) {
+      arrival = try mark.waiting { () throws(TransportFailure) in try socket.receive(begins: silence, whole: Self.wholeMessage) }
     } catch {
       // Nothing was done of a request that was not read. Where the next one begins is not known.
-      try fail(error, on: socket)
+      try fail(error.error, on: socket)
       return false
     }
     switch consume arrival {
@@ -50,19 +50,19 @@ final class Conversation {
   }
 
   /// Answers a request; false when the conversation is over.
-  private func answer(_ frame: consuming Frame, on socket: borrowing LocalSocket) throws(StoreError) -> Bool {
+  private func answer(_ frame: consuming Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) -> Bool {
     let request: AgentProtocol.Request
     do throws(StoreError) { request = try frame.request() } catch {
       try fail(error, on: socket)
       return false
     }
     hasChanged = false
-    do throws(StoreError) {
+    do throws(AnswerFailure) {
       try answer(request, frame, on: socket)
       return request != .stop
     } catch {
       // A client that failed to receive, or whose change was made and cannot be told, is told by the end of the connection.
-      guard error.place != LocalSocket.placeName, !hasChanged else { throw error }
+      guard case .refused(let error) = error, !hasChanged else { throw error }
       try fail(error, on: socket)
       // After a failed greeting the request that came with it must not be answered for another vault.
       return request != .greet
@@ -71,36 +71,40 @@ final class Conversation {
 
   private func answer(
     _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
-  ) throws(StoreError) {
+  ) throws(AnswerFailure) {
     if request == .greet {
-      greeting = try frame.arguments { (fields) throws(StoreError) in try fields.greeting() }
-      try checkGreeting()
+      try checked { () throws(StoreError) in
+        greeting = try frame.arguments { (fields) throws(StoreError) in try fields.greeting() }
+        try checkGreeting()
+      }
       return try done(on: socket) { (_) throws(StoreError) in }
     }
     switch request {
     case .greet: return
     case .status:
-      try frame.noArguments()
+      try checked { () throws(StoreError) in try frame.noArguments() }
       let status = status
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
     case .lock:
-      try frame.noArguments()
+      try checked { () throws(StoreError) in try frame.noArguments() }
       server.vault.lock(because: "it was asked to")
       try done(on: socket) { (_) throws(StoreError) in }
     case .stop:
-      try frame.noArguments()
+      try checked { () throws(StoreError) in try frame.noArguments() }
       server.vault.lock(because: "the agent ended")
       try done(on: socket) { (_) throws(StoreError) in }
       server.stop()
     case .unlock:
-      let expectation = try vaultGreeting()
-      let credentials = try frame.arguments { (fields) throws(StoreError) in try fields.credentials() }
-      try server.vault.unlock(with: credentials, expectation)
+      try checked { () throws(StoreError) in
+        let expectation = try vaultGreeting()
+        let credentials = try frame.arguments { (fields) throws(StoreError) in try fields.credentials() }
+        try server.vault.unlock(with: credentials, expectation)
+      }
       server.wake()
       let status = status
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
     default:
-      _ = try vaultGreeting()
+      _ = try checked { () throws(StoreError) in try vaultGreeting() }
       try answerFromVault(request, frame, on: socket)
     }
   }
@@ -126,14 +130,14 @@ final class Conversation {
     guard greeting.path == mine.string else {
       throw StoreError(
         .refused, "the agent keeps another vault than \(greeting.path)", place: mine.string,
-        cure: "--no-agent, or another COFFER_HOME")
+        cure: "leave the agent out, or use another run folder", remedy: .leaveAgentOut)
     }
     if let expected = greeting.vault {
       let found = server.vault.describe().id
       guard found == nil || found == expected else {
         throw StoreError(
           .replaced, "the agent holds another vault than \(expected)", place: mine.string,
-          cure: "coffer lock, then unlock the vault that you expect")
+          cure: "AgentClient.lock(), then unlock the vault that you expect", remedy: .relockAgent)
       }
     }
   }
@@ -158,35 +162,47 @@ final class Conversation {
   /// has told its user so. It may go right after it was looked for, which is then a change whose outcome it does not know.
   func change<Result: Sendable>(
     on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
-    guard !socket.isDeserted else { throw LocalSocket.gone }
+  ) throws(AnswerFailure) -> Result {
+    guard !socket.isDeserted else { throw .transport(.gone) }
     let author = author ?? PeerProcess.author(at: socket)
     self.author = author
-    let result = try author.represented { () throws(StoreError) in try use(body) }
+    let result = try checked { () throws(StoreError) in
+      try author.represented { () throws(StoreError) in try use(body) }
+    }
     hasChanged = true
     return result
+  }
+
+  /// Runs `body`, whose errors the client is told of.
+  func checked<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(AnswerFailure) -> Result {
+    do throws(StoreError) { return try body() } catch { throw .refused(error) }
   }
 
   /// Sends the answer, or its last page.
   func done(
     on socket: borrowing LocalSocket, _ body: (inout FrameWriter) throws(StoreError) -> Void
-  ) throws(StoreError) {
+  ) throws(AnswerFailure) {
     try send(.done, on: socket, body)
   }
 
   func send(
     _ answer: AgentProtocol.Answer, on socket: borrowing LocalSocket, _ body: (inout FrameWriter) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    var writer = try FrameWriter(answer: answer)
-    try body(&writer)
+  ) throws(AnswerFailure) {
+    let writer = try checked { () throws(StoreError) in
+      var writer = try FrameWriter(answer: answer)
+      try body(&writer)
+      return writer
+    }
     try send(writer, on: socket)
   }
 
-  func send(_ writer: consuming FrameWriter, on socket: borrowing LocalSocket) throws(StoreError) {
-    try writer.withFrame { (frame) throws(StoreError) in try socket.send(frame, within: Self.wholeMessage) }
+  func send(_ writer: consuming FrameWriter, on socket: borrowing LocalSocket) throws(AnswerFailure) {
+    do throws(TransportFailure) {
+      try writer.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
+    } catch { throw .transport(error) }
   }
 
-  private func fail(_ error: StoreError, on socket: borrowing LocalSocket) throws(StoreError) {
+  private func fail(_ error: StoreError, on socket: borrowing LocalSocket) throws(AnswerFailure) {
     try send(.failed, on: socket) { (writer) throws(StoreError) in try writer.put(error) }
   }
 }
@@ -221,7 +237,9 @@ extension FrameReader {
     guard raw[0] != AgentProtocol.version else { return }
     throw StoreError(
       .newerFormat(found: Int(raw[0]), supported: Int(AgentProtocol.version)),
-      "the agent and its client speak different versions of their protocol", cure: "coffer agent stop, then coffer unlock")
+      "the agent and its client speak different versions of their protocol",
+      cure: "end the agent with AgentClient.stop(), and start one of this version",
+      remedy: .restartAgent)
   }
 
   mutating func credentials() throws(StoreError) -> Credentials {

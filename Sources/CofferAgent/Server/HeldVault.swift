@@ -45,7 +45,9 @@ final class HeldVault: Sendable {
         switch state.unlocked {
         case .none:
           throw StoreError(
-            .locked, "the agent holds no key: \(state.whyLocked)", place: place, cure: "coffer unlock, then try again")
+            .locked, "the agent holds no key: \(state.whyLocked)", place: place,
+            cure: "AgentClient.unlock(with:), then try again",
+            remedy: .unlockAgent)
         case .some(let unlocked): return try body(unlocked.vault)
         }
       } catch {

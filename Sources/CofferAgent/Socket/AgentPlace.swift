@@ -62,7 +62,7 @@ struct AgentPlace: Sendable {
     guard user == geteuid() else {
       throw StoreError(
         .denied, "\(who) is a process of user \(user), not of user \(geteuid())", place: place.string,
-        cure: "find out who put it there; --no-agent leaves the agent out")
+        cure: "find out who put it there, or leave the agent out", remedy: .distrustAgent)
     }
   }
 

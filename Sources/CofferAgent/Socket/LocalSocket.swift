@@ -22,29 +22,26 @@ struct LocalSocket: ~Copyable {
 
   /// Waits up to `patience` for a frame to begin, then up to `whole` for all of it.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.tooLarge`, `.damaged` (an empty body), `.busy` (too slow), `.io` (closed in the midst of a frame).
-  func receive(begins patience: Duration, whole: Duration) throws(StoreError) -> Arrival {
+  /// - Throws: `.tooShort` and `.tooLarge` for what the peer announces, `.slow`, `.gone` (closed in the midst of a frame), `.system`,
+  ///   `.unmade`.
+  func receive(begins patience: Duration, whole: Duration) throws(TransportFailure) -> Arrival {
     var header: UInt32 = 0
     guard try isReadable(until: .now + patience) else { return .silence }
     let deadline = ContinuousClock.now + whole
-    let got = try withUnsafeMutableBytes(of: &header) { (raw) throws(StoreError) in try fill(raw, deadline, mayEnd: true) }
+    let got = try withUnsafeMutableBytes(of: &header) { (raw) throws(TransportFailure) in try fill(raw, deadline, mayEnd: true) }
     guard got else { return .closed }
     let count = Int(UInt32(littleEndian: header))
-    guard count >= 2 else { throw FrameReader.malformed("it is too short for a version and a kind") }
-    guard count <= AgentProtocol.largestBody else {
-      throw StoreError(
-        .tooLarge(limit: AgentProtocol.largestBody), "a message of \(count) bytes between agent and client",
-        cure: "make smaller transactions, or unlock the vault in this process")
-    }
+    guard count >= 2 else { throw .tooShort }
+    guard count <= AgentProtocol.largestBody else { throw .tooLarge(bytes: count) }
     return .frame(Frame(body: try body(of: count, deadline)))
   }
 
-  private func body(of count: Int, _ deadline: ContinuousClock.Instant) throws(StoreError) -> SecretBytes {
+  private func body(of count: Int, _ deadline: ContinuousClock.Instant) throws(TransportFailure) -> SecretBytes {
     var bytes = try Self.zeros(min(count, AgentProtocol.trustedBody))
     var have = 0
     while true {
       let start = have
-      try bytes.withUnsafeMutableBytes { (raw) throws(StoreError) in
+      try bytes.withUnsafeMutableBytes { (raw) throws(TransportFailure) in
         _ = try fill(UnsafeMutableRawBufferPointer(rebasing: raw[start...]), deadline, mayEnd: false)
       }
       have = bytes.count
@@ -55,28 +52,28 @@ struct LocalSocket: ~Copyable {
     }
   }
 
-  private static func zeros(_ count: Int) throws(StoreError) -> SecretBytes {
-    do throws(SecretMemoryError) { return try SecretBytes(zeros: count) } catch { throw StoreError(memory: error) }
+  private static func zeros(_ count: Int) throws(TransportFailure) -> SecretBytes {
+    do throws(SecretMemoryError) { return try SecretBytes(zeros: count) } catch { throw .unmade(StoreError(memory: error)) }
   }
 
   /// Fills `buffer`; false when the peer closed before its first byte, where it may.
   private func fill(
     _ buffer: UnsafeMutableRawBufferPointer, _ deadline: ContinuousClock.Instant, mayEnd: Bool
-  ) throws(StoreError) -> Bool {
+  ) throws(TransportFailure) -> Bool {
     var have = 0
     while have < buffer.count {
       let got = recv(descriptor, buffer.baseAddress.map { $0 + have }, buffer.count - have, Int32(MSG_DONTWAIT))
       if got > 0 {
         have += got
       } else if got == 0 {
-        guard mayEnd, have == 0 else { throw Self.gone }
+        guard mayEnd, have == 0 else { throw .gone }
         return false
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
-        guard try isReadable(until: deadline) else { throw Self.slow }
+        guard try isReadable(until: deadline) else { throw .slow }
       } else if errno == ECONNRESET, mayEnd, have == 0 {
         return false
       } else if errno != EINTR {
-        throw StoreError(errno: errno, "read from the agent's socket", place: FilePath(Self.placeName))
+        throw .system(doing: "read from the agent's socket", code: errno)
       }
     }
     return true
@@ -84,14 +81,14 @@ struct LocalSocket: ~Copyable {
 
   /// Sends all of `frame` within `limit`.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` (too slow), `.io` (the peer is gone).
-  func send(_ frame: UnsafeRawBufferPointer, within limit: Duration) throws(StoreError) {
+  /// - Throws: `.slow`, `.gone`, `.system`.
+  func send(_ frame: UnsafeRawBufferPointer, within limit: Duration) throws(TransportFailure) {
     var count = 0
     try send(frame, within: limit, count: &count)
   }
 
   /// Sends all of `frame` within `limit`, and counts the bytes that went.
-  func send(_ frame: UnsafeRawBufferPointer, within limit: Duration, count: inout Int) throws(StoreError) {
+  func send(_ frame: UnsafeRawBufferPointer, within limit: Duration, count: inout Int) throws(TransportFailure) {
     let deadline = ContinuousClock.now + limit
     var rest = frame
     while !rest.isEmpty {
@@ -100,11 +97,11 @@ struct LocalSocket: ~Copyable {
         count += sent
         rest = UnsafeRawBufferPointer(rebasing: rest[sent...])
       } else if errno == EAGAIN || errno == EWOULDBLOCK {
-        guard try isReady(Int16(POLLOUT), until: deadline) else { throw Self.slow }
+        guard try isReady(Int16(POLLOUT), until: deadline) else { throw .slow }
       } else if errno == EPIPE || errno == ECONNRESET {
-        throw Self.gone
+        throw .gone
       } else if errno != EINTR {
-        throw StoreError(errno: errno, "write to the agent's socket", place: FilePath(Self.placeName))
+        throw .system(doing: "write to the agent's socket", code: errno)
       }
     }
   }
@@ -124,11 +121,11 @@ struct LocalSocket: ~Copyable {
     return poll(&waiting, 1, 0) > 0 && waiting.revents & Int16(POLLHUP | POLLERR) != 0
   }
 
-  private func isReadable(until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
+  private func isReadable(until deadline: ContinuousClock.Instant) throws(TransportFailure) -> Bool {
     try isReady(Int16(POLLIN), until: deadline)
   }
 
-  private func isReady(_ events: Int16, until deadline: ContinuousClock.Instant) throws(StoreError) -> Bool {
+  private func isReady(_ events: Int16, until deadline: ContinuousClock.Instant) throws(TransportFailure) -> Bool {
     while true {
       let left = deadline - .now
       let (seconds, attoseconds) = left.components
@@ -138,18 +135,8 @@ struct LocalSocket: ~Copyable {
       let ready = poll(&waiting, 1, Int32(milliseconds))
       if ready > 0 { return true }
       guard ready == 0 || errno == EINTR else {
-        throw StoreError(errno: errno, "wait for the agent's socket", place: FilePath(Self.placeName))
+        throw .system(doing: "wait for the agent's socket", code: errno)
       }
     }
   }
-
-  /// What errors of the conversation itself name as their place.
-  static let placeName = "agent.sock"
-
-  /// The peer went away.
-  static let gone = StoreError(
-    .io(ECONNRESET), "the other end of the agent's socket went away", place: LocalSocket.placeName, cure: "coffer agent status")
-  static let slow = StoreError(
-    .busy, "the other end of the agent's socket takes too long", place: LocalSocket.placeName,
-    cure: "try again, or leave the agent out")
 }

@@ -28,7 +28,9 @@ struct FrameReader {
   private var remaining: Int { bytes.count - position }
 
   static func malformed(_ why: String) -> StoreError {
-    StoreError(.damaged, "a message between agent and client is malformed: \(why)", cure: "use one version of coffer for both")
+    StoreError(
+      .damaged, "a message between agent and client is malformed: \(why)", cure: "use one version of Coffer for both",
+      remedy: .oneVersion)
   }
 
   private mutating func take(_ count: Int) throws(StoreError) -> UnsafeRawBufferPointer {

@@ -104,9 +104,10 @@ struct FrameWriter: ~Copyable {
   }
 
   /// Lends the whole frame, ready to be sent.
-  consuming func withFrame<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  consuming func withFrame<Result, Failure>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Result) throws(Failure) -> Result
+  {
     let (length, end) = (UInt32(bodyCount).littleEndian, used)
-    return try bytes.withUnsafeMutableBytes { (buffer) throws(StoreError) in
+    return try bytes.withUnsafeMutableBytes { (buffer) throws(Failure) in
       buffer.storeBytes(of: length, as: UInt32.self)
       return try body(UnsafeRawBufferPointer(rebasing: buffer[..<end]))
     }

@@ -197,6 +197,6 @@ struct Finding: Encodable {
 
   /// An error of a store, which says all of it already.
   init(_ check: String, _ error: StoreError) {
-    self.init(check, .problem, error.what, place: error.place, cure: error.cure)
+    self.init(check, .problem, error.what, place: error.place, cure: error.commandCure)
   }
 }

@@ -107,7 +107,7 @@ struct References {
       do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
         throw StoreError(
           error.kind, error.what, key: reference.description, place: error.place,
-          cure: error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.cure,
+          cure: error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.commandCure,
           underlying: error.underlying)
       }
     }

@@ -106,12 +106,12 @@ extension DefaultsEngine {
     let old = try FileStatus(at: files.list)
     let mode = old?.permissions ?? 0o600
     // A copy and not a second name: Foundation rewrites the list in place.
-    try AtomicFile(files.lastGood, temporary: files.next, calls: quiet).replace(
+    try AtomicFile(files.lastGood, calls: quiet).replace(
       with: data.bytes, mode: mode, like: old, followedByAnother: true)
     var isCurrent = true
     var list: ListFingerprint?
     do {
-      try AtomicFile(files.list, temporary: files.next, calls: calls).replace(with: data.bytes, mode: mode, like: old) {
+      try AtomicFile(files.list, calls: calls).replace(with: data.bytes, mode: mode, like: old) {
         (new) throws(StoreError) in
         calls.reached?(.listWritten)
         // A link that was put in the list's place would be replaced by a file.

@@ -13,7 +13,7 @@ extension DefaultsEngine {
   /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.closed` (after a fork), and what `body` throws.
   @inline(__always)
   func holdingLock<Result>(
-    until deadline: ContinuousClock.Instant? = nil, checkingName: Bool = false, _ body: (Sidecar) throws(StoreError) -> Result
+    until deadline: LockDeadline? = nil, checkingName: Bool = false, _ body: (Sidecar) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     try checkProcess()
     try checkDecider()
@@ -45,7 +45,7 @@ extension DefaultsEngine {
 
   @inline(__always)
   private func acquire(
-    _ writer: inout WriterState, _ deadline: ContinuousClock.Instant?, _ checkingName: Bool
+    _ writer: inout WriterState, _ deadline: LockDeadline?, _ checkingName: Bool
   ) throws(StoreError) -> Sidecar {
     guard let sidecar = writer.sidecar, sidecar.isWritable else { throw readOnly }
     try sidecar.lock(until: deadline)

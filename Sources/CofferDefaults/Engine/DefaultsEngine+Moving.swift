@@ -12,7 +12,7 @@ internal import SystemPackage
 extension DefaultsEngine {
   /// Whether the journal is not the one to write into any more.
   func hasMoved(_ sidecar: Sidecar) throws(StoreError) -> Bool {
-    if try currentFiles().list != files.list { return true }
+    if try !files.areReached(from: origin) { return true }
     return try sidecar.isGone()
   }
 
@@ -22,7 +22,7 @@ extension DefaultsEngine {
   /// Goes on with another journal where `locked`, whose lock the caller holds, is not the one any more. Returns with the lock of
   /// the one that is; throws with none.
   func checkName(
-    _ writer: inout WriterState, _ locked: Sidecar, _ deadline: ContinuousClock.Instant?
+    _ writer: inout WriterState, _ locked: Sidecar, _ deadline: LockDeadline?
   ) throws(StoreError) -> Sidecar {
     var sidecar = locked
     while true {
@@ -45,7 +45,7 @@ extension DefaultsEngine {
 
   /// Makes the journal that is in place of `old` the one at work, and returns with its lock.
   private func exchange(
-    _ old: Sidecar, _ writer: inout WriterState, _ deadline: ContinuousClock.Instant?
+    _ old: Sidecar, _ writer: inout WriterState, _ deadline: LockDeadline?
   ) throws(StoreError) -> Sidecar {
     let files = try currentFiles()
     guard let new = try open(files, until: deadline), new.isWritable else { throw readOnly }
@@ -63,14 +63,14 @@ extension DefaultsEngine {
   /// The same from a reader, who waits for nobody: while a lock or a full disk stands in the way, what is known stays true.
   func reopenFromReader(_ state: inout EngineState) throws(StoreError) {
     _ = try writing.withLockIfAvailable { (writer) throws(StoreError) in
-      do throws(StoreError) { try reopen(&state, &writer, until: .now) } catch {
+      do throws(StoreError) { try reopen(&state, &writer, until: LockDeadline(after: .zero)) } catch {
         guard state.sidecar != nil, error.kind == .busy || error.kind == .noSpace else { throw error }
       }
     }
   }
 
   private func reopen(
-    _ state: inout EngineState, _ writer: inout WriterState, until deadline: ContinuousClock.Instant
+    _ state: inout EngineState, _ writer: inout WriterState, until deadline: LockDeadline
   ) throws(StoreError) {
     let files = try currentFiles()
     guard let new = try open(files, until: deadline) else {
@@ -88,13 +88,13 @@ extension DefaultsEngine {
     try goOn(with: new, in: files, after: old, &state, &writer)
   }
 
-  private func open(_ files: ListFiles, until deadline: ContinuousClock.Instant?) throws(StoreError) -> Sidecar? {
+  private func open(_ files: ListFiles, until deadline: LockDeadline?) throws(StoreError) -> Sidecar? {
     let isForWriting = try isReadOnly ? false : files.isWritable()
     return try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls, until: deadline)
   }
 
   /// The old one's lock comes first, for all.
-  private func lock(_ new: Sidecar, and old: Sidecar?, until deadline: ContinuousClock.Instant?) throws(StoreError) {
+  private func lock(_ new: Sidecar, and old: Sidecar?, until deadline: LockDeadline?) throws(StoreError) {
     if let old, !old.file.isSameFile(as: new.file) { try old.lock(until: deadline) }
     do { try new.lock(until: deadline) } catch {
       unlock(old, unlessIs: new)

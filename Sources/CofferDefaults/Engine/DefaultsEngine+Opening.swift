@@ -7,7 +7,7 @@ internal import SystemPackage
 // The first look at a domain, and what becomes of a list that cannot be read.
 extension DefaultsEngine {
   /// Reads list and journal, puts a damaged list in order where the policy says so, and learns outcomes left open.
-  func readForTheFirstTime(until deadline: ContinuousClock.Instant) throws(StoreError) {
+  func readForTheFirstTime(until deadline: LockDeadline) throws(StoreError) {
     guard isWritable else { return try read() }
     try holdingLock(until: deadline) { (sidecar) throws(StoreError) in
       do throws(StoreError) { try read() } catch {
@@ -61,7 +61,7 @@ extension DefaultsEngine {
 
   private func replaceList(with data: Data) throws(StoreError) {
     let old = try FileStatus(at: files.list)
-    try AtomicFile(files.list, temporary: files.next, calls: calls).replace(
+    try AtomicFile(files.list, calls: calls).replace(
       with: data.bytes, mode: old?.permissions ?? 0o600, like: old)
   }
 

@@ -38,7 +38,7 @@ final class DefaultsEngine: Sendable {
 
   /// Opens the list that `origin` leads to, and the journal, waiting for their lock until `deadline`.
   init(
-    _ files: ListFiles, from origin: FilePath, _ options: EngineOptions, until deadline: ContinuousClock.Instant
+    _ files: ListFiles, from origin: FilePath, _ options: EngineOptions, until deadline: LockDeadline
   ) throws(StoreError) {
     self.origin = origin
     location = Mutex(files)

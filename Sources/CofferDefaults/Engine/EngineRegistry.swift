@@ -12,8 +12,8 @@ final class EngineLease: Sendable {
 
   /// The engine of the list that `path` leads to. One that is not shared behaves as another process's would.
   /// The lock is waited for until `deadline`, or as long as any.
-  init(_ path: FilePath, _ options: EngineOptions, until deadline: ContinuousClock.Instant? = nil) throws(StoreError) {
-    let deadline = deadline ?? .now + FileLock.patience
+  init(_ path: FilePath, _ options: EngineOptions, until deadline: LockDeadline? = nil) throws(StoreError) {
+    let deadline = deadline ?? LockDeadline(after: FileLock.patience)
     // Links are followed anew while the engine lives, wherever the process is by then.
     let path = FilePath(FileManager.default.currentDirectoryPath).pushing(path)
     let files = try ListFiles(resolving: path, makingFolder: options.access == .readWrite)
@@ -65,7 +65,7 @@ enum EngineRegistry {
 
   /// The engine under `key`, made where there is none; ``release(_:)`` once for each.
   static func open(
-    _ key: Key, _ options: EngineOptions, until deadline: ContinuousClock.Instant, _ make: () throws(StoreError) -> DefaultsEngine
+    _ key: Key, _ options: EngineOptions, until deadline: LockDeadline, _ make: () throws(StoreError) -> DefaultsEngine
   ) throws(StoreError) -> DefaultsEngine {
     let slot = slots.withLock { slots in
       let slot = slots[key]?.slot ?? Slot()

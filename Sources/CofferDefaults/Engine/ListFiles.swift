@@ -10,21 +10,33 @@ struct ListFiles: Sendable {
   let folder: FilePath
   let journal: FilePath
   let lastGood: FilePath
-  /// The next list, while it is written. The journal's lock makes it one writer's.
-  let next: FilePath
+
+  /// The last component of `list`.
+  private let name: String
 
   /// The files of the list that `path` leads to.
   ///
   /// - Parameter makingFolder: whether a folder that is missing is made, with mode 0700. It stays missing where nobody may make
   ///   it: there is nothing to read then. One that is there is left as it is.
   init(resolving path: FilePath, makingFolder: Bool = true) throws(StoreError) {
+    let (folder, name) = try Self.end(of: path, makingFolder)
+    self.init(name, in: folder)
+  }
+
+  /// Whether `path` leads to the list: asked ten times a second, and so without the paths of all the files.
+  func areReached(from path: FilePath) throws(StoreError) -> Bool {
+    let (folder, name) = try Self.end(of: path, false)
+    return name == self.name && folder == self.folder
+  }
+
+  /// Where `path` leads.
+  private static func end(of path: FilePath, _ makingFolder: Bool) throws(StoreError) -> (folder: FilePath, name: String) {
     var target = path
-    for _ in 0..<Self.mostLinks {
-      guard let link = try Self.link(at: target) else {
-        let folder = try Self.realFolder(target.folder, making: makingFolder)
+    for _ in 0..<mostLinks {
+      guard let link = try link(at: target) else {
+        let folder = try realFolder(target.folder, making: makingFolder)
         guard let name = target.lastName else { break }
-        self.init(name, in: folder)
-        return
+        return (folder, name)
       }
       target = target.parent.pushing(link)
     }
@@ -39,20 +51,20 @@ struct ListFiles: Sendable {
 
   private init(_ name: String, in folder: FilePath) {
     self.folder = folder
+    self.name = name
     list = folder.appending(name)
     journal = folder.appending(".\(name)\(Self.journalSuffix)")
     lastGood = folder.appending(".\(name).last-good")
-    next = folder.appending(".\(name).coffer-next")
   }
 
   private static func link(at path: FilePath) throws(StoreError) -> FilePath? {
-    var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-    let count = path.withPlatformString { readlink($0, &buffer, buffer.count) }
-    guard count >= 0 else {
-      if errno == EINVAL || errno == ENOENT || errno == ENOTDIR { return nil }
-      throw StoreError(errno: errno, "read the link", place: path)
+    let (link, code) = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { buffer -> (FilePath?, Int32) in
+      let count = path.withPlatformString { name in buffer.baseAddress.map { readlink(name, $0, buffer.count) } ?? 0 }
+      guard count >= 0 else { return (nil, errno) }
+      return (FilePath(String(decoding: UnsafeRawBufferPointer(buffer)[..<count], as: UTF8.self)), 0)
     }
-    return FilePath(String(decoding: buffer[..<count].lazy.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+    guard code != 0, code != EINVAL, code != ENOENT, code != ENOTDIR else { return link }
+    throw StoreError(errno: code, "read the link", place: path)
   }
 
   private static func realFolder(_ folder: FilePath, making: Bool) throws(StoreError) -> FilePath {

@@ -19,12 +19,12 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
   /// - Throws: what `busy` says, and what `body` throws.
   @inline(__always)
   func withLock<Result>(
-    until deadline: ContinuousClock.Instant? = nil, busy: () -> StoreError,
-    _ body: (inout sending Value, ContinuousClock.Instant?) throws(StoreError) -> Result
+    until deadline: LockDeadline? = nil, busy: () -> StoreError,
+    _ body: (inout sending Value, LockDeadline?) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let early = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
     if let early { return early }
-    return try wait(deadline ?? .now + FileLock.patience, busy, body)
+    return try wait(deadline ?? LockDeadline(after: FileLock.patience), busy, body)
   }
 
   /// The same where there is nothing to say of who is in the way.
@@ -40,11 +40,11 @@ struct TimedLock<Value: ~Copyable>: ~Copyable {
 
   @inline(never)
   private func wait<Result>(
-    _ deadline: ContinuousClock.Instant, _ busy: () -> StoreError,
-    _ body: (inout sending Value, ContinuousClock.Instant?) throws(StoreError) -> Result
+    _ deadline: LockDeadline, _ busy: () -> StoreError,
+    _ body: (inout sending Value, LockDeadline?) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var pauses = LockPauses()
-    while ContinuousClock.now < deadline {
+    while !deadline.isOver {
       pauses.sleep()
       let result = try value.withLockIfAvailable { (value) throws(StoreError) in try body(&value, deadline) }
       if let result { return result }

@@ -22,6 +22,7 @@ struct JournalWord: Equatable {
   init(rawValue: UInt64) { self.rawValue = rawValue }
 
   /// The word of a journal whose records of `epoch` end at `end`, which is at most ``SidecarLayout/capacity``.
+  @inline(__always)
   init(epoch: UInt64, end: Int) {
     let check = Self.check(of: epoch << Self.endBits | UInt64(end))
     rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
@@ -31,12 +32,14 @@ struct JournalWord: Equatable {
   /// write next to nothing.
   @inline(__always)
   private static func check(of fields: UInt64) -> UInt64 {
-    (fields ^ fields >> 14 ^ fields >> 28 ^ fields >> 42) & (1 << checkBits - 1)
+    let halves = fields ^ fields >> (2 * checkBits)
+    return (halves ^ halves >> checkBits) & (1 << checkBits - 1)
   }
 
   /// No journal ever says so: its epoch counts from 1.
   static let never = JournalWord(rawValue: 0)
 
+  @inline(__always)
   func advanced(by count: Int) -> JournalWord { JournalWord(epoch: epoch, end: end + count) }
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
 }

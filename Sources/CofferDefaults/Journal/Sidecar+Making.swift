@@ -6,7 +6,7 @@ internal import SystemPackage
 // damage, whoever dies when.
 extension Sidecar {
   /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
-  static func make(at path: FilePath, _ calls: SystemCalls, until deadline: ContinuousClock.Instant?) throws(StoreError) -> Bool {
+  static func make(at path: FilePath, _ calls: SystemCalls, until deadline: LockDeadline?) throws(StoreError) -> Bool {
     let draft = path.appending(suffix: draftSuffix)
     let fd = calls.open(draft.string, O_RDWR | O_CREAT | openFlags, 0o600)
     if refusals.contains(fd) { return false }

@@ -10,7 +10,7 @@ extension Sidecar {
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
   static func open(
-    at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: ContinuousClock.Instant? = nil
+    at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil
   ) throws(StoreError) -> Sidecar? {
     while true {
       guard let (fd, isWritable) = try openFile(path, forWriting, calls) else {
@@ -70,7 +70,7 @@ extension Sidecar {
   }
 
   /// Brings the header into order under the lock; false when the file is no longer the one at its path.
-  private func prepare(until deadline: ContinuousClock.Instant?) throws(StoreError) -> Bool {
+  private func prepare(until deadline: LockDeadline?) throws(StoreError) -> Bool {
     guard isWritable else {
       try checkFormat()
       try repair()

@@ -39,7 +39,7 @@ final class Sidecar: Sendable {
 
   /// Takes the lock; see ``FileLock``.
   @inline(__always)
-  func lock(until deadline: ContinuousClock.Instant? = nil) throws(StoreError) {
+  func lock(until deadline: LockDeadline? = nil) throws(StoreError) {
     try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
     try nameHolder()
   }

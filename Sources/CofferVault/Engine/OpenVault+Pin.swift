@@ -19,7 +19,8 @@ extension OpenVault {
     guard kind == .recipient, options.expected == nil, let pins, pins.isFirstUse else { return }
     throw StoreError(
       .refused, "a recipient's key opens this vault, this machine never saw it, and anyone could have made it",
-      place: path.string, cure: "ask its owner for the vault's id, and give it as COFFER_EXPECT_VAULT=ID")
+      place: path.string, cure: "ask its owner for the vault's id, and give it as VaultOptions.expected",
+      remedy: .expectVault)
   }
 
   /// Compares the state just read with the options and the pin, and remembers it.

@@ -23,8 +23,8 @@ extension OpenVault {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(
       .damaged, "the change is made, but what the old key opens cannot be removed from the file, of which pages are damaged",
-      place: path.string, cure: "copy the items to a new vault with coffer vault export, and remove this one",
-      underlying: reason.underlying ?? reason)
+      place: path.string, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
+      underlying: reason.underlying ?? reason, remedy: .leaveVault)
   }
 
   /// Rewrites the file without its free pages and empties the write-ahead log; then the state says that it is done, unless another

@@ -69,7 +69,8 @@ final class VaultRepair {
         "the vault's header is of key epoch \(header.epoch), and epoch \(known) was seen before: repaired with it, the vault would open with secrets that were removed since",
         place: database.path.string,
         cure:
-          "restore a backup made after the key was changed; to go back to the older key on purpose, coffer vault repair --older-key"
+          "restore a backup made after the key was changed; to go back to the older key on purpose, repair with acceptingOlderKey: true",
+        remedy: .acceptOlderKey
       )
     }
     report.returnedSlots = try OpenVault.checked(database.path) { () throws(FormatError) in
@@ -107,7 +108,7 @@ final class VaultRepair {
       guard !rebuilding else { return false }
       throw StoreError(
         error.kind, error.what, place: error.place,
-        cure: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open")
+        cure: "restore a backup; without one, repair with rebuilding: true keeps the records that open", remedy: .rebuild)
     }
   }
 

@@ -34,7 +34,7 @@ enum PrivateCopy {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(
         .refused, "a write-ahead log stands beside the file: it is a vault in use, and not all of it is in the file",
-        place: source.string, cure: "make a backup of that vault with coffer vault backup, and give that")
+        place: source.string, cure: "make a backup of that vault with LockedVault.backup, and give that", remedy: .giveBackup)
     }
     try copy(source, to: target)
   }

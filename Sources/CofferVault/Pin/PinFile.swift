@@ -82,7 +82,8 @@ final class PinFile {
     guard let found = try readOnce(vault) else {
       throw StoreError(
         .damaged, "the rollback pin is unreadable, so nothing tells whether the vault is an older copy", place: path.string,
-        cure: "check that the vault is the newest one, then accept it with coffer vault pin accept")
+        cure: "check that the vault is the newest one, then accept it with LockedVault.unlockAcceptingPin(with:)",
+        remedy: .acceptUnpinned)
     }
     return found
   }

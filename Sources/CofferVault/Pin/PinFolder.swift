@@ -56,7 +56,8 @@ struct PinFolder {
       guard let vault = VaultSalt(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else {
         throw StoreError(
           .damaged, "the pin that says which vault stands at \(vaultPath) is unreadable", place: name.string,
-          cure: "check that the right vault stands there, then accept it with coffer vault pin accept")
+          cure: "check that the right vault stands there, then accept it with LockedVault.unlockAcceptingPin(with:)",
+          remedy: .acceptAtPath)
       }
       return vault
     }

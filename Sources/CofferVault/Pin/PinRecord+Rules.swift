@@ -93,12 +93,16 @@ extension PinRecord {
   private static func rolledBack(_ what: String, _ path: FilePath) -> StoreError {
     StoreError(
       .rolledBack, what, place: path.string,
-      cure: "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept")
+      cure:
+        "an older copy was put back: find the newer file; if the old one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
+      remedy: .acceptOlder)
   }
 
   private static func forked(_ what: String, _ path: FilePath) -> StoreError {
     StoreError(
       .forked, what, place: path.string,
-      cure: "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept")
+      cure:
+        "two copies were written apart: find the other one; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
+      remedy: .acceptFork)
   }
 }

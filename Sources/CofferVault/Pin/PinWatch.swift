@@ -43,7 +43,8 @@ final class PinWatch {
     if let expected, expected != vault {
       throw StoreError(
         .replaced, "vault \(vault) stands where \(expected) stood before", place: path.string,
-        cure: "put the right vault back; if this one is right, accept it with coffer vault pin accept")
+        cure: "put the right vault back; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
+        remedy: .acceptReplaced)
     }
     expectsHere = expected != nil
     file = try folder.pin(of: vault)

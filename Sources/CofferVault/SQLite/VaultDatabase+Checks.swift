@@ -37,6 +37,6 @@ extension VaultDatabase {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
       .damaged, "pages of the file are damaged that hold nothing of the vault's items now", place: path.string,
-      cure: "copy the items to a new vault with coffer vault export, or restore a backup")
+      cure: "copy the items to a new vault with UnlockedVault.export, or restore a backup", remedy: .copyItems)
   }
 }

@@ -31,7 +31,9 @@ final class VaultDatabase {
     let place = try VaultPlace(path)
     guard let resolved = try place.existing(), let file = try DatabaseFile.existing(resolved) else {
       throw StoreError(
-        .noVault, "there is no vault", place: path.string, cure: "coffer init makes one; or give the path of another")
+        .noVault, "there is no vault", place: path.string,
+        cure: "make one with UnlockedVault.create, or give the path of another",
+        remedy: .makeVault)
     }
     try SideFiles.check(beside: resolved, usesWriteAheadLog: file.header().usesWriteAheadLog)
     return try VaultDatabase(Connection(file, options))

@@ -73,7 +73,7 @@ public struct Recipient: Sendable, Hashable, CustomStringConvertible {
     } catch {
       throw StoreError(
         .damaged, "this is no recipient: it begins with PVPUB1- and has 72 hexadecimal digits after it",
-        cure: "ask for it again; coffer vault identity show FILE prints it")
+        cure: "ask for it again; Identity.recipient(of:) tells it from the identity", remedy: .askRecipient)
     }
   }
 

@@ -119,6 +119,8 @@ enum SlotSearch {
   }
 
   private static func named(_ error: StoreError, _ path: String?) -> StoreError {
-    StoreError(error.kind, error.what, key: error.key, place: path, cure: error.cure, underlying: error.underlying)
+    StoreError(
+      error.kind, error.what, key: error.key, place: path, cure: error.cure, underlying: error.underlying,
+      remedy: error.remedy)
   }
 }

@@ -66,7 +66,7 @@ import Testing
         _ = try pinned.unlock()
         Issue.record("accepted with both records damaged at \(offset)")
       } catch let error as StoreError {
-        #expect(error.kind == .damaged && error.place == pin.string && error.cure.contains("coffer vault pin accept"))
+        #expect(error.kind == .damaged && error.place == pin.string && error.remedy == .acceptUnpinned)
       }
     }
     for garbage in [Data(), Data(original.prefix(100)), Data(repeating: 7, count: 9000), Data(original.dropFirst())] {

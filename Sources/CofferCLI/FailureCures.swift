@@ -1,0 +1,49 @@
+internal import Coffer
+internal import CofferPlatform
+
+extension StoreError {
+  /// What to do next, in this program's commands where it has some for it.
+  var commandCure: String { remedy?.commands ?? cure }
+
+  /// The same error, and its cause, with the cures of this program.
+  var inCommandWords: StoreError {
+    StoreError(
+      kind, what, key: key, place: place, cure: commandCure, underlying: (underlying as? StoreError)?.inCommandWords ?? underlying
+    )
+  }
+}
+
+extension StoreError.Remedy {
+  /// The step as this program's commands, flags and variables do it. Without `default`: a new remedy has to be worded here.
+  var commands: String {
+    switch self {
+    case .makeVault: "coffer init makes one; or give the path of another"
+    case .acceptReplaced: "put the right vault back; if this one is right, accept it with coffer vault pin accept"
+    case .acceptOlder:
+      "an older copy was put back: find the newer file; if the old one is right, accept it with coffer vault pin accept"
+    case .acceptFork:
+      "two copies were written apart: find the other one; if this one is right, accept it with coffer vault pin accept"
+    case .acceptAtPath: "check that the right vault stands there, then accept it with coffer vault pin accept"
+    case .acceptUnpinned: "check that the vault is the newest one, then accept it with coffer vault pin accept"
+    case .expectVault: "ask its owner for the vault's id, and give it as COFFER_EXPECT_VAULT=ID"
+    case .copyItems: "copy the items to a new vault with coffer vault export, or restore a backup"
+    case .leaveVault: "copy the items to a new vault with coffer vault export, and remove this one"
+    case .giveBackup: "make a backup of that vault with coffer vault backup, and give that"
+    case .replaceVault: "restore to another path, or say --force to replace it; it is kept beside it"
+    case .acceptOlderKey:
+      "restore a backup made after the key was changed; to go back to the older key on purpose, coffer vault repair --older-key"
+    case .rebuild: "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"
+    case .askRecipient: "ask for it again; coffer vault identity show FILE prints it"
+    case .startAgent: "coffer unlock starts one, or unlock the vault in this process"
+    case .unlockAgent: "coffer unlock, then try again"
+    case .relockAgent: "coffer lock, then unlock the vault that you expect"
+    case .restartAgent: "coffer agent stop, then coffer unlock"
+    case .replaceAgent: "coffer agent stop, then coffer unlock; or --no-agent"
+    case .endAgent: "coffer agent status shows it, coffer agent stop ends it"
+    case .askAgent: "coffer agent status"
+    case .leaveAgentOut: "--no-agent, or another COFFER_HOME"
+    case .distrustAgent: "find out who put it there; --no-agent leaves the agent out"
+    case .oneVersion: "use one version of coffer for both"
+    }
+  }
+}

@@ -1,0 +1,55 @@
+extension StoreError.Kind {
+  /// The number of this kind on the agent's wire. It never changes, and none is used again.
+  package var code: UInt8 { names.code }
+
+  /// The word that names this kind to programs. It never changes.
+  package var word: String { names.word }
+
+  /// The one table of the kinds' names. Without `default`: a new kind needs both before it compiles.
+  private var names: (code: UInt8, word: String) {
+    switch self {
+    case .invalidName: (1, "invalidName")
+    case .undeclared: (2, "undeclared")
+    case .duplicateKey: (3, "duplicateKey")
+    case .refused: (4, "refused")
+    case .tooLarge: (5, "tooLarge")
+    case .reentrant: (6, "reentrant")
+    case .closed: (7, "closed")
+    case .undecodable: (8, "undecodable")
+    case .unencodable: (9, "unencodable")
+    case .expired: (10, "expired")
+    case .clockBehind: (11, "clockBehind")
+    case .notFound: (12, "notFound")
+    case .alreadyExists: (13, "alreadyExists")
+    case .ambiguous: (14, "ambiguous")
+    case .conflict: (15, "conflict")
+    case .pending: (16, "pending")
+    case .locked: (17, "locked")
+    case .wrongSecret: (18, "wrongSecret")
+    case .noVault: (19, "noVault")
+    case .notAVault: (20, "notAVault")
+    case .damaged: (21, "damaged")
+    case .tampered: (22, "tampered")
+    case .rolledBack: (23, "rolledBack")
+    case .forked: (24, "forked")
+    case .replaced: (25, "replaced")
+    case .newerFormat: (26, "newerFormat")
+    case .kdfMemory: (27, "kdfMemory")
+    case .busy: (28, "busy")
+    case .denied: (29, "denied")
+    case .readOnly: (30, "readOnly")
+    case .noSpace: (31, "noSpace")
+    case .io: (32, "io")
+    case .outcomeUnknown: (33, "outcomeUnknown")
+    }
+  }
+
+  /// Each kind once, by code. Those that carry something carry zeros.
+  package static let all: [StoreError.Kind] = [
+    .invalidName, .undeclared, .duplicateKey, .refused, .tooLarge(limit: 0), .reentrant, .closed,
+    .undecodable(stored: ""), .unencodable, .expired, .clockBehind, .notFound, .alreadyExists, .ambiguous, .conflict,
+    .pending(.zero), .locked, .wrongSecret, .noVault, .notAVault, .damaged, .tampered, .rolledBack, .forked,
+    .replaced, .newerFormat(found: 0, supported: 0), .kdfMemory(needs: 0, has: 0), .busy, .denied, .readOnly,
+    .noSpace, .io(0), .outcomeUnknown,
+  ]
+}

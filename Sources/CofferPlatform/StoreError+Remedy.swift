@@ -1,0 +1,59 @@
+extension StoreError {
+  /// The step that an error's ``cure`` advises, finer than its kind. The library's cure names its own calls; a program around the library
+  /// that has commands for the same steps names those.
+  ///
+  /// The raw values cross the agent's wire.
+  package enum Remedy: String, Sendable, CaseIterable {
+    // The vault.
+    /// Make a vault, or name another one.
+    case makeVault
+    /// Put the right vault back, or accept this one.
+    case acceptReplaced
+    /// Find the newer vault, or accept this older one.
+    case acceptOlder
+    /// Find the other copy of the vault, or accept this one.
+    case acceptFork
+    /// Check which vault stands at the path, and accept it: the pin of the path is unreadable.
+    case acceptAtPath
+    /// Check that the vault is the newest one, and accept it: its pin is unreadable.
+    case acceptUnpinned
+    /// Say which vault to expect.
+    case expectVault
+    /// Copy the items to a new vault, or restore a backup.
+    case copyItems
+    /// Copy the items to a new vault, and remove this one.
+    case leaveVault
+    /// Give a backup instead of a vault in use.
+    case giveBackup
+    /// Restore to another path, or replace what stands there.
+    case replaceVault
+    /// Restore a newer backup, or accept the older key.
+    case acceptOlderKey
+    /// Restore a backup, or rebuild the vault from the records that open.
+    case rebuild
+    /// Ask for a recipient's text again.
+    case askRecipient
+
+    // The agent.
+    /// Start an agent.
+    case startAgent
+    /// Unlock the agent.
+    case unlockAgent
+    /// Lock the agent, and unlock the right vault.
+    case relockAgent
+    /// End the agent of another version, and start one of this.
+    case restartAgent
+    /// End the agent that does not answer, or leave it out.
+    case replaceAgent
+    /// Look at the agent that runs, or end it.
+    case endAgent
+    /// Ask the agent how it is.
+    case askAgent
+    /// Leave the agent of another vault out.
+    case leaveAgentOut
+    /// Find out whose the other end of the socket is.
+    case distrustAgent
+    /// Use one version at both ends.
+    case oneVersion
+  }
+}
