@@ -20,7 +20,7 @@ enum Main {
     .io, kind: "io", "the arguments of the program cannot be read", cure: "mount /proc; nothing was done")
 
   static func run(_ arguments: [String]) -> ExitStatus {
-    var json = CommonOptions.asksForJSON(arguments)
+    let json = CommonOptions.asksForJSON(arguments)
     do {
       try CommandWords.refuseUnreadable(arguments)
       try SecretArguments.refuse(arguments)
@@ -39,9 +39,8 @@ enum Main {
         try command.run()
         return .done
       }
-      json = json || ours.wantsJSON
       if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }
-      try ours.perform(Session(ours.common, json: json))
+      try ours.answer(json: json)
       return .done
     } catch {
       return report(error, arguments, json: json)

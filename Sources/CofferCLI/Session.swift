@@ -6,11 +6,15 @@ final class Session {
   let quiet: Bool
   let json: Bool
   let yes: Bool
+  /// What the command line says of opening the vault; nil for a command that opens none.
+  let unlocking: UnlockingOptions?
   let input = StandardInput()
   /// Whether a question may be asked at the terminal.
   var mayAsk = true
 
-  init(_ options: CommonOptions, json: Bool) throws {
+  init(_ options: some CommandOptions, json: Bool) throws {
+    unlocking = options.unlocking
+    let options = options.common
     // Through the environment, so that the library and every child process agree on the place.
     if let home = options.home { try ProcessEnvironment.set("COFFER_HOME", home) }
     places = try Places.standard()

@@ -24,7 +24,6 @@ struct DockerHelper {
   private static let largest = 1 << 18
 
   let session: Session
-  let unlocking: UnlockingOptions
 
   func perform(_ action: Action) throws {
     switch action {
@@ -55,7 +54,7 @@ struct DockerHelper {
     }
     guard !server.isEmpty else { throw Refusal.noServer }
     guard !user.isEmpty else { throw Refusal.noUser }
-    let items = try session.itemsToRead(unlocking)
+    let items = try session.itemsToRead()
     let name = try ItemName(service: Self.prefix + server, account: user)
     let value = try secret.bytes.duplicate()
     let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
@@ -66,7 +65,7 @@ struct DockerHelper {
 
   private func get() throws {
     let server = try server()
-    let items = try session.itemsToRead(unlocking)
+    let items = try session.itemsToRead()
     guard let item = try stored(server, items).first else { throw Refusal.notFound }
     let found: SecretForm?
     do { found = try items.get(item.name) } catch let error as StoreError {
@@ -80,14 +79,14 @@ struct DockerHelper {
 
   private func erase() throws {
     let server = try server()
-    let items = try session.itemsToRead(unlocking)
+    let items = try session.itemsToRead()
     let stored = try stored(server, items)
     guard !stored.isEmpty else { throw Refusal.notFound }
     try items.apply(stored.map { .remove($0.name) })
   }
 
   private func list() throws {
-    let items = try session.itemsToRead(unlocking).list().filter { $0.name.service.hasPrefix(Self.prefix) }
+    let items = try session.itemsToRead().list().filter { $0.name.service.hasPrefix(Self.prefix) }
     let users = items.sorted { $0.modified < $1.modified }.map { item in
       (String(item.name.service.dropFirst(Self.prefix.count)), item.name.account)
     }

@@ -6,22 +6,19 @@ internal import Coffer
 /// from the next source; what was a write that nobody answered is an error instead, since it may have happened.
 final class VaultItems {
   private let session: Session
-  private let options: UnlockingOptions
   private var agent: AgentClient?
   /// Whether the agent is known to hold the vault: somebody then has to hear that it does not any more.
   private var hasAnswered: Bool
   private var own: UnlockedVault?
 
-  fileprivate init(_ session: Session, _ options: UnlockingOptions, agent: AgentClient, hasAnswered: Bool) {
+  fileprivate init(_ session: Session, agent: AgentClient, hasAnswered: Bool) {
     self.session = session
-    self.options = options
     self.agent = agent
     self.hasAnswered = hasAnswered
   }
 
-  fileprivate init(_ session: Session, _ options: UnlockingOptions, vault: consuming UnlockedVault) {
+  fileprivate init(_ session: Session, vault: consuming UnlockedVault) {
     self.session = session
-    self.options = options
     hasAnswered = false
     own = consume vault
   }
@@ -145,7 +142,7 @@ final class VaultItems {
         guard error.kind == .locked || isElsewhere else { throw error }
         if hasAnswered { session.note("\(error.what), so the vault is unlocked here") }
         self.agent = nil
-        own = Optional(try session.unlockedVault(options))
+        own = Optional(try session.unlockedVault())
       }
     }
     switch own {
@@ -157,26 +154,26 @@ final class VaultItems {
 
 extension Session {
   /// The items of the vault, unlocked in the order of the sources.
-  func items(_ options: UnlockingOptions) throws -> VaultItems {
-    if let agent = try agent(options) { return VaultItems(self, options, agent: agent, hasAnswered: true) }
-    return VaultItems(self, options, vault: try unlockedVault(options))
+  func items() throws -> VaultItems {
+    if let agent = try agent() { return VaultItems(self, agent: agent, hasAnswered: true) }
+    return VaultItems(self, vault: try unlockedVault())
   }
 
   /// The same for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
-  func itemsToRead(_ options: UnlockingOptions) throws -> VaultItems {
-    guard let agent = try possibleAgent(options) else { return VaultItems(self, options, vault: try unlockedVault(options)) }
-    return VaultItems(self, options, agent: agent, hasAnswered: false)
+  func itemsToRead() throws -> VaultItems {
+    guard let agent = try possibleAgent() else { return VaultItems(self, vault: try unlockedVault()) }
+    return VaultItems(self, agent: agent, hasAnswered: false)
   }
 
   /// The items of one service as a store; nil where there is no vault.
-  func secrets(service: String, _ options: UnlockingOptions) throws -> (any Store<Vault>)? {
-    if let agent = try agent(options) { return try AgentStore(service: service, vault: places.vault.string, client: agent) }
-    return try vaultStore(service: service, options)
+  func secrets(service: String) throws -> (any Store<Vault>)? {
+    if let agent = try agent() { return try AgentStore(service: service, vault: places.vault.string, client: agent) }
+    return try vaultStore(service: service)
   }
 
   /// The same, unlocked in this process.
-  func vaultStore(service: String, _ options: UnlockingOptions) throws -> VaultStore? {
-    do { return try VaultStore(service: service, vault: unlockedVault(options)) } catch let error as StoreError {
+  func vaultStore(service: String) throws -> VaultStore? {
+    do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError {
       guard error.kind == .noVault else { throw error }
       return nil
     }

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import Logging
 
 /// Data to standard output, messages to standard error. Buffers nothing, so that no secret stays behind in a buffer.
 enum Output {
@@ -37,6 +38,60 @@ enum Output {
         guard descriptor <= STDERR_FILENO else { throw Failure(StoreError(errno: errno, "write the output", place: "output")) }
         throw .unwritable(errno, place: descriptor == STDOUT_FILENO ? "standard output" : "standard error")
       }
+    }
+  }
+}
+
+/// A line on a terminal that counts.
+final class Progress {
+  private let isShown: Bool
+  /// What is counted, after a blank; nothing where it is items.
+  private let unit: String
+  private var lastPercent = -1
+
+  init(isShown: Bool, unit: String = "") {
+    self.isShown = isShown
+    self.unit = unit
+  }
+
+  /// Shown at a terminal where neither quiet nor an answer for a program was asked for.
+  convenience init(_ session: Session, json: Bool, unit: String = "") {
+    self.init(isShown: !session.quiet && !json && isatty(STDERR_FILENO) == 1, unit: unit)
+  }
+
+  func show(_ done: Int, _ total: Int) {
+    guard isShown, total > 0, case let percent = done * 100 / total, percent != lastPercent else { return }
+    lastPercent = percent
+    put("\r\(percent) % of \(total)\(unit)")
+  }
+
+  func clear() {
+    guard isShown, lastPercent >= 0 else { return }
+    lastPercent = -1
+    put("\r\u{1B}[K")
+  }
+
+  private func put(_ text: String) {
+    text.utf8Span.span.bytes.withUnsafeBytes { raw in do throws(Failure) { try Output.write(raw, to: STDERR_FILENO) } catch {} }
+  }
+}
+
+/// What the library has to say besides errors, as lines `coffer: note: …` on standard error.
+struct LibraryNotices: LogHandler {
+  var logLevel: Logger.Level
+  var metadata: Logger.Metadata = [:]
+
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { metadata[key] }
+    set { metadata[key] = newValue }
+  }
+
+  func log(event: LogEvent) { Output.message("coffer: note: \(Printable.line("\(event.message)"))") }
+
+  /// May be called once in a process, as `LoggingSystem` demands.
+  static func bootstrap(quiet: Bool) {
+    LoggingSystem.bootstrap { _ -> any LogHandler in
+      quiet ? SwiftLogNoOpLogHandler() as any LogHandler : LibraryNotices(logLevel: .notice)
     }
   }
 }

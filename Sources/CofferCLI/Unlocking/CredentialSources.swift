@@ -1,14 +1,17 @@
 internal import Coffer
+internal import CofferPlatform
+internal import Synchronization
 
 /// The places a passphrase or key can come from, strongest first: the command line, the environment, a service's credentials
 /// folder, the terminal. The first that has something is used, and only what a slot still lacks is taken from a later one.
 struct CredentialSources {
-  let options: UnlockingOptions
-  let session: Session
+  private let session: Session
+
+  init(_ session: Session) { self.session = session }
 
   /// Reserves standard input when the passphrase comes from it.
   func claimInput() throws(Failure) {
-    if options.usesStandardInput { try session.input.claim(for: "the passphrase") }
+    if session.unlocking?.usesStandardInput == true { try session.input.claim(for: "the passphrase") }
   }
 
   /// What opens one of `slots`.
@@ -26,6 +29,7 @@ struct CredentialSources {
   /// What the command line names.
   func fromOptions() throws -> Credentials {
     var found = Credentials()
+    guard let options = session.unlocking else { return found }
     if let descriptor = options.passphraseFd {
       found.passphrase = try passphrase(fromDescriptor: descriptor)
     } else if let path = options.passphraseFile {
@@ -117,5 +121,75 @@ struct CredentialSources {
           COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE, COFFER_IDENTITY or COFFER_PASSPHRASE in the environment; \
           $CREDENTIALS_DIRECTORY/coffer.passphrase; a terminal to ask at; or coffer unlock, for all your shells at once
           """))
+  }
+}
+
+/// `COFFER_PASSPHRASE`, taken out of the environment before anything else runs.
+///
+/// The environment of a process can be read by its user (`/proc/PID/environ`) and goes to its children. What was inherited
+/// cannot be called back, but it need not stay: the bytes are overwritten where the kernel put them, then the name goes.
+enum EnvironmentPassphrase {
+  private struct Taken: ~Copyable {
+    var bytes: SecretBytes?
+    var memoryRanOut = false
+  }
+  private static let taken = Mutex(Taken(bytes: nil))
+
+  static func take() {
+    guard let text = getenv("COFFER_PASSPHRASE") else { return }
+    let length = strlen(text)
+    defer {
+      overwrite(text, length)
+      unsetenv("COFFER_PASSPHRASE")
+    }
+    guard length > 0 else { return }
+    taken.withLock { taken in
+      do { taken.bytes = try SecretBytes(copying: UnsafeRawBufferPointer(start: text, count: length)) } catch {
+        taken.memoryRanOut = true
+      }
+    }
+  }
+
+  /// The passphrase; nil when there was none.
+  static func use() throws -> SecretBytes? {
+    try taken.withLock { taken in
+      guard !taken.memoryRanOut else {
+        throw Failure(StoreError(memory: .exhausted(bytes: SecretReader.largestPassphrase)))
+      }
+      return try taken.bytes?.duplicate()
+    }
+  }
+
+  // Not inlined: seen together with what follows, the stores could be dropped as dead.
+  @inline(never)
+  private static func overwrite(_ text: UnsafeMutablePointer<CChar>, _ length: Int) {
+    for index in 0..<length { text[index] = CChar(UInt8(ascii: "x")) }
+  }
+}
+
+/// What counts as one newline at the end.
+enum TrailingNewline { case lineFeed, lineFeedOrCRLF }
+
+extension SecretBytes {
+  /// These bytes without one newline at their end.
+  borrowing func withoutTrailingNewline(_ style: TrailingNewline) throws -> SecretBytes {
+    let drop = withUnsafeBytes { raw -> Int in
+      guard raw.last == UInt8(ascii: "\n") else { return 0 }
+      return style == .lineFeedOrCRLF && raw.dropLast().last == UInt8(ascii: "\r") ? 2 : 1
+    }
+    return try prefix(count - drop)
+  }
+
+  /// These bytes, checked to be a passphrase.
+  consuming func asPassphrase(from source: String) throws -> SecretBytes {
+    let length = count
+    guard length > 0 else { throw Failure.usage("the passphrase from \(source) is empty", try: "one of 1 to 1024 bytes") }
+    guard length <= SecretReader.largestPassphrase else {
+      throw Failure(
+        StoreError(
+          .tooLarge(limit: SecretReader.largestPassphrase), "the passphrase from \(source) is longer than 1024 bytes",
+          cure: "use a shorter one, or a key file"))
+    }
+    return self
   }
 }

@@ -46,3 +46,58 @@ extension StoreError.Kind {
   /// cleaned of what the old key opens.
   var provesUnchangedSlots: Bool { self != .outcomeUnknown && self != .damaged }
 }
+
+/// The key file of a vault that is being made.
+///
+/// It is on disk before the vault. An `init` that is killed between the two leaves it, and the next one takes it: a key file of this user
+/// alone, generated here, for a vault that does not exist. While this object lives no other `init` takes the same file.
+final class FirstKeyFile {
+  private let path: String
+  private let wasThere: Bool
+  private let lock: DescriptorLock?
+
+  /// - Throws: `.alreadyExists` for a file that no `init` left behind, or that one is working with.
+  init(at path: String, _ session: Session) throws {
+    self.path = path
+    var taken: Failure?
+    do { _ = try NewKeyFile.write(to: path) } catch let failure as Failure where failure.status == .cannotCreate {
+      taken = failure
+    }
+    guard let taken else {
+      wasThere = false
+      lock = try Self.lockOfNew(path)
+      return
+    }
+    guard let left = try Self.lockOfLeft(path, session) else { throw taken }
+    wasThere = true
+    lock = left
+    session.note("the key file \(path) was there already, from an init that was interrupted; it will open the new vault")
+  }
+
+  /// Nil where the file system has no locks: nobody else takes the file there, as that needs one.
+  private static func lockOfNew(_ path: String) throws(StoreError) -> DescriptorLock? {
+    let lock: DescriptorLock?
+    do throws(StoreError) { lock = try DescriptorLock.take(FilePath(path), making: false) } catch { return nil }
+    guard let lock else {
+      throw StoreError(
+        .busy, "another init took the key file as it was made", place: path, cure: "see whether that one made a vault")
+    }
+    return lock
+  }
+
+  private static func lockOfLeft(_ path: String, _ session: Session) throws -> DescriptorLock? {
+    var facts = stat()
+    guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == geteuid(), facts.st_nlink == 1,
+      facts.st_mode & 0o077 == 0, let lock = try DescriptorLock.take(FilePath(path), making: false)
+    else { return nil }
+    let content = try SecretReader.file(path, limit: SecretReader.largestKeyFile, what: "the key file", session: session)
+    return try KeyFile.isGenerated(content) ? lock : nil
+  }
+
+  func content(_ session: Session) throws -> SecretBytes {
+    try SecretReader.file(path, limit: SecretReader.largestKeyFile, what: "the key file", session: session)
+  }
+
+  /// Takes back the file that this object made: it opens nothing, because the vault could not be made.
+  func discard() { if !wasThere { NewKeyFile.discard(path) } }
+}

@@ -1,6 +1,29 @@
+internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 internal import SystemPackage
+
+/// Where a new passphrase or key file comes from or goes to.
+struct NewSecretOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Read the new passphrase from this open descriptor.", valueName: "n"))
+  var newPassphraseFd: Int32?
+
+  @Option(help: ArgumentHelp("Read the new passphrase from this file; - is standard input.", valueName: "path"))
+  var newPassphraseFile: String?
+
+  @Option(help: ArgumentHelp("Write a fresh key file to this path, where nothing may be yet.", valueName: "path"))
+  var newKeyFile: String?
+
+  func validate() throws {
+    guard newPassphraseFd == nil || newPassphraseFile == nil else {
+      throw ValidationError("give the new passphrase by --new-passphrase-fd or by --new-passphrase-file, not by both")
+    }
+  }
+
+  var isEmpty: Bool { !hasPassphrase && newKeyFile == nil }
+  var hasPassphrase: Bool { newPassphraseFd != nil || newPassphraseFile != nil }
+  var usesStandardInput: Bool { newPassphraseFile == "-" || newPassphraseFd == 0 }
+}
 
 /// The secrets of a vault or a slot that is being made.
 struct NewSecrets {
@@ -8,15 +31,14 @@ struct NewSecrets {
   let session: Session
   let sources: CredentialSources
 
-  init(new: NewSecretOptions, existing: UnlockingOptions, session: Session) {
+  init(new: NewSecretOptions, session: Session) {
     self.new = new
     self.session = session
-    sources = CredentialSources(options: existing, session: session)
+    sources = CredentialSources(session)
   }
 
   func claimInput() throws(Failure) {
     if new.usesStandardInput { try session.input.claim(for: "the new passphrase") }
-    try sources.claimInput()
   }
 
   /// The credentials of a first vault, and the key file that was written for it.
@@ -91,7 +113,7 @@ struct NewSecrets {
   func usingPassphrase(withKeyFile: Bool, _ body: (consuming Credentials) throws -> Void) throws {
     var found = Credentials()
     if withKeyFile, new.newKeyFile == nil {
-      guard let path = sources.options.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
+      guard let path = session.unlocking?.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
         throw Failure.usage("the slot wants a key file too", try: "--key-file for the present one, or --new-key-file")
       }
       found.keyFile = try sources.keyFile(path)
@@ -126,4 +148,13 @@ struct NewSecrets {
     StoreError(
       .locked, "a new vault needs a secret, and there is no terminal to ask at",
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
+}
+
+/// A recovery code on its one way out: to standard output.
+enum NewRecoveryCode {
+  static func show(_ code: borrowing SecretBytes, _ session: Session) throws {
+    session.note("this recovery code opens the vault; write it down, it is shown once:")
+    try Output.write(code)
+    try Output.write("\n")
+  }
 }

@@ -1,0 +1,172 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import Dispatch
+internal import Synchronization
+
+struct AgentCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "agent", abstract: "The process that keeps the vault unlocked for your shells.",
+    discussion: """
+      'coffer unlock' starts it where none runs. It answers programs of the same user alone, hands out items and never the \
+      vault's key, and locks after a time without use, after a working day, and when the machine was suspended.
+      """,
+    subcommands: [AgentStart.self, AgentStatusCommand.self, AgentStop.self, AgentInstall.self])
+}
+
+struct AgentStart: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "start", abstract: "Start the agent, locked; 'coffer unlock' starts and unlocks it.",
+    discussion: "SIGUSR1 has it lock; SIGTERM, SIGINT and SIGHUP end it.")
+
+  @Flag(help: "Stay in this process, as a service manager wants it.") var foreground = false
+  // The end of a pipe that is written to once clients can connect.
+  @Option(help: .hidden) var readyFd: Int32?
+  @OptionGroup var times: AgentTimes
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    guard foreground else {
+      try DetachedAgent.start(times, session)
+      return try AgentReport(session.agentStatus()).print(session, json: options.json)
+    }
+    // What the shell had open stays open in who outlives it: a pipe would never end.
+    if let readyFd { coffer_close_from(readyFd + 1) }
+    // Before there are threads, so that no thread but this one takes a signal.
+    let held = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
+    let server = try AgentServer(times.settings(session))
+    // No folder shall be kept from being unmounted by a process that nobody sees.
+    if readyFd != nil { _ = chdir("/") }
+    tellReady()
+    session.note("the agent listens in \(try session.runFolder())")
+    let shared = Ending()
+    let end = DispatchQueue(label: "coffer.agent")
+    end.async { shared.run(server) }
+    while held.wait() == SIGUSR1, !shared.isOver { server.lockVault() }
+    server.stop()
+    end.sync {}
+    if let failure = shared.error { throw failure }
+  }
+
+  private func tellReady() {
+    guard let readyFd else { return }
+    var ready: UInt8 = 1
+    _ = write(readyFd, &ready, 1)
+    close(readyFd)
+  }
+
+  /// How the agent's loop ended.
+  private final class Ending: Sendable {
+    private let failure = Mutex<StoreError?>(nil)
+    private let over = Atomic<Bool>(false)
+
+    var isOver: Bool { over.load(ordering: .acquiring) }
+    var error: StoreError? { failure.withLock { $0 } }
+
+    func run(_ server: AgentServer) {
+      do throws(StoreError) { try server.run() } catch { failure.withLock { $0 = error } }
+      over.store(true, ordering: .releasing)
+      // Whoever waits for signals shall look.
+      kill(getpid(), SIGTERM)
+    }
+  }
+}
+
+/// After how long the agent locks.
+struct AgentTimes: ParsableArguments {
+  @Option(help: ArgumentHelp("Lock after so long without use: 90s, 15m (unless given), 2h.", valueName: "time"))
+  var idle: AgentTime?
+  @Option(help: ArgumentHelp("Lock after so long in any case: 8h (unless given), 1d.", valueName: "time"))
+  var lifetime: AgentTime?
+
+  /// The options again, for the agent's own command line.
+  var arguments: [String] {
+    (idle.map { ["--idle", $0.text] } ?? []) + (lifetime.map { ["--lifetime", $0.text] } ?? [])
+  }
+
+  func settings(_ session: Session) throws -> AgentSettings {
+    AgentSettings(
+      folder: try session.runFolder(), vault: session.places.vault, options: try session.vaultOptions(),
+      idle: idle?.duration ?? AgentSettings.standardIdle, lifetime: lifetime?.duration ?? AgentSettings.standardLifetime)
+  }
+}
+
+/// `90s`, `15m`, `2h` or `1d`.
+struct AgentTime: ExpressibleByArgument {
+  let text: String
+  let duration: Duration
+
+  private static let seconds: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+  /// Thirty days: an agent that never locks is a vault without a lock.
+  private static let longest: Int64 = 30 * 86_400
+
+  init?(argument: String) {
+    guard let unit = argument.last.flatMap({ Self.seconds[$0] }), let count = UInt32(argument.dropLast()),
+      case let seconds = Int64(count) * unit, 1...Self.longest ~= seconds
+    else { return nil }
+    text = argument
+    duration = .seconds(seconds)
+  }
+}
+
+struct AgentStop: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "stop", abstract: "Have the agent wipe its keys and end.", discussion: "Exit status 1 where none runs.")
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    let client = AgentClient(folder: try session.runFolder())
+    do throws(StoreError) { try client.stop() } catch {
+      guard error.kind == .locked else { throw error }
+      throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
+    }
+    // The keys are wiped by now; the socket's name goes a moment later, and whoever starts another agent needs that. On a busy
+    // machine a moment may be seconds.
+    for _ in 0..<15_000 {
+      // It may go in the midst of the question, which is an answer too.
+      do throws(StoreError) { guard try client.isRunning() else { return } } catch {}
+      usleep(2_000)
+    }
+  }
+}
+
+struct AgentStatusCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Say whether an agent runs, which vault it holds and for how long.",
+    discussion: "Exit status 1 where none runs, 69 where it is locked.")
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    let status = try session.agentStatus()
+    let report = AgentReport(status)
+    if options.json {
+      try Output.line(JSONText.encode(report))
+    } else if let status {
+      try Output.line(Columns.align(rows(status, report)))
+    }
+    guard let status else {
+      throw StoreError(.notFound, "no agent is running", place: try session.runFolder().string, cure: "coffer unlock starts one")
+    }
+    guard status.unlocked != nil else {
+      throw StoreError(.locked, "the agent is locked: \(status.whyLocked)", place: status.vault.string, cure: "coffer unlock")
+    }
+  }
+
+  private func rows(_ status: AgentStatus, _ report: AgentReport) -> [[String]] {
+    [
+      ["agent", "process \(status.process)"], ["vault", status.vault.string], ["state", report.summary],
+      [
+        "limits",
+        "\(AgentReport.words(status.idle.components.seconds)) without use, "
+          + "\(AgentReport.words(status.lifetime.components.seconds)) in any case",
+      ],
+      ["clients", String(status.connections - 1)],
+      [
+        "memory",
+        status.unlockedMemory == 0 ? "locked" : "\(status.unlockedMemory) bytes may reach swap; raise ulimit -l",
+      ],
+    ]
+  }
+}

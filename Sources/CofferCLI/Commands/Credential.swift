@@ -1,0 +1,85 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct CredentialCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "credential", abstract: "Keep the credentials of other programs.",
+    discussion: "git and docker call these; 'coffer install' puts the names that they look for on PATH.",
+    subcommands: [CredentialGit.self, CredentialDocker.self])
+}
+
+struct CredentialGit: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "git", _superCommandName: "coffer credential",
+    abstract: "Speak git's credential protocol: get, store, erase, capability.",
+    discussion: """
+      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs. A credential is the \
+      item whose service is the protocol and host, https://github.com, and whose account is the user; \
+      'coffer vault set https://github.com ada' stores one by hand. With credential.useHttpPath the path is part of the service. \
+      Without a user the credential that was written last is given. An expired one is not; erase removes a password only if it is \
+      the one that was refused. With GIT_TERMINAL_PROMPT=0 a locked vault is an error, and no question.
+      """)
+
+  @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
+  @OptionGroup var options: Opening<CommonOptions>
+
+  private var readsDescription: Bool { ["get", "store", "erase"].contains(operation) }
+
+  func claimInput(_ session: Session) throws {
+    if readsDescription { try session.input.claim(for: "the credential's description") }
+  }
+
+  func perform(_ session: Session) throws {
+    guard operation != "capability" else { return try Output.write("version 0\ncapability authtype\ncapability state\n") }
+    guard readsDescription else { return }
+    session.mayAsk = Self.mayAsk
+    let message = try GitMessage(from: 0)
+    guard let service = GitHelper.service(message) else { return }
+    let helper = GitHelper(items: try session.itemsToRead(), message: message)
+    switch operation {
+    case "get": try helper.get(service)
+    case "store": try helper.store(service)
+    default: try helper.erase(service)
+    }
+  }
+
+  /// Source: git(1), `GIT_TERMINAL_PROMPT`, which is a boolean as in git-config(1): nobody sits at the terminal then.
+  private static var mayAsk: Bool {
+    guard let value = ProcessEnvironment.value("GIT_TERMINAL_PROMPT") else { return true }
+    return !["0", "false", "no", "off"].contains(value.lowercased())
+  }
+}
+
+struct CredentialDocker: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "docker", _superCommandName: "coffer credential",
+    abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
+    discussion: """
+      With docker-credential-coffer on PATH, "credsStore": "coffer" in ~/.docker/config.json is all that docker needs. A \
+      credential is the item of the service docker:SERVER; there is one for each server. Errors are on standard output, \
+      with exit status 1, because that is where docker's clients look for them.
+      """)
+
+  @Argument(help: "store, get, erase, list or version.") var action: String?
+  @OptionGroup var options: Opening<CommonOptions>
+
+  private var known: DockerHelper.Action? { action.flatMap(DockerHelper.Action.init(rawValue:)) }
+
+  func claimInput(_ session: Session) throws {
+    if let known, known != .list { try session.input.claim(for: "docker's request") }
+  }
+
+  func perform(_ session: Session) throws {
+    if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(CofferCommand.number)") }
+    guard let word = action else { throw DockerHelper.Refusal.usage }
+    guard let known else { throw DockerHelper.Refusal.unknownAction(word) }
+    try DockerHelper(session: session).perform(known)
+  }
+
+  func failure(_ error: any Error) throws -> any Error {
+    guard let failure = Main.failure(error), failure.status != .pipeClosed else { return error }
+    let cure = failure.cure.map { "; try: \($0)" } ?? ""
+    try Output.line(Printable.line(failure.detail.map { "\(failure.what): \($0)" } ?? failure.what) + cure)
+    return Failure.said(.notFound)
+  }
+}

@@ -1,0 +1,122 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+
+struct DefaultsWrite: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "write", abstract: "Store a preference.",
+    usage: "coffer defaults write [--home <dir>] [--quiet] [--json] <domain> <key> [-type] <value> …",
+    discussion: """
+      The flags are those of macOS: -bool, -int, -float, -string, -date, -data (in hexadecimal), -array VALUE…, \
+      -array-add VALUE…, -dict KEY VALUE…, -dict-add KEY VALUE…; inside an array or a dictionary a value may carry its own \
+      flag. Without a flag the value is text, unless it begins with {, ( or <: then it is a property list in the old notation \
+      or in XML, '{ a = 1; }', '(a, b)', '<0f00>' or '<dict>…</dict>', and refused if it is none. Put -string before text \
+      that begins so.
+      """)
+
+  // The words are macOS's, not this parser's: -int is one flag there, and -5 a number.
+  @Argument(parsing: .captureForPassthrough, help: ArgumentHelp("Domain, key, type flag and value.", valueName: "words"))
+  var words: [String] = []
+  @OptionGroup var own: AnswerOptions
+
+  /// The program's options are recognised before the words by the parser, and after them here.
+  var options: CommonOptions { split.common }
+
+  private var split: (words: [String], common: CommonOptions) {
+    var rest = words[...]
+    if rest.first == "--" { rest = rest.dropFirst() }
+    var common = own.common
+    while let last = rest.last, !rest.dropLast().suffix(1).contains(where: TypedWords.isTypeFlag) {
+      if rest.count > 4, rest.dropLast().last == "--home" {
+        common.home = last
+        rest = rest.dropLast(2)
+      } else if last.hasPrefix("--home=") {
+        common.home = String(last.dropFirst("--home=".count))
+        rest = rest.dropLast()
+      } else if last == "--quiet" || last == "-q" {
+        common.quiet = true
+        rest = rest.dropLast()
+      } else if last == "--json" {
+        rest = rest.dropLast()  // Main has seen it: it is the form of errors.
+      } else {
+        break
+      }
+    }
+    return (Array(rest), common)
+  }
+
+  func perform(_ session: Session) throws {
+    let words = split.words
+    guard !["--help", "-h", "-help"].contains(words.first) else { throw CleanExit.helpRequest(self) }
+    guard words.count >= 3 else {
+      throw Failure.usage(
+        "a domain, a key and a value are needed",
+        try: "coffer defaults write com.example.app theme dark; 'coffer defaults import' takes a whole property list")
+    }
+    let (domain, key) = (words[0], try StoredName.check(words[1]))
+    let value = try TypedWords.parse(words.dropFirst(2))
+    // First without a trace: what cannot be stored, or stands in a damaged list, shall not even make a journal.
+    try DefaultsStore.checkStorable(value.applied(to: session.domain(domain).load(key), under: key), under: key)
+    let store = try session.places.openDefaults(domain)
+    if case .replace(let form) = value {
+      try store.save(form, for: key)
+    } else {
+      try store.update(key) { (old) throws(StoreError) in try value.applied(to: old, under: key) }
+    }
+    try store.close()
+  }
+}
+
+struct DefaultsDelete: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "delete", abstract: "Remove a preference, or all of a domain with its property list.",
+    discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
+    aliases: ["rm", "del", "remove"])
+
+  @Argument(help: "The domain.", completion: Completions.domains) var domain: String
+  @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    guard let key else { return try removeDomain(session) }
+    _ = try session.value(of: key, in: domain)
+    let store = try session.places.openDefaults(domain)
+    try store.save(nil, for: key)
+    try store.close()
+  }
+
+  private func removeDomain(_ session: Session) throws {
+    let count = try session.existingDomain(domain).names().count
+    guard try session.yes || isAgreed(count) else {
+      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
+    }
+    // Open while it is removed, so that a transaction left between the stores is settled by asking the vault's file.
+    let store = try session.places.openDefaults(domain)
+    try store.domain.remove()
+  }
+
+  private func isAgreed(_ count: Int) throws -> Bool {
+    guard isatty(STDIN_FILENO) == 1, let terminal = Terminal() else { return true }
+    return try terminal.confirm("Remove all \(count) preferences of \(domain)?")
+  }
+}
+
+struct DefaultsRename: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "rename", abstract: "Give a preference another key, in one step.",
+    discussion: "As on macOS, what the new key had is replaced.", aliases: ["mv"])
+
+  @Argument(help: "The domain.", completion: Completions.domains) var domain: String
+  @Argument(help: "The key it has.", completion: Completions.keys) var old: String
+  @Argument(help: "The key it gets.") var new: String
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    try DefaultsStore.checkStorable(session.value(of: old, in: domain), under: new)
+    let store = try session.places.openDefaults(domain)
+    do throws(StoreError) { try store.rename(old, to: new) } catch {
+      throw error.kind == .notFound ? session.nothing(under: old, in: domain) : error
+    }
+    try store.close()
+  }
+}

@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct DoctorCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "doctor", abstract: "Look for what weakens the protection, and say how to cure it.",
+    discussion: """
+      Permissions and owners, memory locking, pins, SQLite's side files without their vault, what interrupted commands left, the agent, \
+      stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by their form or by how random they are. Nothing is unlocked, \
+      changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise.
+      """)
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    let checks = Checkup(session: session).checks
+    let results = checks.map { (name: $0.name, findings: $0.run($0.name)) }
+    let findings = results.flatMap(\.findings)
+    if options.json {
+      try Output.line(JSONText.encode(Answer(checks: results.map(\.name), findings: findings)))
+    } else {
+      for (name, findings) in results {
+        if findings.isEmpty, !session.quiet { try Output.line("ok       \(name)") }
+        for finding in findings { try Output.line(Self.text(finding)) }
+      }
+    }
+    guard findings.allSatisfy({ $0.severity == .note }) else { throw Failure.said(.failed) }
+  }
+
+  private static func text(_ finding: Finding) -> String {
+    let word = finding.severity.rawValue
+    let place = finding.place.map { " (\(Printable.line($0)))" } ?? ""
+    return word + String(repeating: " ", count: 9 - word.count) + "\(finding.check): \(Printable.line(finding.what))\(place)\n"
+      + "         try: \(Printable.line(finding.cure))"
+  }
+
+  private struct Answer: Encodable { let checks: [String], findings: [Finding] }
+}

@@ -1,0 +1,45 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+internal import SystemPackage
+
+struct InjectCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "inject", _superCommandName: "coffer", abstract: "Fill in the secrets of a template.",
+    discussion: """
+      {{ coffer://service/account }} becomes the value of that item; anything else in double braces stays as it is. All references \
+      are read first: if one is missing, expired or locked, nothing is written. A file is replaced in one step and can be read by \
+      its owner alone.
+      """)
+
+  @Option(name: [.long, .customShort("i")], help: ArgumentHelp("The template; otherwise standard input.", valueName: "path"))
+  var input: String?
+  @Option(name: [.long, .customShort("o")], help: ArgumentHelp("The result; otherwise standard output.", valueName: "path"))
+  var output: String?
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  private var isInput: Bool { input == nil || input == "-" }
+
+  func claimInput(_ session: Session) throws {
+    if isInput { try session.input.claim(for: "the template") }
+  }
+
+  func perform(_ session: Session) throws {
+    let text = try isInput ? fromInput() : fromFile(input ?? "-", session)
+    let template = try Template(text, place: isInput ? "standard input" : input ?? "-")
+    let values = try References(template.references, session)
+    let result = try template.filled(text, with: values)
+    guard let output, output != "-" else { return try Output.write(result) }
+    try SecretOutputFile.write(result, to: output)
+  }
+
+  private func fromInput() throws -> SecretBytes {
+    try SecretReader.read(0, limit: SecretReader.largestValue, what: "the template", place: "standard input")
+  }
+
+  /// A template holds references and no secrets: who else can read it does not matter.
+  private func fromFile(_ path: String, _ session: Session) throws -> SecretBytes {
+    let content = try PlainFile.read(path, limit: SecretReader.largestValue)
+    return try content.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+  }
+}

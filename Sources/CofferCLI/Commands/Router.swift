@@ -1,0 +1,147 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+struct GetCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "get", _superCommandName: "coffer", abstract: "Print the value of a key, wherever it is stored.",
+    discussion: """
+      A key in the domain's property list is a preference and needs no vault; any other is looked for in the vault. \
+      A secret is printed as exactly its bytes; only a terminal gets a newline after it.
+      """)
+
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
+  @OptionGroup var router: RouterOptions
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let router = try ShellRouter(router, session)
+    if let form = try router.plain.load(key) { return try show(form, router.domain) }
+    guard let secret = try router.vault()?.load(key) else { throw router.notFound(key) }
+    try show(secret, router.domain)
+  }
+
+  private func show(_ form: PlainForm, _ domain: String) throws {
+    if options.json {
+      return try Output.line(
+        JSONText.encode(Answer(domain: domain, key: key, store: "defaults", type: form.typeWord, value: PlainJSON(form: form))))
+    }
+    if case .data(let data) = form {
+      try Output.write(data.bytes)
+      return try endOfValue()
+    }
+    try Output.write(PlainText.text(form))
+    try endOfValue()
+  }
+
+  private func show(_ secret: SecretForm, _ domain: String) throws {
+    if options.json {
+      return try JSONText.write(
+        JSONText.encode(Answer(domain: domain, key: key, store: "vault", type: secret.metadata.contentType)), "value",
+        secret.bytes)
+    }
+    try Output.write(secret.bytes)
+    try endOfValue()
+  }
+
+  private func endOfValue() throws {
+    if Output.isTerminal { try Output.write("\n") }
+  }
+
+  private struct Answer: Encodable {
+    let domain: String, key: String, store: String, type: String
+    var value: PlainJSON?
+  }
+}
+
+struct DeleteCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "delete", abstract: "Remove a key from the store it is in.", aliases: ["rm", "del", "remove", "erase"])
+
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
+  @OptionGroup var router: RouterOptions
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let router = try ShellRouter(router, session)
+    if try router.plain.contains(key) {
+      try router.writablePlain().save(nil, for: key)
+      return try router.finish()
+    }
+    guard let vault = try router.vault(), try vault.contains(key) else { throw router.notFound(key) }
+    try vault.save(nil, for: key)
+  }
+}
+
+struct ListCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the keys of a domain and the store each is in; no value is shown.",
+    discussion: "With --plain the vault is not touched.", aliases: ["ls"])
+
+  @Flag(help: "Only preferences; needs no vault.") var plain = false
+  @OptionGroup var router: RouterOptions
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let router = try ShellRouter(router, session)
+    let preferences = try router.plain.names()
+    let secrets = plain ? [] : try router.vault()?.names() ?? []
+    let rows = (preferences.map { Row(key: $0, store: "defaults") } + secrets.map { Row(key: $0, store: "vault") })
+      .sorted { ($0.key, $0.store) < ($1.key, $1.store) }
+    if options.json {
+      try Output.line(JSONText.encode(rows))
+    } else if !rows.isEmpty {
+      try Output.line(Columns.align(rows.map { [$0.key, $0.store] }))
+    }
+    if let twice = Swift.Set(preferences).intersection(secrets).min() { throw router.inBoth(twice) }
+  }
+
+  private struct Row: Encodable { let key: String, store: String }
+}
+
+struct ExplainCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "explain", abstract: "Say where the value of a key comes from, without showing a secret.",
+    discussion: "Looks in both stores. A key that is in both is reported with the two ways to settle it, and exit status 65.")
+
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
+  @OptionGroup var router: RouterOptions
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let router = try ShellRouter(router, session)
+    let explanation = try router.plain.explain(key)
+    let isPlain = explanation.winner != nil
+    if isPlain, !options.json { try Output.line(Printable.text(explanation.description)) }
+    var answer = SourcesJSON(router.domain, key, explanation)
+    let isSecret: Bool
+    do { isSecret = try router.vault()?.contains(key) ?? false } catch let failure where isPlain {
+      // The answer for a preference stands without the vault: say what could not be looked at, and no more.
+      session.note("whether the vault holds it too is unknown: \(Self.reason(failure))")
+      if options.json { try Output.line(JSONText.encode(answer)) }
+      return
+    }
+    if isSecret {
+      answer.sources.append(.init(layer: "vault", place: session.places.vault.string, type: "secret"))
+      let name = "service '\(router.domain)', account '\(key)'"
+      if !options.json { try Output.line("vault: \(session.places.vault), \(Printable.line(name)): a secret") }
+    }
+    if options.json, isPlain || isSecret { try Output.line(JSONText.encode(answer)) }
+    guard isPlain || isSecret else { throw router.notFound(key) }
+    guard isPlain, isSecret else { return }
+    throw StoreError(
+      .damaged, "the key is both in the property list and in the vault", key: key, place: router.plain.place,
+      cure: """
+        'coffer defaults delete \(router.domain) \(key)' keeps the secret, \
+        'coffer vault delete \(router.domain) \(key)' keeps the preference
+        """)
+  }
+
+  private static func reason(_ error: any Error) -> String {
+    switch error {
+    case let error as Failure: error.what
+    case let error as StoreError: error.what
+    default: "\(type(of: error))"
+    }
+  }
+}

@@ -1,0 +1,63 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+
+struct RunCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "run", _superCommandName: "coffer",
+    abstract: "Start a command with secrets in its environment, on descriptors, or as files in memory.",
+    usage: "coffer run [--env <name=reference>] … [--env-file <path>] … [<options>] -- <command> [<words>]",
+    discussion: """
+      A reference is coffer://service/account, with /attribute after it for something else than the value; each part is \
+      percent-encoded. All references are read before the command starts: if one is missing, expired or locked, nothing starts. \
+      The command takes this process's place, so its signals and its exit status are its own; with --mask it is a child, and both \
+      are passed through. What unlocks the vault is not passed on. Exit statuses of our own are those of env(1): 125 where \
+      nothing was started, 126 and 127 where the command cannot be executed or is not there.
+      """, aliases: ["exec"])
+
+  @Option(
+    name: [.long, .customShort("e")],
+    help: ArgumentHelp("A variable with what a reference names; may be repeated.", valueName: "name=reference"))
+  var env: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "A file of NAME=value lines: values that are references are resolved, others passed on; - is standard input.",
+      valueName: "path"))
+  var envFile: [String] = []
+  @Option(
+    help: ArgumentHelp("An open descriptor, 3 or more, that the command reads the value from.", valueName: "n=reference"))
+  var fd: [String] = []
+  @Option(
+    help: ArgumentHelp("A variable with the path of a file in memory that holds the value.", valueName: "name=reference"))
+  var file: [String] = []
+  @Flag(help: "Replace the secrets in what the command prints.") var mask = false
+  @Argument(parsing: .postTerminator, help: "The command and its words, after --.") var command: [String] = []
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  static var startsPrograms: Bool { true }
+
+  func claimInput(_ session: Session) throws {
+    guard !command.isEmpty else {
+      throw Failure.usage("there is no command", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
+    }
+    if envFile.contains("-") { try session.input.claim(for: "the environment file") }
+  }
+
+  func perform(_ session: Session) throws {
+    let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, session)
+    let values = try References(plan.references, session)
+    closeUnlockingDescriptor()
+    // The parser's words are repaired where they are not UTF-8.
+    let launch = try plan.launch(CommandWords.last(command.count), values)
+    guard mask else { try launch.replaceProcess() }
+    let secrets = try OutputMask.secrets(of: plan.references.map { values[$0] }) {
+      session.note("a secret of fewer than \(OutputMask.shortest) bytes is not masked: it stands in most output by chance")
+    }
+    try MaskedCommand(MaskAutomaton(secrets)).run(launch).leave()
+  }
+
+  /// The command could read the passphrase again from a descriptor that it inherits.
+  private func closeUnlockingDescriptor() {
+    if let descriptor = options.given.passphraseFd, descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+  }
+}

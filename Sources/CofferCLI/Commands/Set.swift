@@ -1,0 +1,112 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct SetCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Store a value under a key, in the store the key belongs to.",
+    discussion: """
+      A key that is stored already stays where it is and keeps its type. A new key says --plain or --secret. \
+      The value of a preference may be an argument, negative numbers too; a secret comes from standard input, --file, --fd, \
+      --generate or the prompt. With --secret a preference moves into the vault and its plain copy is scrubbed; \
+      naming a source of a value as well stores that value instead.
+      """)
+
+  @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
+  @Argument(parsing: .allUnrecognized, help: ArgumentHelp("The value of a preference.", valueName: "value")) var words: [String] =
+    []
+  @Flag(name: .customLong("plain"), help: "A new key is a preference: readable in a property list.") var plain = false
+  @Flag(name: .customLong("secret"), help: "The key is a secret: sealed in the vault.") var secret = false
+  @Flag(help: "The type of a preference.") var type: PlainType?
+  @OptionGroup var router: RouterOptions
+  @OptionGroup(title: "Where the value comes from") var source: ValueOptions
+  @OptionGroup var options: Opening<CommonOptions>
+
+  func validate() throws {
+    // Everything that is no option of ours arrives here: only a number may begin with a hyphen.
+    if let option = words.first(where: { $0.hasPrefix("-") && $0.count > 1 && Double($0) == nil }) {
+      throw ValidationError("unknown option '\(option.prefix { $0 != "=" })'")
+    }
+    guard !(plain && secret) else { throw ValidationError("--plain and --secret exclude each other") }
+    guard !secret || type == nil else { throw ValidationError("a type flag belongs to a preference, not to a secret") }
+  }
+
+  func perform(_ session: Session) throws {
+    guard !secret || words.isEmpty else { throw SecretArguments.refusal("the secret") }
+    guard words.count <= 1 else {
+      throw Failure.usage("several values were given (not repeated here)", try: "quotes around a value with spaces")
+    }
+    guard words.isEmpty || !source.isExplicit else {
+      throw Failure.usage("the value was given twice", try: "an argument, or one of --file, --fd, --stdin, --generate")
+    }
+    try StoredName.check(key)
+    let router = try ShellRouter(router, session)
+    let stored = try router.plain.load(key)
+    let moves = secret && stored != nil && !source.isExplicit
+    if words.isEmpty, !moves { try source.claimInput(session) }
+    if let stored {
+      try secret ? moveToVault(stored, router, session) : setPlain(type ?? PlainType(of: stored), router, session)
+    } else if try mayBeSecret(router, session) {
+      try setSecret(router, session)
+    } else {
+      try setPlain(type ?? .string, router, session)
+    }
+  }
+
+  /// For a key that is not in the property list: whether the vault is its store. Only `--plain` without any vault goes by
+  /// without asking the vault, since nothing can be secret then.
+  private func mayBeSecret(_ router: ShellRouter, _ session: Session) throws -> Bool {
+    let isSecret = try secret ? true : router.vault()?.contains(key) ?? false
+    if isSecret, plain {
+      throw StoreError(
+        .refused, "the key is a secret in the vault and stays one", key: key,
+        cure: "coffer set \(key) without --plain stores a new secret, coffer delete \(key) removes it first")
+    }
+    guard isSecret || plain else {
+      throw Failure.usage(
+        "'\(Printable.line(key))' is new in domain '\(router.domain)', and nothing says whether it is a secret",
+        try: "--secret for the vault, --plain for a preference that anyone with the file may read")
+    }
+    return isSecret
+  }
+
+  private func setPlain(_ type: PlainType, _ router: ShellRouter, _ session: Session) throws {
+    let value = try plainValue(type, session)
+    try DefaultsStore.checkStorable(value, under: key)
+    try router.writablePlain().save(value, for: key)
+    try router.finish()
+  }
+
+  private func plainValue(_ type: PlainType, _ session: Session) throws -> PlainForm {
+    if let word = words.first { return try type.parse(word) }
+    guard source.isExplicit || source.usesStandardInput else {
+      throw Failure.usage("there is no value", try: "coffer set \(key) VALUE, or standard input")
+    }
+    let bytes = try source.read("value", session)
+    if type == .data { return .data(bytes.withUnsafeBytes { PlainBytes.data($0) }) }
+    let text = bytes.withUnsafeBytes { PlainBytes.text($0) }
+    guard let text else { throw Failure.usage("the value is not UTF-8 text", try: "--data for bytes") }
+    return try type.parse(text)
+  }
+
+  private func setSecret(_ router: ShellRouter, _ session: Session) throws {
+    guard words.isEmpty else { throw SecretArguments.refusal("the secret") }
+    let vault = try router.existingVault()
+    try vault.save(SecretForm(try source.read("secret for \(key)", session)), for: key)
+  }
+
+  /// One transaction over both stores: the value is in the vault, or still where it was.
+  private func moveToVault(_ stored: PlainForm, _ router: ShellRouter, _ session: Session) throws {
+    let vault = try router.existingVault()
+    guard try !vault.contains(key) else { throw router.inBoth(key) }
+    let form: SecretForm
+    if source.isExplicit {
+      form = SecretForm(try source.read("secret for \(key)", session))
+    } else {
+      form = try PlainBytes.secret(stored)
+    }
+    let stores = try StorageRouter(plain: router.writablePlain(), vault: vault, spaces: [])
+    try stores.move(key, stored, intoVaultAs: form)
+    try router.finish()
+    session.note("'\(Printable.line(key))' moved into the vault; old backups of \(router.plain.place) may still hold it")
+  }
+}

@@ -1,0 +1,84 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct StatusCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "One screen: the vault, what opens it, the agent, logins, and the domains of preferences.",
+    discussion: "Unlocks nothing and asks for nothing; logins are told where the agent holds the vault unlocked.")
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name)
+    let vault: LockedVault?
+    do { vault = try session.lockedVault() } catch let error as StoreError {
+      guard error.kind == .noVault else { throw error }
+      vault = nil
+    }
+    let answer = Answer(
+      vault: vault.map { vault in
+        Answer.Vault(
+          path: vault.path.string, id: vault.id.description, format: vault.formatVersion,
+          slots: vault.slots.map(\.kind.description))
+      }, agent: AgentReport(try session.agentStatus()), session: try logins(session), domains: domains)
+    try Output.line(options.json ? JSONText.encode(answer) : text(answer, session))
+  }
+
+  /// Who is logged in where, as far as the agent can say; nil where it cannot.
+  private func logins(_ session: Session) throws -> [LoginJSON]? {
+    session.mayAsk = false
+    do {
+      guard try session.agent() != nil else { return nil }
+      return try AuthAccounts(items: try session.items()).logins().map(LoginJSON.init)
+    } catch let error as StoreError where error.kind == .locked { return nil }  // It locked in between.
+    catch let error as Failure where error.status == .locked { return nil }
+  }
+
+  private func text(_ answer: Answer, _ session: Session) -> String {
+    var rows: [[String]] = []
+    if let vault = answer.vault {
+      rows.append(["vault", vault.path])
+      rows.append(["", "id \(vault.id), format \(vault.format)"])
+      rows.append(["", "opens with: \(vault.slots.joined(separator: ", "))"])
+    } else {
+      rows.append(["vault", "none at \(session.places.vault); coffer init makes one"])
+    }
+    rows.append(["agent", answer.agent.summary])
+    if let logins = answer.session {
+      let active = logins.filter(\.active).map { "\($0.host) as \($0.account)\($0.expired ? " (expired)" : "")" }
+      rows.append(["session", active.isEmpty ? "nobody is logged in" : "logged in to " + active.joined(separator: ", ")])
+    }
+    rows.append([
+      "domains", answer.domains.isEmpty ? "none in \(session.places.defaults)" : answer.domains.joined(separator: ", "),
+    ])
+    return Columns.align(rows)
+  }
+
+  private struct Answer: Encodable {
+    let vault: Vault?
+    let agent: AgentReport
+    let session: [LoginJSON]?
+    let domains: [String]
+    struct Vault: Encodable { let path: String, id: String, format: Int, slots: [String] }
+  }
+}
+
+struct EnvCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "env", abstract: "Print the paths in use.",
+    discussion: "COFFER_HOME or --home moves all of them; otherwise the XDG variables apply.")
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    let places = session.places
+    let rows = [
+      ("vault", places.vault.string), ("defaults", places.defaults.appending("<domain>.plist").string),
+      ("state", places.state.string), ("run", places.run?.string ?? ""),
+    ]
+    guard !options.json else {
+      return try Output.line(JSONText.encode(Dictionary(uniqueKeysWithValues: rows)))
+    }
+    try Output.line(Columns.align(rows.map { [$0.0, $0.1.isEmpty ? "none: XDG_RUNTIME_DIR is not set" : $0.1] }))
+  }
+}

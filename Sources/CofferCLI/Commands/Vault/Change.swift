@@ -1,0 +1,105 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// The other name of an item.
+struct TargetName: ParsableArguments {
+  @Option(help: ArgumentHelp("The other service; the same one when left out.", valueName: "service")) var toService: String?
+  @Option(help: ArgumentHelp("The other account; the same one when left out.", valueName: "account")) var toAccount: String?
+  @Flag(help: "Take the place of an item that has that name.") var replace = false
+
+  func validate() throws {
+    guard toService != nil || toAccount != nil else { throw ValidationError("give --to-service, --to-account or both") }
+  }
+
+  func name(from old: ItemName) throws -> ItemName {
+    let new = try ItemName(service: toService ?? old.service, account: toAccount ?? old.account)
+    guard new != old else { throw Failure.usage("the item has that name already", try: "another --to-service or --to-account") }
+    return new
+  }
+
+  var condition: WriteCondition { replace ? .always : .absent }
+}
+
+struct VaultRename: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "rename", abstract: "Give an item another name, in one step.",
+    discussion:
+      "Everything goes with it: value, label, attributes, dates and expiry. An item that has the name already is left alone, "
+      + "unless --replace.",
+    aliases: ["mv", "move"])
+
+  @OptionGroup var item: ItemArguments
+  @OptionGroup var target: TargetName
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let items = try session.items()
+    let name = try item.item(in: items).name
+    let moved = try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
+    if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
+  }
+}
+
+struct VaultCopyCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "copy", abstract: "Store an item under another name as well.",
+    discussion:
+      "Value, label, attributes and expiry are copied; the copy has its own dates, and what has expired is not copied. An item "
+      + "that has the name already is left alone, unless --replace.",
+    aliases: ["cp"])
+
+  @OptionGroup var item: ItemArguments
+  @OptionGroup var target: TargetName
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let items = try session.items()
+    let name = try item.item(in: items).name
+    let copy = try target.name(from: name)
+    let item = try items.set(items.value(of: name), for: copy, if: target.condition)
+    if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
+  }
+}
+
+struct VaultEdit: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "edit", abstract: "Change an item's value in your editor.",
+    discussion: """
+      The value is in a file that is in memory alone, in a folder that only you can enter, and is wiped when the editor ends; \
+      without a file system in memory nothing is edited. VISUAL or EDITOR names the editor. If it fails or is killed nothing is \
+      changed, and an unchanged value is not written. Editors add a newline at the end: it is dropped if the value had none, \
+      unless --exact. An expiry belonged to the old value and is not kept.
+      """)
+
+  @OptionGroup var item: ItemArguments
+  @Flag(help: "Keep a newline that the editor added at the end.") var exact = false
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  static var startsPrograms: Bool { true }
+
+  func perform(_ session: Session) throws {
+    let items = try session.items()
+    let found = try item.item(in: items)
+    let before = try items.value(of: found.name)
+    let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: session.places)
+    let value = try trimmed(edited, like: before.bytes)
+    guard value != before.bytes else { return session.note("nothing was changed") }
+    guard exact || value.count > 0 else {
+      throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
+    }
+    var metadata = before.metadata
+    metadata.expires = nil
+    try items.set(SecretForm(value, metadata: metadata), for: found.name, if: .revision(found.revision))
+    if before.metadata.expires != nil { session.note("the new value does not expire; coffer vault set --expires says when") }
+  }
+
+  private func trimmed(_ edited: consuming SecretBytes, like before: borrowing SecretBytes) throws -> SecretBytes {
+    let hadNewline = before.withUnsafeBytes { $0.last == 0x0A }
+    if exact || hadNewline { return edited }
+    return try edited.withoutTrailingNewline(.lineFeed)
+  }
+}
+
+extension SecretBytes {
+  static func != (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool { !(left == right) }
+}

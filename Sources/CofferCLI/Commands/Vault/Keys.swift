@@ -1,0 +1,149 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct VaultPassphrase: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",
+    discussion: """
+      Changes the slot that opened the vault, or --slot, with its old passphrase or with any other way in: a recovery code \
+      replaces a passphrase that was forgotten. Everything is sealed under a new key; --keep-key does without, which is quick \
+      and enough when nobody knows the old passphrase.
+      """, aliases: ["passwd"])
+
+  @Flag(help: "Leave the vault's key as it is.") var keepKey = false
+  @Option(help: ArgumentHelp("Change this slot, named by the beginning of its id or its label.", valueName: "slot"))
+  var slot: String?
+  @OptionGroup(title: "The new secret") var new: NewSecretOptions
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func claimInput(_ session: Session) throws { try NewSecrets(new: new, session: session).claimInput() }
+
+  func perform(_ session: Session) throws {
+    let secrets = NewSecrets(new: new, session: session)
+    let vault = try session.unlockedVault()
+    let slots = try vault.slots()
+    let changed = try slot.map { try slots.named($0) } ?? slots.first(where: \.isInUse)
+    guard let changed, changed.summary.kind == .passphrase || changed.summary.kind == .passphraseAndKeyFile else {
+      throw StoreError(
+        .refused, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
+        cure: "name one that has with --slot; coffer vault slot list shows them")
+    }
+    let progress = Progress(session, json: options.json)
+    defer { progress.clear() }
+    try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
+      try vault.changePassphrase(
+        to: credentials, ofSlot: changed.summary.id, key: keepKey ? .kept : .renewed, progress: progress.show)
+    }
+    progress.clear()
+    if options.json { return try Output.line(JSONText.encode(["slot": changed.summary.id.description])) }
+    session.note(
+      keepKey
+        ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
+        : "the passphrase was changed, and the vault has a new key, sealed to \(slots.count) slot\(slots.count == 1 ? "" : "s")")
+  }
+}
+
+struct VaultRotate: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "rotate", abstract: "Give the vault a new key and seal everything under it.",
+    discussion: """
+      Needs one way in; all slots go on to open the vault, and programs that have it open go on without asking. Whoever could \
+      write to the vault may have added a slot: the slots are shown first, and --only names those that shall stay.
+      """)
+
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp("Seal to these slots and remove all others.", valueName: "slot"))
+  var only: [String] = []
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let vault = try session.unlockedVault()
+    let slots = try vault.slots()
+    let named = Swift.Set(try only.map { try slots.named($0).summary.id })
+    let kept = only.isEmpty ? slots : slots.filter { named.contains($0.summary.id) }
+    try Rotation(sealingTo: kept, of: slots).perform(vault, session, json: options.json)
+  }
+}
+
+/// A change of the vault's key, agreed to by whoever asked for it.
+struct Rotation {
+  let kept: [VaultStatus.Slot]
+  let removed: [VaultStatus.Slot]
+
+  init(sealingTo kept: [VaultStatus.Slot], of slots: [VaultStatus.Slot]) {
+    self.kept = kept
+    removed = slots.filter { slot in !kept.contains(slot) }
+  }
+
+  /// Shows the slots, asks, rotates and answers.
+  ///
+  /// - Throws: a usage failure without a terminal to ask at and without --yes.
+  func perform(_ vault: borrowing UnlockedVault, _ session: Session, json: Bool) throws {
+    try agree(session)
+    let progress = Progress(session, json: json)
+    defer { progress.clear() }
+    // Named, so that a slot that was added since the list was shown is not sealed to.
+    try vault.rotate(only: kept.map(\.summary.id), progress: progress.show)
+    progress.clear()
+    if json {
+      return try Output.line(JSONText.encode(Answer(slots: kept.map(SlotJSON.init), removed: removed.map(SlotJSON.init))))
+    }
+    session.note("the vault has a new key, sealed to \(kept.count) slot\(kept.count == 1 ? "" : "s")")
+  }
+
+  private func agree(_ session: Session) throws {
+    guard !session.yes else { return }
+    guard let terminal = Terminal() else {
+      throw Failure.usage(
+        "the new key would be sealed to these slots, and there is no terminal to ask at:\n\(SlotTable.text(kept))",
+        try: "the command with --yes, if you know them all")
+    }
+    Output.message("The vault gets a new key, sealed to these slots:\n\(SlotTable.text(kept))")
+    if !removed.isEmpty { Output.message("These will not open it any more:\n\(SlotTable.text(removed))") }
+    guard try terminal.confirm("Do you know them all?") else {
+      throw Failure(StoreError(.refused, "nothing was changed", cure: "name the slots you know with coffer vault rotate --only"))
+    }
+  }
+
+  private struct Answer: Encodable { let slots: [SlotJSON], removed: [SlotJSON] }
+}
+
+struct IdentityCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "identity", abstract: "Make an identity, whose public key others can let into their vaults.",
+    discussion: """
+      An identity file is as secret as a key file. Its public key, PVPUB1-…, may be known: whoever has it can add a slot for you \
+      with coffer vault slot add --recipient.
+      """,
+    subcommands: [IdentityNew.self, IdentityShow.self])
+}
+
+struct IdentityNew: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "new", abstract: "Write a new identity to a file and print its public key.")
+  @Argument(help: "Where nothing may be yet.") var file: String
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    let identity = try NewKeyFile.write(Identity.generate(), to: file)
+    try IdentityShow.show(identity, json: options.json)
+  }
+}
+
+struct IdentityShow: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Print the public key of an identity file.")
+  @Argument(help: "The identity file.") var file: String
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    let identity = try SecretReader.file(file, limit: SecretReader.largestToken, what: "the identity", session: session)
+    try Self.show(identity, json: options.json)
+  }
+
+  static func show(_ identity: borrowing SecretBytes, json: Bool) throws {
+    let recipient = try Identity.recipient(of: identity).description
+    try Output.line(json ? JSONText.encode(["recipient": recipient]) : recipient)
+  }
+}

@@ -1,0 +1,173 @@
+internal import ArgumentParser
+internal import Coffer
+
+struct SlotCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "slot", abstract: "What opens the vault: list, add and remove ways in.",
+    discussion: """
+      A vault has 1 to 16 slots, each of which opens it alone. SLOT is the beginning of a slot's id, or its label. \
+      Removing a slot gives the vault a new key, which is not sealed to it.
+      """,
+    subcommands: [SlotList.self, SlotAdd.self, SlotRemove.self, SlotLabel.self])
+}
+
+struct SlotList: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the slots.",
+    discussion: "One line for each: its id, what opens it, its label, and * for the one that opened the vault just now.",
+    aliases: ["ls"])
+
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let slots = try session.unlockedVault().slots()
+    try Output.line(options.json ? JSONText.encode(slots.map(SlotJSON.init)) : SlotTable.text(slots))
+  }
+}
+
+struct SlotAdd: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add a way into the vault.",
+    discussion: """
+      A passphrase unless another kind is asked for: --new-key-file makes a key file, together with a new passphrase a slot that \
+      wants both; --recovery-code prints a code, once, to be written down; --recipient lets the holder of an identity in \
+      (coffer vault identity new makes one).
+      """)
+
+  @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text")) var label: String = ""
+  @Flag(help: "Make a recovery code and print it.") var recoveryCode = false
+  @Option(help: ArgumentHelp("Let in who has the identity of this public key.", valueName: "PVPUB1-…"))
+  var recipient: String?
+  @OptionGroup(title: "The new secret") var new: NewSecretOptions
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func validate() throws {
+    let kinds = [recoveryCode, recipient != nil, !new.isEmpty]
+    guard kinds.count(where: { $0 }) <= 1 else {
+      throw ValidationError("give one of --recovery-code, --recipient and the options for a new secret")
+    }
+  }
+
+  func claimInput(_ session: Session) throws { try NewSecrets(new: new, session: session).claimInput() }
+
+  func perform(_ session: Session) throws {
+    let recipient = try recipient.map { try Recipient($0) }
+    let secrets = NewSecrets(new: new, session: session)
+    let vault = try session.unlockedVault()
+    if let recipient { return try add(recipient, to: vault, session) }
+    if recoveryCode { return try addRecoveryCode(to: vault, session) }
+    // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
+    let slot = try secrets.using { credentials in try vault.addSlot(credentials, label: label) }
+    try answer(slot, session)
+  }
+
+  private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ session: Session) throws {
+    let slot = try vault.addSlot(recipient, label: label)
+    let expected = "\(vault.id):\(try vault.status().generation)"
+    if options.json { return try Output.line(JSONText.encode(Answer(slot, expect: expected))) }
+    try answer(slot, session)
+    session.note("the recipient should set COFFER_EXPECT_VAULT=\(expected), so that no other vault is taken for this one")
+  }
+
+  private func addRecoveryCode(to vault: borrowing UnlockedVault, _ session: Session) throws {
+    let code = try RecoveryCode.generate()
+    var credentials = Credentials()
+    credentials.recoveryCode = try code.duplicate()
+    let slot = try vault.addSlot(credentials, label: label)
+    if options.json { return try JSONText.write(JSONText.encode(Answer(slot)), "recoveryCode", code) }
+    try NewRecoveryCode.show(code, session)
+  }
+
+  private func answer(_ slot: SlotSummary, _ session: Session) throws {
+    if options.json { return try Output.line(JSONText.encode(Answer(slot))) }
+    session.note("added slot \(slot.id), opened by \(slot.kind)")
+  }
+
+  private struct Answer: Encodable {
+    let id: String, opens: String, expect: String?
+    init(_ slot: SlotSummary, expect: String? = nil) {
+      id = slot.id.description
+      opens = slot.kind.description
+      self.expect = expect
+    }
+  }
+}
+
+struct SlotRemove: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Remove a slot: the vault gets a new key that is not sealed to it.",
+    discussion: "What opened the slot still opens copies of the file that were made before.", aliases: ["rm", "delete"])
+
+  @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let vault = try session.unlockedVault()
+    let slots = try vault.slots()
+    let removed = try slots.named(slot)
+    let rotation = Rotation(sealingTo: slots.filter { $0.summary.id != removed.summary.id }, of: slots)
+    guard slots.count > 1 else {
+      throw StoreError(
+        .refused, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
+    }
+    try rotation.perform(vault, session, json: options.json)
+  }
+}
+
+struct SlotLabel: Command {
+  static let configuration = CommandConfiguration(commandName: "label", abstract: "Give a slot another label.")
+
+  @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
+  @Argument(help: "The new label, at most 64 bytes.") var label: String
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    let vault = try session.unlockedVault()
+    try vault.relabelSlot(vault.slots().named(slot).summary.id, to: label)
+  }
+}
+
+/// Slots, one a line.
+enum SlotTable {
+  static func text(_ slots: [VaultStatus.Slot]) -> String {
+    Columns.align(
+      slots.map { [$0.summary.id.description, "\($0.summary.kind)\($0.isInUse ? " *" : "")", Printable.line($0.label)] })
+  }
+}
+
+/// A slot in JSON.
+struct SlotJSON: Encodable {
+  let id: String, opens: String, label: String, passes: UInt32, mebibytes: UInt32, inUse: Bool
+
+  init(_ slot: VaultStatus.Slot) {
+    id = slot.summary.id.description
+    opens = slot.summary.kind.description
+    label = slot.label
+    passes = slot.summary.passes
+    mebibytes = slot.summary.mebibytes
+    inUse = slot.isInUse
+  }
+}
+
+extension [VaultStatus.Slot] {
+  /// Digits of an id that tell slots apart: 2^16 to one among 16 slots that two begin alike.
+  private static var shortestPrefix: Int { 4 }
+
+  /// The slot that `text` means: the beginning of its id, or its label.
+  ///
+  /// - Throws: `.notFound`, `.ambiguous`.
+  func named(_ text: String) throws(StoreError) -> VaultStatus.Slot {
+    let digits = text.lowercased()
+    let isPrefix = digits.count >= Self.shortestPrefix
+    let found = filter { $0.label == text || (isPrefix && $0.summary.id.description.hasPrefix(digits)) }
+    guard let slot = found.first else {
+      throw StoreError(
+        .notFound, "the vault has no such slot", key: text,
+        cure: "coffer vault slot list shows ids and labels; give a label or the first \(Self.shortestPrefix) digits of an id")
+    }
+    guard found.count == 1 else {
+      throw StoreError(.ambiguous, "\(found.count) slots match", key: text, cure: "give more digits of the id")
+    }
+    return slot
+  }
+}

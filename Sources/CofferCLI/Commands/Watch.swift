@@ -1,0 +1,142 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import Synchronization
+
+struct WatchCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "watch", abstract: "Print a line whenever a key of a domain changes, in either store; no value is shown.",
+    discussion: """
+      Ends with control-C. Each line says what was done (set, removed, expired, migrated) and by which process, where that is \
+      known. With --plain the vault is not touched.
+      """)
+
+  @Argument(help: "The keys; all of the domain when left out.") var keys: [String] = []
+  @Flag(help: "Only preferences; needs no vault.") var plain = false
+  @OptionGroup var router: RouterOptions
+  @OptionGroup var options: Opening<AnswerOptions>
+
+  func perform(_ session: Session) throws {
+    for key in keys { try StoredName.check(key) }
+    let router = try ShellRouter(router, session)
+    var feeds = [(store: "defaults", feed: router.plain.changes)]
+    let vault = plain ? nil : try router.watchedVault()
+    if let vault { feeds.append((store: "vault", feed: vault.changes)) }
+    // A store that is let go tells nothing more.
+    try withExtendedLifetime((router, vault)) { try ChangeLines(domain: router.domain, keys: keys, session).run(feeds) }
+  }
+}
+
+struct DefaultsWatch: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "watch", abstract: "Print a line whenever a preference changes, whoever changes it.",
+    discussion: "Ends with control-C. Changes by programs that know nothing of coffer are seen too, without their process.")
+
+  @Argument(help: "The domain.") var domain: String
+  @Argument(help: "The key; the whole domain when left out.") var key: String?
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ session: Session) throws {
+    if let key { try StoredName.check(key) }
+    let store = try session.places.openDefaults(domain)
+    // A store that is let go tells nothing more.
+    try withExtendedLifetime(store) {
+      try ChangeLines(domain: domain, keys: key.map { [$0] } ?? [], session).run([(store: "defaults", feed: store.changes)])
+    }
+  }
+}
+
+/// Prints one line for each change, at once, until a signal ends the program. No value is printed.
+final class ChangeLines: Sendable {
+  private let domain: String
+  private let keys: Set<String>
+  private let json: Bool
+  private let note: @Sendable (String) -> Void
+  /// Held until every store is watched, so that whoever has seen a line knows that the next change of any store is told.
+  private let printing = Mutex(())
+  /// Why no more can be printed.
+  private let failure = Mutex<Failure?>(nil)
+
+  /// Lines about `keys`, or about every key where there are none.
+  init(domain: String, keys: [String], _ session: Session) {
+    self.domain = domain
+    self.keys = Set(keys)
+    json = session.json
+    let isQuiet = session.quiet
+    note = { text in if !isQuiet { Output.message("coffer: note: \(text)") } }
+  }
+
+  /// Watches `feeds`, each with the name of its store, and does not return.
+  ///
+  /// - Throws: the signal that came, where it does not end the process by itself; what printing throws.
+  func run(_ feeds: [(store: String, feed: ChangeFeed)]) throws {
+    // Before there are threads to do the watching, so that no thread but this one takes a signal.
+    let held = HeldSignals([SIGINT, SIGTERM])
+    let subscriptions = try printing.withLock { _ in
+      try feeds.map { store, feed in
+        try feed.subscribe { event in self.printing.withLock { _ in self.print(event, store) } }
+      }
+    }
+    defer { for subscription in subscriptions { subscription.cancel() } }
+    while true {
+      let signal = held.wait()
+      if let failure = failure.withLock({ $0 }) { throw failure }
+      held.deliver(signal)
+      // Still here: the first process of a container is not ended by a signal that it does not handle.
+      guard getpid() != 1 else { throw signal == SIGINT ? Failure.interrupted : .terminated }
+    }
+  }
+
+  private func print(_ event: ChangeFeed.Event, _ store: String) {
+    switch event {
+    case .changes(let changes):
+      for change in changes where keys.isEmpty || keys.contains(change.name) { print(change, store) }
+    case .access: note("values in \(store) may read differently now, or cannot be read: try coffer status")
+    case .ended: break
+    }
+  }
+
+  private func print(_ change: Change, _ store: String) {
+    guard failure.withLock({ $0 == nil }) else { return }
+    do throws(Failure) { try Output.line(json ? JSONText.encode(Line(change, domain, store)) : text(change, store)) } catch {
+      failure.withLock { $0 = error }
+      kill(getpid(), SIGTERM)
+    }
+  }
+
+  /// `theme: set in defaults by process 4711`
+  private func text(_ change: Change, _ store: String) -> String {
+    let author =
+      switch change.origin {
+      case .thisProcess: "this program"
+      case .otherProcess(let id?): "process \(id)"
+      case .otherProcess(nil): "another program"
+      }
+    return "\(Printable.line(change.name)): \(change.cause) in \(store) by \(author)"
+  }
+
+  private struct Line: Encodable {
+    let domain: String, key: String, store: String, cause: String
+    let process: Int32?
+
+    init(_ change: Change, _ domain: String, _ store: String) {
+      self.domain = domain
+      key = change.name
+      self.store = store
+      cause = "\(change.cause)"
+      if case .otherProcess(let id) = change.origin { process = id } else { process = getpid() }
+    }
+
+    enum CodingKeys: String, CodingKey { case domain, key, store, cause, process }
+
+    // Every field is always there, null where the program is not known.
+    func encode(to encoder: any Encoder) throws {
+      var fields = encoder.container(keyedBy: CodingKeys.self)
+      try fields.encode(domain, forKey: .domain)
+      try fields.encode(key, forKey: .key)
+      try fields.encode(store, forKey: .store)
+      try fields.encode(cause, forKey: .cause)
+      try fields.encode(process, forKey: .process)
+    }
+  }
+}

@@ -1,0 +1,136 @@
+internal import Coffer
+internal import CofferPlatform
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// Paths from the command line that may lead to a descriptor of this process, as `/dev/fd/3` does.
+enum GivenPath {
+  /// Refuses a path to a descriptor that was not open when the program started: by now the number may be that of a file of its own, which
+  /// must be neither read as a value nor written as an output.
+  ///
+  /// - Throws: a usage failure, as for the number itself.
+  static func check(_ path: String) throws(Failure) {
+    guard let descriptor = descriptor(of: path), !Hardening.wasGiven(descriptor) else { return }
+    throw .usage("descriptor \(descriptor), to which \(path) leads, is not open", try: "N<FILE or N>FILE in the shell")
+  }
+
+  /// The number that `path` leads to, through whatever links; nil for any other path.
+  static func descriptor(of path: String) -> Int32? {
+    var path = FilePath(path)
+    // As many links as the kernel follows: path_resolution(7).
+    for _ in 0..<40 {
+      if let folder = realPath(path.folder), isOfDescriptors(folder) {
+        return path.lastComponent.flatMap { Int32($0.string) }
+      }
+      guard let target = linkTarget(path) else { return nil }
+      path = target.isAbsolute ? target : path.folder.pushing(target)
+    }
+    return nil
+  }
+
+  /// `/proc/self/fd`, or that of a thread, under the names that the links of proc(5) lead to.
+  private static func isOfDescriptors(_ folder: String) -> Bool {
+    folder == "/dev/fd" || folder == "/proc/\(getpid())/fd"
+      || folder.hasPrefix("/proc/\(getpid())/task/") && folder.hasSuffix("/fd")
+  }
+
+  private static func realPath(_ path: FilePath) -> String? {
+    path.withPlatformString { path in
+      guard let found = realpath(path, nil) else { return nil }
+      defer { free(found) }
+      return String(cString: found)
+    }
+  }
+
+  private static func linkTarget(_ path: FilePath) -> FilePath? {
+    let bytes = withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX) + 1, alignment: 1) { buffer -> [CChar]? in
+      let room = buffer.bindMemory(to: CChar.self)
+      guard let start = room.baseAddress else { return nil }
+      let count = path.withPlatformString { readlink($0, start, Int(PATH_MAX)) }
+      return count > 0 ? Array(room[..<count]) + [0] : nil
+    }
+    return bytes.flatMap { bytes in bytes.withUnsafeBufferPointer { $0.baseAddress.map { FilePath(platformString: $0) } } }
+  }
+}
+
+/// Questions about files that need no error.
+enum FileFacts {
+  /// Whether there is surely nothing: what cannot be looked at may be there.
+  static func isAbsent(_ path: FilePath) -> Bool {
+    path.withPlatformString { access($0, F_OK) } != 0 && [ENOENT, ENOTDIR].contains(errno)
+  }
+  static func exists(_ path: FilePath) -> Bool { path.withPlatformString { access($0, F_OK) } == 0 }
+}
+
+/// Files that hold no secret, named on the command line.
+enum PlainFile {
+  /// The content of the file at `path`, or of standard input for `-`.
+  ///
+  /// - Throws: `.tooLarge` past `limit` bytes, so that `/dev/zero` ends too.
+  static func read(_ path: String, limit: Int) throws -> Data {
+    let isInput = path == "-"
+    if !isInput { try GivenPath.check(path) }
+    let place = FilePath(isInput ? "standard input" : path)
+    let descriptor = isInput ? STDIN_FILENO : coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
+    guard descriptor >= 0 else {
+      guard errno != ENOENT else { throw StoreError(.io(ENOENT), "the file is not there", place: path, cure: "check the path") }
+      throw StoreError(errno: errno, "open the file", place: place)
+    }
+    defer { if !isInput { close(descriptor) } }
+    var data = Data()
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = chunk.withUnsafeMutableBytes { SecretReader.readOnce(descriptor, $0.baseAddress, $0.count) }
+      guard count >= 0 else { throw StoreError(errno: errno, "read the file", place: place) }
+      guard count > 0 else { return data }
+      data.append(contentsOf: chunk.prefix(count))
+      guard data.count <= limit else {
+        throw StoreError(
+          .tooLarge(limit: limit), "the file is over \(limit) bytes", place: place.string,
+          cure: "give a smaller one; nothing was changed")
+      }
+    }
+  }
+
+  /// Makes `bytes` the content of the file at `path`. A pipe, a device or a link is written through, and not replaced.
+  static func write(_ bytes: RawSpan, to path: String) throws {
+    try GivenPath.check(path)
+    var facts = stat()
+    let isThere = lstat(path, &facts) == 0
+    if !isThere || facts.st_mode & S_IFMT == S_IFREG {
+      let mode = isThere ? UInt32(facts.st_mode & 0o777) : 0o600
+      return try AtomicFile(FilePath(path)).replace(with: bytes, mode: mode)
+    }
+    let descriptor = coffer_open(path, O_WRONLY | O_TRUNC | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file", place: FilePath(path)) }
+    defer { close(descriptor) }
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+  }
+}
+
+/// A file with secrets in the clear, because a program wants it so.
+enum SecretOutputFile {
+  /// Makes `content` the file at `path`, for its owner alone, in one step. A pipe or a device is written through.
+  ///
+  /// - Throws: `.denied` for a link to a file, which one step can only replace.
+  static func write(_ content: borrowing SecretBytes, to path: String) throws {
+    try GivenPath.check(path)
+    var link = stat()
+    var facts = stat()
+    let isThere = lstat(path, &link) == 0
+    let leadsToFile = stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFREG
+    if isThere, link.st_mode & S_IFMT == S_IFLNK, leadsToFile {
+      throw StoreError(
+        .denied, "the output is a symbolic link", place: path, cure: "give the path of the file that it points to")
+    }
+    guard isThere, !leadsToFile else {
+      return try content.withBytes { (bytes) throws(StoreError) in
+        try AtomicFile(FilePath(path)).replace(with: bytes, mode: 0o600)
+      }
+    }
+    let descriptor = coffer_open(path, O_WRONLY | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the output", place: FilePath(path)) }
+    defer { close(descriptor) }
+    try content.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: descriptor) }
+  }
+}

@@ -1,0 +1,139 @@
+internal import Coffer
+internal import CofferPlatform
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// A store of pass(1): a folder of files that gpg decrypts, whose paths are the names.
+struct PassStore {
+  private static let suffix = ".gpg"
+
+  let folder: FilePath
+
+  /// Where pass keeps its store: `PASSWORD_STORE_DIR`, else `~/.password-store`.
+  static var standard: String? {
+    ProcessEnvironment.value("PASSWORD_STORE_DIR") ?? ProcessEnvironment.value("HOME").map { $0 + "/.password-store" }
+  }
+
+  /// The items, each decrypted by gpg, which asks for its own passphrase as it always does.
+  ///
+  /// The last part of an entry's path is the account and what is before it the service; an entry at the top is a service by itself.
+  ///
+  /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
+  /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
+  func items(firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> [ImportedItem] {
+    // The names of all first: gpg shall not ask for a passphrase for an import that will be refused.
+    let entries = try names(note).map { (path: $0, item: try itemName($0)) }
+    return try entries.enumerated().map { index, entry in
+      let name = entry.path
+      progress.show(index, entries.count)
+      let content = try Self.decrypt(folder.appending(name + Self.suffix), name)
+      let value = try Self.value(content, firstLineOnly: firstLineOnly)
+      return ImportedItem(
+        name: entry.item, form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
+    }
+  }
+
+  private func names(_ note: (String) -> Void) throws -> [String] {
+    guard FileFacts.exists(folder) else {
+      throw StoreError(
+        .notFound, "there is no pass store", place: folder.string, cure: "give its folder, or set PASSWORD_STORE_DIR")
+    }
+    let names = try PassFolders(root: folder, suffix: Self.suffix).names(note)
+    guard !names.isEmpty else {
+      throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")
+    }
+    return names
+  }
+
+  private func itemName(_ path: String) throws(StoreError) -> ItemName {
+    let slash = path.lastIndex(of: "/")
+    do throws(StoreError) {
+      guard let slash else { return try ItemName(service: path) }
+      return try ItemName(service: String(path[..<slash]), account: String(path[path.index(after: slash)...]))
+    } catch {
+      throw error.ofImported(path, place: folder.appending(path + Self.suffix).string)
+    }
+  }
+
+  private static func decrypt(_ file: FilePath, _ name: String) throws -> SecretBytes {
+    let answer = try gpg(
+      ["--quiet", "--batch", "--status-fd", "\(CapturedCommand.notesDescriptor)", "--decrypt", "--", file.string], name)
+    // A file that was cut off may end with status 0 and nothing printed: what counts is that gpg says it decrypted all of it.
+    guard answer.status == 0, answer.notes.contains("DECRYPTION_OKAY") else {
+      throw StoreError(
+        .damaged,
+        answer.status == 0
+          ? "gpg found no whole message in the entry: it was cut off"
+          : "gpg could not decrypt the entry (status \(answer.status))",
+        key: name, place: file.string,
+        cure: answer.status == 0
+          ? "restore the entry from a copy of the store; nothing was imported" : "see gpg's message above; nothing was imported")
+    }
+    return try answer.output.duplicate()
+  }
+
+  private static func gpg(_ words: [String], _ name: String) throws -> CapturedCommand {
+    do { return try CapturedCommand.run(["gpg"] + words) } catch let failure as Failure where failure.status == .commandNotFound {
+      throw StoreError(.notFound, "gpg, which decrypts the entries, is not installed", key: name, cure: "install gnupg")
+    }
+  }
+
+  private static func value(_ content: borrowing SecretBytes, firstLineOnly: Bool) throws -> SecretBytes {
+    guard firstLineOnly else { return try content.withoutTrailingNewline(.lineFeed) }
+    let end = content.withUnsafeBytes { $0.firstIndex(of: 0x0A) ?? $0.count }
+    return try content.prefix(end)
+  }
+}
+
+/// The entries of a pass store by their paths, found as pass finds them: through symbolic links, hidden or not.
+struct PassFolders {
+  let root: FilePath
+  let suffix: String
+
+  /// What pass and git keep in the store beside its entries.
+  private static let others: Swift.Set = [".git", ".gitattributes", ".gitignore", ".gpg-id", ".extensions", ".public-keys"]
+
+  /// The names in order.
+  ///
+  /// - Parameter note: told of what is no entry, and of a folder that leads back to one above it.
+  /// - Throws: ``/CofferPlatform/StoreError`` for what cannot be looked at, a link that leads nowhere among them: nothing is left out silently.
+  func names(_ note: (String) -> Void) throws -> [String] {
+    var names: [String] = []
+    try walk("", above: [], &names, note)
+    return names.sorted()
+  }
+
+  private struct Identity: Hashable {
+    let device: dev_t
+    let inode: ino_t
+    init(_ facts: stat) { (device, inode) = (facts.st_dev, facts.st_ino) }
+  }
+
+  private func walk(_ folder: String, above: [Identity], _ names: inout [String], _ note: (String) -> Void) throws {
+    // By its real path: the file manager does not look behind a link that is the folder itself.
+    let path = root.pushing(FilePath(folder))
+    let identity = Identity(try facts(path))
+    guard !above.contains(identity) else {
+      return note("the folder \(Printable.line(folder)) leads back to one above it, and is not followed")
+    }
+    for entry in try FileManager.default.contentsOfDirectory(atPath: path.appending(".").string).sorted() {
+      guard !Self.others.contains(entry) else { continue }
+      let name = folder.isEmpty ? entry : "\(folder)/\(entry)"
+      let found = try facts(root.pushing(FilePath(name)))
+      switch found.st_mode & S_IFMT {
+      case S_IFDIR: try walk(name, above: above + [identity], &names, note)
+      case S_IFREG where entry.hasSuffix(suffix): names.append(String(name.dropLast(suffix.count)))
+      default: note("\(Printable.line(name)) is no entry of pass, and is left out")
+      }
+    }
+  }
+
+  /// What stands at `path`, behind links.
+  private func facts(_ path: FilePath) throws(StoreError) -> stat {
+    var facts = stat()
+    guard path.withPlatformString({ stat($0, &facts) }) == 0 else {
+      throw StoreError(errno: errno, "look at the entry, or at what it links to", place: path)
+    }
+    return facts
+  }
+}

@@ -1,0 +1,192 @@
+internal import ArgumentParser
+internal import Coffer
+internal import FoundationEssentials
+
+/// The types a plain value can be given at the shell.
+enum PlainType: String, CaseIterable, EnumerableFlag {
+  case bool, int, float, string, date, data, json
+
+  static func help(for value: PlainType) -> ArgumentHelp? {
+    switch value {
+    case .bool: "The value is true or false (yes, no, on, off, 1, 0)."
+    case .int: "The value is a whole number."
+    case .float: "The value is a number, or inf or nan."
+    case .string: "The value is text, which is what a new value is by default."
+    case .date: "The value is a date, 2026-12-31 or 2026-12-31T18:00:00Z."
+    case .data: "The value is bytes, in hexadecimal; from standard input as they are."
+    case .json: "The value is JSON: an array, an object or a single value."
+    }
+  }
+
+  /// The type of a stored value, to be kept by a new one.
+  init(of form: PlainForm) {
+    switch form {
+    case .bool: self = .bool
+    case .integer, .unsigned: self = .int
+    case .real: self = .float
+    case .string, .argument: self = .string
+    case .date: self = .date
+    case .data: self = .data
+    case .array, .dictionary: self = .json
+    }
+  }
+
+  /// The value that `text` stands for.
+  func parse(_ text: String) throws(Failure) -> PlainForm {
+    guard let form = value(text) else {
+      throw .usage("the value is not \(article) \(rawValue)", try: "\(example), or another type flag")
+    }
+    return form
+  }
+
+  private func value(_ text: String) -> PlainForm? {
+    switch self {
+    case .bool: Self.truth[text.lowercased()].map(PlainForm.bool)
+    case .int: Int64(text).map(PlainForm.integer) ?? UInt64(text).map(PlainForm.unsigned)
+    case .float: Self.real(text).map(PlainForm.real)
+    case .string: .string(text)
+    case .date: Moment.parse(text).map(PlainForm.date)
+    case .data: Self.hexadecimal(text).map(PlainForm.data)
+    case .json: JSONForm.parse(text)
+    }
+  }
+
+  /// Numbers that no `Double` comes near would become infinite without a word: infinity is what is called so.
+  private static func real(_ text: String) -> Double? {
+    guard let number = Double(text) else { return nil }
+    return number.isFinite || !text.contains(where: \.isNumber) ? number : nil
+  }
+
+  private static let truth = [
+    "true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false,
+  ]
+
+  /// The bytes that `text` spells in hexadecimal digits; nil when it does not.
+  static func hexadecimal(_ text: String) -> Data? {
+    let digits = text.compactMap(\.hexDigitValue)
+    guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+    return Data(stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) })
+  }
+
+  private var article: String { self == .int ? "an" : "a" }
+
+  private var example: String {
+    switch self {
+    case .bool: "true or false"
+    case .int: "a whole number of at most 64 bits"
+    case .float: "a number such as 0.5"
+    case .string: "text"
+    case .date: "2026-12-31T18:00:00Z"
+    case .data: "an even number of hexadecimal digits"
+    case .json: "JSON without null"
+    }
+  }
+}
+
+/// A plain value as text for people and pipes.
+enum PlainText {
+  static func text(_ form: PlainForm) -> String {
+    switch form {
+    case .bool(let value): value ? "true" : "false"
+    case .integer(let value): String(value)
+    case .unsigned(let value): String(value)
+    case .real(let value): String(value)
+    case .string(let value), .argument(let value): value
+    case .date(let value): Moment.text(value)
+    case .data(let value): value.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    case .array, .dictionary: JSONText.encode(PlainJSON(form: form))
+    }
+  }
+}
+
+/// A plain value as JSON. Bytes are the object `{"base64": "…"}`, dates are ISO 8601 text.
+struct PlainJSON: Encodable {
+  let form: PlainForm
+
+  func encode(to encoder: any Encoder) throws {
+    var single = encoder.singleValueContainer()
+    switch form {
+    case .bool(let value): try single.encode(value)
+    case .integer(let value): try single.encode(value)
+    case .unsigned(let value): try single.encode(value)
+    case .real(let value): try single.encode(value)
+    case .string(let value), .argument(let value): try single.encode(value)
+    case .date(let value): try single.encode(value)
+    case .data(let value): try single.encode(["base64": value.base64EncodedString()])
+    case .array(let items): try single.encode(items.map(PlainJSON.init))
+    case .dictionary(let items): try single.encode(items.mapValues(PlainJSON.init))
+    }
+  }
+}
+
+/// Between plain values and bytes.
+enum PlainBytes {
+  static func data(_ raw: UnsafeRawBufferPointer) -> Data { Data(raw) }
+
+  /// The text that `raw` is; nil when it is not UTF-8.
+  static func text(_ raw: UnsafeRawBufferPointer) -> String? {
+    String(validating: raw.bindMemory(to: UInt8.self), as: UTF8.self)
+  }
+
+  /// A plain value as a vault keeps it: text and bytes as they are, anything else as JSON, so that a typed key reads it too.
+  static func secret(_ form: PlainForm) throws -> SecretForm {
+    switch form {
+    case .string(let text): return try secret(text.utf8Span.span.bytes, "text/plain; charset=utf-8")
+    case .argument(let text): return try secret(text.utf8Span.span.bytes, "text/plain; charset=utf-8")
+    case .data(let data): return try secret(data.bytes, "application/octet-stream")
+    case .date(let date): return try secret(JSONEncoder().encode(date).bytes, "application/json")
+    default: return try secret(JSONText.encode(PlainJSON(form: form)).utf8Span.span.bytes, "application/json")
+    }
+  }
+
+  private static func secret(_ bytes: RawSpan, _ contentType: String) throws -> SecretForm {
+    try bytes.withUnsafeBytes { raw in
+      SecretForm(try SecretBytes(copying: raw), metadata: ItemMetadata(contentType: contentType))
+    }
+  }
+}
+
+/// JSON as a property-list value. JSON's null has no place in a property list.
+enum JSONForm {
+  static func parse(_ text: String) -> PlainForm? {
+    do { return try JSONDecoder().decode(Node.self, from: Data(text.utf8)).form } catch { return nil }
+  }
+
+  private struct Node: Decodable {
+    let form: PlainForm
+    init(from decoder: any Decoder) throws {
+      let single = try decoder.singleValueContainer()
+      func attempt<Value: Decodable>(_: Value.Type) -> Value? { do { return try single.decode(Value.self) } catch { return nil } }
+      if let value = attempt(Bool.self) {
+        form = .bool(value)
+      } else if let value = attempt(Int64.self) {
+        form = .integer(value)
+      } else if let value = attempt(UInt64.self) {
+        form = .unsigned(value)
+      } else if let value = attempt(Double.self) {
+        form = .real(value)
+      } else if let value = attempt(String.self) {
+        form = .string(value)
+      } else if let value = attempt([Node].self) {
+        form = .array(value.map(\.form))
+      } else {
+        form = .dictionary(try single.decode([String: Node].self).mapValues(\.form))
+      }
+    }
+  }
+}
+
+/// Whether bytes are UTF-8, decided in place.
+enum UTF8Validity {
+  static func isValid(_ raw: UnsafeRawBufferPointer) -> Bool {
+    var decoder = UTF8()
+    var bytes = raw.makeIterator()
+    while true {
+      switch decoder.decode(&bytes) {
+      case .scalarValue: continue
+      case .emptyInput: return true
+      case .error: return false
+      }
+    }
+  }
+}

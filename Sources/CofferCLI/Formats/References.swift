@@ -1,0 +1,235 @@
+internal import Coffer
+
+/// `coffer://service/account[/attribute]`: names a secret, or something said of it, in a place where the secret may not stand.
+///
+/// Each part is percent-encoded, so that a service may be a URL: `coffer://https%3A%2F%2Fexample.com/ada`. Without an account
+/// the only item of the service is meant; `coffer://service/` is the one whose account is empty. Source: RFC 3986, section 2.1.
+struct Reference: Hashable, CustomStringConvertible {
+  static let scheme = "coffer://"
+
+  let service: String
+  /// Nil for the only item of the service.
+  let account: String?
+  /// What of the item is meant; nil for its value.
+  let attribute: String?
+
+  /// Whether `text` is meant to be a reference.
+  static func isMeant(by text: String) -> Bool { text.utf8.starts(with: scheme.utf8) }
+
+  init(service: String, account: String?, attribute: String? = nil) {
+    self.service = service
+    self.account = account
+    self.attribute = attribute
+  }
+
+  /// - Throws: a usage failure that says what is wrong with `text`, which is no secret.
+  init(_ text: String) throws(Failure) {
+    guard Self.isMeant(by: text) else {
+      throw .usage("a reference begins with \(Self.scheme)", try: "coffer://service/account")
+    }
+    let parts = text.dropFirst(Self.scheme.count).split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count <= 3 else {
+      throw Self.malformed(text, "has more parts than service, account and attribute", "%2F for a slash within a part")
+    }
+    let decoded = try parts.map { (part) throws(Failure) in try Self.decode(part, of: text) }
+    guard let service = decoded.first, !service.isEmpty else {
+      throw Self.malformed(text, "names no service", "coffer://service/account")
+    }
+    guard decoded.count < 3 || decoded.last?.isEmpty == false else {
+      throw Self.malformed(text, "names no attribute after its last slash", "coffer://service/account without the slash")
+    }
+    self.service = service
+    account = decoded.count > 1 ? decoded[1] : nil
+    attribute = decoded.count > 2 ? decoded[2] : nil
+  }
+
+  var description: String {
+    Self.scheme + [service, account, attribute].compactMap { $0.map(Self.encode) }.joined(separator: "/")
+  }
+
+  // MARK: Percent-encoding
+
+  private static func decode(_ part: Substring, of text: String) throws(Failure) -> String {
+    var bytes: [UInt8] = []
+    var rest = part.utf8[...]
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "%"):
+        let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == 2 else {
+          throw malformed(text, "has a % without two hexadecimal digits after it", "%25 for a percent sign")
+        }
+        bytes.append(UInt8(digits[0] << 4 | digits[1]))
+        rest = rest.dropFirst(2)
+      case UInt8(ascii: "?"), UInt8(ascii: "#"):
+        throw malformed(text, "has a ? or # that is not encoded", "%3F for a question mark, %23 for a hash sign")
+      case 0...0x20, 0x7F: throw malformed(text, "has a space or a control character in it", "%20 for a space")
+      default: bytes.append(byte)
+      }
+    }
+    guard let decoded = String(validating: bytes, as: UTF8.self) else {
+      throw malformed(text, "is not UTF-8 once decoded", "the bytes of the text's UTF-8, each as %XX")
+    }
+    return decoded
+  }
+
+  private static func encode(_ part: String) -> String {
+    part.utf8.map { byte in
+      isUnreserved(byte) ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+    }.joined()
+  }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "@"):
+      true
+    default: false
+    }
+  }
+
+  private static func malformed(_ text: String, _ what: String, _ cure: String) -> Failure {
+    .usage("the reference '\(text)' \(what)", try: cure)
+  }
+}
+
+/// The values behind references: all of them are read before anything is done with one.
+struct References {
+  private var values: [Reference: SecretForm] = [:]
+
+  /// Reads what `references` name. Without any the vault is not touched.
+  ///
+  /// - Throws: `.notFound`, `.ambiguous` or `.expired`, said of the reference; whatever unlocking throws.
+  init(_ references: [Reference], _ session: Session) throws {
+    guard !references.isEmpty else { return }
+    let items = try session.itemsToRead()
+    for reference in references where values[reference] == nil {
+      do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
+        throw StoreError(
+          error.kind, error.what, key: reference.description, place: error.place,
+          cure: error.kind == .ambiguous ? "name the account after the service: coffer://service/account" : error.commandCure,
+          underlying: error.underlying)
+      }
+    }
+  }
+
+  /// The value of a reference that was given at the beginning.
+  subscript(_ reference: Reference) -> SecretForm {
+    // Only who asks for what it did not collect comes here: a fault of this program's own, and no text of a user's leads to it.
+    guard let value = values[reference] else { preconditionFailure("a reference was not collected") }
+    return value
+  }
+
+  private static func value(of reference: Reference, in items: VaultItems) throws -> SecretForm {
+    guard let attribute = reference.attribute else {
+      return try items.value(service: reference.service, account: reference.account)
+    }
+    let item = try items.item(service: reference.service, account: reference.account)
+    guard let text = ItemJSON(item).fields.first(where: { $0.0 == attribute })?.1, !text.isEmpty else {
+      throw StoreError(
+        .notFound, "the item has nothing of the name '\(attribute)'",
+        cure: "coffer vault show lists what an item has; without the last part the value is meant")
+    }
+    return try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
+  }
+}
+
+/// A text in which `{{ coffer://service/account }}` stands for a secret. Anything else in double braces belongs to somebody else and
+/// is left as it is.
+struct Template {
+  /// Bytes of what comes out, at most: a template that multiplies a large value shall not fill the memory.
+  static let largestResult = 16 << 20
+
+  private enum Piece {
+    case text(Range<Int>)
+    case reference(Reference)
+  }
+  private var pieces: [Piece] = []
+
+  /// The references in it, in their order.
+  var references: [Reference] {
+    pieces.compactMap { piece in if case .reference(let reference) = piece { reference } else { nil } }
+  }
+
+  /// - Throws: a usage failure that names the line of a reference that is none.
+  init(_ template: borrowing SecretBytes, place: String) throws {
+    let found = try template.withUnsafeBytes { raw in try Self.pieces(of: raw, place) }
+    pieces = found
+  }
+
+  private static func pieces(of raw: UnsafeRawBufferPointer, _ place: String) throws -> [Piece] {
+    var pieces: [Piece] = []
+    var (start, at) = (0, 0)
+    while at + 1 < raw.count {
+      guard raw[at] == UInt8(ascii: "{"), raw[at + 1] == UInt8(ascii: "{"), let inside = inside(raw, from: at + 2) else {
+        at += 1
+        continue
+      }
+      let line = raw[..<at].count { $0 == 0x0A } + 1
+      guard let end = inside.end, let text = PlainBytes.text(UnsafeRawBufferPointer(rebasing: raw[inside.start..<end.text]))
+      else {
+        throw Failure.usage(
+          "line \(line): a reference has no '}}' after it (\(place))", try: "{{ coffer://service/account }}; nothing was written")
+      }
+      pieces.append(.text(start..<at))
+      do throws(Failure) { pieces.append(.reference(try Reference(text))) } catch {
+        throw Failure.usage("line \(line): \(error.what) (\(place))", try: "\(error.cure ?? "another"); nothing was written")
+      }
+      (start, at) = (end.braces, end.braces)
+    }
+    pieces.append(.text(start..<raw.count))
+    return pieces
+  }
+
+  /// Where a reference begins after double braces, and ends, if it does; nil when there is none.
+  private static func inside(
+    _ raw: UnsafeRawBufferPointer, from opening: Int
+  ) -> (start: Int, end: (text: Int, braces: Int)?)? {
+    var start = opening
+    while start < raw.count, raw[start] == 0x20 || raw[start] == 0x09 { start += 1 }
+    guard raw[start...].starts(with: Reference.scheme.utf8) else { return nil }
+    var end = start
+    while end + 1 < raw.count, raw[end] != 0x0A {
+      if raw[end] == UInt8(ascii: "}"), raw[end + 1] == UInt8(ascii: "}") {
+        var text = end
+        while text > start, raw[text - 1] == 0x20 || raw[text - 1] == 0x09 { text -= 1 }
+        return (start, (text, end + 2))
+      }
+      end += 1
+    }
+    return (start, nil)
+  }
+
+  /// The text with every reference replaced by what it names.
+  ///
+  /// - Throws: `.tooLarge`.
+  func filled(_ template: borrowing SecretBytes, with values: References) throws -> SecretBytes {
+    let size = pieces.reduce(0) { size, piece in
+      switch piece {
+      case .text(let range): size + range.count
+      case .reference(let reference): size + values[reference].bytes.count
+      }
+    }
+    guard size <= Self.largestResult else {
+      throw StoreError(
+        .tooLarge(limit: Self.largestResult), "the result is larger than \(Self.largestResult) bytes", cure: "several templates")
+    }
+    var result = try SecretBytes(zeros: size)
+    template.withUnsafeBytes { raw in result.withUnsafeMutableBytes { write(raw, values, to: $0) } }
+    return result
+  }
+
+  private func write(_ raw: UnsafeRawBufferPointer, _ values: References, to out: UnsafeMutableRawBufferPointer) {
+    var at = 0
+    func put(_ bytes: UnsafeRawBufferPointer) {
+      UnsafeMutableRawBufferPointer(rebasing: out[at..<at + bytes.count]).copyMemory(from: bytes)
+      at += bytes.count
+    }
+    for piece in pieces {
+      switch piece {
+      case .text(let range): put(UnsafeRawBufferPointer(rebasing: raw[range]))
+      case .reference(let reference): values[reference].bytes.withUnsafeBytes(put)
+      }
+    }
+  }
+}

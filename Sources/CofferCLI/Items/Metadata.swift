@@ -1,0 +1,67 @@
+internal import FoundationEssentials
+
+/// `name=value` pairs.
+enum Attributes {
+  /// Names that begin so belong to the library.
+  private static let reserved = "coffer."
+
+  static func parse(_ pairs: [String]) throws -> [String: String] {
+    var attributes: [String: String] = [:]
+    for pair in pairs {
+      guard let (name, value) = split(pair) else {
+        throw Failure.usage("an attribute is not name=value", try: "--attribute env=production")
+      }
+      guard !name.hasPrefix(reserved) else {
+        throw Failure.usage("attributes that begin with '\(reserved)' are reserved", try: "another name")
+      }
+      guard attributes.updateValue(value, forKey: name) == nil else {
+        throw Failure.usage("the attribute '\(name)' was given twice", try: "one value for each name")
+      }
+    }
+    return attributes
+  }
+
+  static func split(_ pair: String) -> (name: String, value: String)? {
+    // Not among characters: a combining mark after the sign makes one character of both.
+    let scalars = pair.unicodeScalars
+    guard let equals = scalars.firstIndex(of: "="), equals != scalars.startIndex else { return nil }
+    return (String(scalars[..<equals]), String(scalars[scalars.index(after: equals)...]))
+  }
+}
+
+/// `--expires`: a moment, a day, or a time from now.
+enum Expiry {
+  private static let seconds: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+
+  static func parse(_ text: String, now: Date = Date()) throws(Failure) -> Date {
+    guard let moment = relative(text, now) ?? Moment.parse(text) else {
+      throw .usage("--expires is neither a time from now nor a date", try: "30d, 12h, 2026-12-31 or 2026-12-31T18:00:00Z")
+    }
+    guard moment > now else { throw .usage("--expires is in the past", try: "a later moment") }
+    return moment
+  }
+
+  private static func relative(_ text: String, _ now: Date) -> Date? {
+    guard let unit = text.last.flatMap({ seconds[$0] }), let count = UInt32(text.dropLast()), count > 0 else { return nil }
+    return now.addingTimeInterval(Double(count) * unit)
+  }
+}
+
+/// A point in time, as text.
+enum Moment {
+  /// `2026-11-21T08:00:00Z`
+  static func text(_ date: Date) -> String { date.formatted(.iso8601) }
+
+  /// `2026-11-21 08:00:00 +0000`, as macOS prints a date.
+  static func classic(_ date: Date) -> String {
+    text(date).replacing("T", with: " ").replacing("Z", with: " +0000")
+  }
+
+  /// Reads what ``text(_:)`` and ``classic(_:)`` write, other offsets, and a bare day, which begins at midnight UTC.
+  static func parse(_ text: String) -> Date? {
+    let parts = text.split(separator: " ")
+    if parts.count == 3 { return parse("\(parts[0])T\(parts[1])\(parts[2])") }
+    do { return try Date(text, strategy: .iso8601) } catch {}
+    do { return try Date(text, strategy: .iso8601.year().month().day()) } catch { return nil }
+  }
+}

@@ -1,0 +1,72 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// Which domain a router command is about, and how to open the vault should it be needed.
+struct RouterOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The domain the key belongs to (also COFFER_DOMAIN; otherwise 'coffer').", valueName: "domain"))
+  var domain: String?
+
+  var name: String { domain ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer" }
+}
+
+/// The router without declared keys: where a value was stored decides what it is, and nothing else remembers.
+///
+/// A key found in the domain's property list is plain, and the vault is not touched. Otherwise the vault is asked, under
+/// service = domain and account = key.
+final class ShellRouter {
+  let domain: String
+  /// For reading: leaves no trace.
+  let plain: DefaultsStore
+  private var openedPlain: DefaultsStore?
+  private let session: Session
+  private var openedVault: (any Store<Vault>)??
+
+  init(_ options: RouterOptions, _ session: Session) throws {
+    domain = try StoredName.check(options.name, as: "domain")
+    plain = try session.domain(domain)
+    self.session = session
+  }
+
+  /// The vault, unlocked as usual at the first call; nil where there is none.
+  func vault() throws -> (any Store<Vault>)? {
+    if let openedVault { return openedVault }
+    let vault = try session.secrets(service: domain)
+    openedVault = .some(vault)
+    return vault
+  }
+
+  /// The vault unlocked in this process, which is told of changes; nil where there is none.
+  func watchedVault() throws -> VaultStore? { try session.vaultStore(service: domain) }
+
+  /// The vault, which must exist.
+  func existingVault() throws -> any Store<Vault> {
+    guard let vault = try vault() else {
+      throw Failure(
+        StoreError(.noVault, "there is no vault", place: session.places.vault.string, cure: "coffer init makes one"))
+    }
+    return vault
+  }
+
+  /// The property list, to be written.
+  func writablePlain() throws(StoreError) -> DefaultsStore {
+    if let openedPlain { return openedPlain }
+    let store = try session.places.openDefaults(domain)
+    openedPlain = store
+    return store
+  }
+
+  /// Writes what changed in the property list to the disk, for other programs too.
+  func finish() throws(StoreError) { try openedPlain?.close() }
+
+  func notFound(_ key: String) -> StoreError {
+    StoreError(
+      .notFound, "nothing is stored in domain '\(domain)'", key: key,
+      cure: "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
+  }
+
+  func inBoth(_ key: String) -> StoreError {
+    StoreError(
+      .damaged, "the key is both in the property list and in the vault", key: key, place: plain.place,
+      cure: "coffer explain \(key) --domain \(domain) says how to settle it")
+  }
+}

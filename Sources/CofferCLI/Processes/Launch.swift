@@ -1,0 +1,179 @@
+internal import Coffer
+internal import CofferPlatform
+internal import SystemPackage
+
+/// A command that is ready to start: words, environment, and the descriptors it finds open.
+struct Launch {
+  let words: [ByteWord]
+  let environment: ChildEnvironment
+  /// Files in memory and the numbers that the command knows them by.
+  let files: [(file: MemoryFile, target: Int32)]
+
+  private var executable: ByteWord {
+    get throws(Failure) { try Executable.find(words[0], path: environment.path) }
+  }
+
+  /// Becomes the command: signals, exit status and process id are then its own.
+  ///
+  /// - Throws: a failure of status 126 or 127; without one this does not return.
+  func replaceProcess() throws -> Never {
+    let executable = try executable
+    for (file, target) in files where dup2(file.descriptor, target) < 0 {
+      throw StoreError(errno: errno, "open descriptor \(target)", place: FilePath("descriptor \(target)"))
+    }
+    Hardening.restoreForCommands()
+    let code = CStrings.lend(words) { argv in
+      environment.lend { envp in
+        executable.withCString { _ = execve($0, argv, envp) }
+        return errno
+      }
+    }
+    guard code == ENOEXEC else { throw Executable.failure(words[0], code) }
+    // A script without a first line that says who reads it is the shell's, as execvp(3) has it.
+    let failed = CStrings.lend([Self.shell, executable] + words.dropFirst()) { argv in
+      environment.lend { envp in
+        Self.shell.withCString { _ = execve($0, argv, envp) }
+        return errno
+      }
+    }
+    throw Executable.failure(words[0], failed)
+  }
+
+  /// Starts the command as a child whose output goes to `output` and `messages`.
+  ///
+  /// - Parameter signals: the mask that the command starts with.
+  func start(output: Int32, messages: Int32, signals: sigset_t) throws -> pid_t {
+    let executable = try executable
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO)
+    for (file, target) in files { posix_spawn_file_actions_adddup2(&actions, file.descriptor, target) }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var signals = signals
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    Hardening.restoreForCommands()
+    // We go on ourselves, and a closed pipe is still an error of `write` to us.
+    defer { signal(SIGPIPE, SIG_IGN) }
+    var child: pid_t = 0
+    func spawn(_ file: ByteWord, _ words: [ByteWord]) -> Int32 {
+      CStrings.lend(words) { argv in
+        environment.lend { envp in file.withCString { posix_spawn(&child, $0, &actions, &attributes, argv, envp) } }
+      }
+    }
+    var code = spawn(executable, words)
+    if code == ENOEXEC { code = spawn(Self.shell, [Self.shell, executable] + words.dropFirst()) }
+    guard code == 0 else { throw Executable.failure(words[0], code) }
+    return child
+  }
+
+  private static let shell: ByteWord = "/bin/sh"
+}
+
+/// The file that a command's name means.
+enum Executable {
+  /// Looks `name` up as execvp(3) does, on the path that the command will see.
+  ///
+  /// - Throws: a failure of status 127 when there is nothing, 126 when what there is cannot be executed.
+  static func find(_ name: ByteWord, path: ByteWord?) throws(Failure) -> ByteWord {
+    guard !name.isPath else {
+      guard name.withCString({ access($0, F_OK) }) == 0 else { throw .commandNotFound(name.text) }
+      return name
+    }
+    var isThere = false
+    for folder in (path ?? "/usr/bin:/bin").searchPath where !name.isEmpty {
+      let candidate = folder.appending(name)
+      var facts = stat()
+      guard candidate.withCString({ stat($0, &facts) }) == 0, facts.st_mode & S_IFMT != S_IFDIR else { continue }
+      if candidate.withCString({ access($0, X_OK) }) == 0 { return candidate }
+      isThere = true
+    }
+    throw isThere ? .cannotExecute(name.text, EACCES) : .commandNotFound(name.text)
+  }
+
+  /// What it means that `name` could not be executed.
+  static func failure(_ name: ByteWord, _ code: Int32) -> Failure {
+    code == ENOENT ? .commandNotFound(name.text) : .cannotExecute(name.text, code)
+  }
+}
+
+extension Failure {
+  static func commandNotFound(_ name: String) -> Failure {
+    Failure(.commandNotFound, kind: "commandNotFound", "there is no command '\(name)'", cure: "check its name and PATH")
+  }
+
+  static func cannotExecute(_ name: String, _ code: Int32) -> Failure {
+    // execve(2): more than the kernel takes in words and environment together, or more than 128 KiB in one of them.
+    let isTooMuch = code == E2BIG
+    return Failure(
+      .cannotExecute, kind: "cannotExecute", "'\(name)' cannot be executed: \(String(cString: strerror(code)))",
+      cure: isTooMuch
+        ? "give a large value with --file or --fd, which have no such limit" : "check the file's mode and what it is")
+  }
+}
+
+/// Another program that was run for its output, which goes to guarded memory. What it says on standard error is the user's to see.
+struct CapturedCommand: ~Copyable {
+  let status: Int32
+  let output: SecretBytes
+  /// What it wrote to ``notesDescriptor``: lines for programs, of which a pipe's capacity is enough.
+  let notes: String
+
+  /// Where a program that has more to tell than its status may write it.
+  static let notesDescriptor: Int32 = 3
+
+  /// - Throws: a failure of status 126 or 127 where the program could not be started.
+  static func run(_ words: [String]) throws -> CapturedCommand {
+    let executable = try Executable.find(ByteWord(words[0]), path: ProcessEnvironment.word("PATH"))
+    let (output, notes) = (try Pipe(), try Pipe())
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    // Through a number that is neither, because a pipe's end may have the very number that the other one gets.
+    let free = max(output.writing, notes.writing, notesDescriptor) + 1
+    posix_spawn_file_actions_adddup2(&actions, notes.writing, free)
+    posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, free, notesDescriptor)
+    posix_spawn_file_actions_addclose(&actions, free)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var pipe = sigset_t()
+    sigemptyset(&pipe)
+    sigaddset(&pipe, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &pipe)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var child: pid_t = 0
+    let code = CStrings.lend(words) { argv in
+      ChildEnvironment().lend { envp in
+        executable.withCString { posix_spawn(&child, $0, &actions, &attributes, argv, envp) }
+      }
+    }
+    guard code == 0 else { throw Executable.failure(ByteWord(words[0]), code) }
+    output.closeWriting()
+    notes.closeWriting()
+    let limit = SecretReader.largestValue
+    let (reading, noting) = (output.reading, notes.reading)
+    do {
+      let printed = try SecretReader.read(reading, limit: limit, what: "the output of \(words[0])", place: "pipe")
+      let said = try SecretReader.read(noting, limit: limit, what: "the notes of \(words[0])", place: "pipe")
+      let text = said.withUnsafeBytes { PlainBytes.text($0) } ?? ""
+      return CapturedCommand(status: wait(child), output: printed, notes: text)
+    } catch {
+      kill(child, SIGTERM)
+      _ = wait(child)
+      throw error
+    }
+  }
+
+  private static func wait(_ child: pid_t) -> Int32 {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+  }
+}

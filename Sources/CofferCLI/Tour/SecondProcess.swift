@@ -1,0 +1,111 @@
+internal import Coffer
+internal import CofferPlatform
+internal import SystemPackage
+
+/// This program, started again.
+enum SecondProcess {
+  struct Answer: ~Copyable {
+    let status: Int32
+    let output: SecretBytes
+    let messages: String
+
+    /// The output of a command that prints no secret.
+    var text: String? { output.withUnsafeBytes { PlainBytes.text($0) } }
+  }
+
+  /// Runs `coffer` with `arguments`, nothing on standard input and none of this program's variables.
+  static func run(_ arguments: [String]) throws -> Answer {
+    let output = try Pipe()
+    let messages = try Pipe()
+    let child = try start(arguments, output: output.writing, messages: messages.writing)
+    output.closeWriting()
+    messages.closeWriting()
+    // Both are far below a pipe's capacity for the commands of a tour, so one after the other cannot block.
+    let printed = try SecretReader.read(output.reading, limit: SecretReader.largestValue, what: "the output", place: "pipe")
+    let said = try SecretReader.read(messages.reading, limit: SecretReader.largestValue, what: "the messages", place: "pipe")
+    let text = said.withUnsafeBytes { PlainBytes.text($0) } ?? ""
+    return Answer(status: wait(child), output: printed, messages: text.trimmedEnd)
+  }
+
+  private static func start(_ arguments: [String], output: Int32, messages: Int32) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // Blocked and ignored signals are inherited: the child shall end on control-C, and on a closed pipe.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    posix_spawnattr_setsigmask(&attributes, &signals)
+    sigaddset(&signals, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &signals)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    var child: pid_t = 0
+    let status = CStrings.lend(["coffer"] + arguments) { argv in
+      CStrings.lend(environment) { posix_spawn(&child, executable, &actions, &attributes, argv, $0) }
+    }
+    guard status == 0 else { throw StoreError(errno: status, "start a second process", place: FilePath(executable)) }
+    return child
+  }
+
+  #if os(Linux)
+    // Names this very program, even if its file was replaced meanwhile.
+    static let executable = "/proc/self/exe"
+  #else
+    static let executable = CommandLine.arguments[0]
+  #endif
+
+  /// The path of this program's file.
+  static func path() throws(StoreError) -> String {
+    guard let path = realpath(executable, nil) else {
+      throw StoreError(errno: errno, "find this program's file", place: FilePath(executable))
+    }
+    defer { free(path) }
+    return String(cString: path)
+  }
+
+  private static var environment: [ByteWord] { ProcessEnvironment.entries(["PATH", "HOME", "TMPDIR", "LANG"]) }
+
+  private static func wait(_ child: pid_t) -> Int32 {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    // The macros WIFEXITED and WEXITSTATUS, which Swift does not import.
+    return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F
+  }
+}
+
+/// A pipe whose ends no other child inherits.
+final class Pipe {
+  let reading: Int32
+  let writing: Int32
+  private var isWritingOpen = true
+  private var isReadingOpen = true
+
+  init() throws {
+    var ends: [Int32] = [0, 0]
+    guard pipe(&ends) == 0 else { throw StoreError(errno: errno, "make a pipe", place: "pipe") }
+    reading = ends[0]
+    writing = ends[1]
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+  }
+
+  func closeWriting() {
+    if isWritingOpen { close(writing) }
+    isWritingOpen = false
+  }
+
+  func closeReading() {
+    if isReadingOpen { close(reading) }
+    isReadingOpen = false
+  }
+
+  deinit {
+    closeReading()
+    closeWriting()
+  }
+}

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import FoundationEssentials
+internal import SystemPackage
+
+struct TourCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "tour", abstract: "See the main job done on real files, step by step.",
+    discussion: """
+      Makes a vault, stores a token and a toggle through one API, and shows in which file each landed, how another process \
+      reads them, what a single changed byte does, and what a logout leaves. Asks for nothing. The files are in a folder \
+      of their own, which goes at the end; --home DIR puts them there and keeps them. Every claim is checked: if one does not \
+      hold, the exit status is not 0.
+      """)
+
+  @OptionGroup var options: CommonOptions
+
+  // It starts itself as the second process.
+  static var startsPrograms: Bool { true }
+
+  func perform(_ session: Session) throws {
+    guard let home = session.places.home, options.home != nil else { return try inTemporaryFolder() }
+    guard !FileFacts.exists(session.places.vault) else {
+      throw StoreError(
+        .alreadyExists, "there is a vault already, and the tour makes its own", place: session.places.vault.string,
+        cure: "an empty folder, or the tour without --home")
+    }
+    try FileManager.default.createDirectory(atPath: home.string, withIntermediateDirectories: true)
+    try Tour(home: home, keeps: true).run()
+  }
+
+  private func inTemporaryFolder() throws {
+    let home = try Self.temporaryFolder()
+    let tour = Tour(home: home, keeps: false)
+    let outcome = Result { try tour.run() }
+    try FileManager.default.removeItem(atPath: home.string)
+    tour.deliverSignal()
+    try outcome.get()
+  }
+
+  private static func temporaryFolder() throws -> FilePath {
+    let parent = FilePath(ProcessEnvironment.value("TMPDIR") ?? "/tmp")
+    var name = Array(parent.appending("coffer-tour-XXXXXX").string.utf8CString)
+    guard mkdtemp(&name) != nil else { throw StoreError(errno: errno, "make a folder for the tour", place: parent) }
+    return FilePath(platformString: name)
+  }
+}
+
+/// The text of a tour: numbered steps, indented lines, claims that hold.
+struct Story {
+  private var number = 0
+  private let bold = Output.isTerminal && ProcessEnvironment.value("NO_COLOR") == nil
+
+  mutating func step(_ title: String) throws {
+    number += 1
+    let heading = "\(number). \(title)"
+    try Output.line("\n" + (bold ? "\u{1B}[1m\(heading)\u{1B}[0m" : heading))
+  }
+
+  func say(_ text: String) throws { try Output.line(number == 0 ? text : "   " + text) }
+
+  func code(_ text: String) throws {
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      try Output.line("       " + Printable.line(String(line)))
+    }
+  }
+
+  func command(_ words: [String]) throws { try Output.line("   $ coffer " + words.joined(separator: " ")) }
+
+  /// Says what is so, or stops the tour because it is not.
+  func claim(_ holds: Bool, _ text: String) throws {
+    guard holds else { throw Failure.claim("step \(number) of the tour does not hold: \(text)") }
+    try Output.line("   ok: " + text)
+  }
+
+  func end(_ text: String) throws { try Output.line("\n" + text) }
+}
+
+/// The keys of the tour: each declared once, and each declaration says where its value goes.
+struct TourKeys: KeySpace {
+  let notifications = StorageKey("notifications", default: true)
+  let account = StorageKey("account", of: String.self).endsWithSession()
+  let token = StorageKey("token", secret: String.self).endsWithSession()
+
+  static let source = """
+    struct AppKeys: KeySpace {
+      let notifications = StorageKey("notifications", default: true)
+      let account = StorageKey("account", of: String.self).endsWithSession()
+      let token = StorageKey("token", secret: String.self).endsWithSession()
+    }
+    """
+}

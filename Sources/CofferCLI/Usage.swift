@@ -1,0 +1,108 @@
+internal import ArgumentParser
+
+/// Errors of the argument parser, in this program's words.
+enum UsageError {
+  static func explain(_ error: any Error, _ arguments: [String]) -> Failure {
+    let line = LeadingOptions.line(arguments)
+    let name = (["coffer"] + line.words.prefix(line.depth)).joined(separator: " ")
+    if name == "coffer", let word = arguments.first, !word.hasPrefix("-") {
+      return .usage("there is no command of the name '\(word)'", try: hint(name, line.command, word))
+    }
+    let message = withoutValues(CofferCommand.message(for: error), arguments)
+    guard let first = message.split(separator: "\n").first, !message.contains("nexpected argument") else {
+      guard name != "coffer run" else {
+        return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
+      }
+      if !line.command.configuration.subcommands.isEmpty, let word = line.words.dropFirst(line.depth).first, !word.hasPrefix("-")
+      {
+        return .usage("\(name) has no such command (not repeated here)", try: hint(name, line.command, word))
+      }
+      return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
+    }
+    return .usage(first.prefix(1).lowercased() + first.dropFirst().trimmingDot, try: "\(name) --help")
+  }
+
+  /// The parser quotes what it could not use, and that may be a secret in the wrong place: every value is left out.
+  private static func withoutValues(_ message: String, _ arguments: [String]) -> String {
+    arguments.reduce(message) { message, word in
+      let value = word.hasPrefix("-") ? word.split(separator: "=", maxSplits: 1).dropFirst().first : word[...]
+      guard let value, !value.isEmpty else { return message }
+      return message.replacing("'\(value)'", with: "(not repeated here)")
+    }
+  }
+
+  private static func hint(_ name: String, _ command: any ParsableCommand.Type, _ word: String) -> String {
+    command.nearest(to: word).map { "\(name) \($0)? \(name) --help lists all commands" } ?? "\(name) --help"
+  }
+}
+
+extension ParsableCommand {
+  static func answers(to word: String) -> Bool {
+    configuration.commandName == word || configuration.aliases.contains(word)
+  }
+}
+
+extension Substring {
+  fileprivate var trimmingDot: Substring { hasSuffix(".") ? dropLast() : self }
+}
+
+extension ParsableCommand {
+  /// The command that a mistyped word was most likely meant to be; nil when none is near.
+  ///
+  /// Near is one letter more, less or other, or two neighbours swapped, and twice that from six letters on: a shorter word at
+  /// such a distance is another word.
+  static func nearest(to word: String) -> String? {
+    // The longest name has fewer letters; the distance of a long text is not worth its time.
+    guard word.utf8.count <= 32 else { return nil }
+    return configuration.subcommands.map { ($0.configuration.commandName ?? "", letters(between: $0, and: word)) }
+      .filter { $0.1 <= (word.count < 6 ? 1 : 2) }
+      .min { $0.1 < $1.1 }?.0
+  }
+
+  private static func letters(between command: any ParsableCommand.Type, and word: String) -> Int {
+    let names = [command.configuration.commandName ?? ""] + command.configuration.aliases
+    return names.map { distance(Array($0), Array(word)) }.min() ?? .max
+  }
+
+  /// Optimal string alignment: letters added, left out, replaced or swapped with the next.
+  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    var rows = [[Int]](repeating: [Int](repeating: 0, count: b.count + 1), count: a.count + 1)
+    for i in 0...a.count { rows[i][0] = i }
+    for j in 0...b.count { rows[0][j] = j }
+    for i in a.indices {
+      for j in b.indices {
+        let replaced = rows[i][j] + (a[i] == b[j] ? 0 : 1)
+        rows[i + 1][j + 1] = min(replaced, rows[i][j + 1] + 1, rows[i + 1][j] + 1)
+        guard i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] else { continue }
+        rows[i + 1][j + 1] = min(rows[i + 1][j + 1], rows[i - 1][j - 1] + 1)
+      }
+    }
+    return rows[a.count][b.count]
+  }
+}
+
+/// `coffer help`, with its topics that are no commands.
+enum HelpTopic {
+  /// The text for `coffer help …`; nil when the command line is something else.
+  static func answer(_ arguments: [String]) throws -> String? {
+    guard arguments.first == "help" else { return nil }
+    let words = arguments.dropFirst()
+    if words.first == "exit-codes" { return exitCodes }
+    var type: any ParsableCommand.Type = CofferCommand.self
+    for word in words {
+      guard let next = type.configuration.subcommands.first(where: { $0.answers(to: word) }) else {
+        throw Failure.usage("there is no command or topic of the name '\(Printable.line(word))'", try: "coffer --help")
+      }
+      type = next
+    }
+    return CofferCommand.helpMessage(for: type).trimmedEnd
+  }
+
+  static var exitCodes: String {
+    "Every exit status of coffer has one meaning.\n\n"
+      + ExitStatus.allCases.map { status in
+        let code = String(status.rawValue)
+        return String(repeating: " ", count: 5 - code.count) + code + "  " + status.meaning
+      }.joined(separator: "\n")
+  }
+}
