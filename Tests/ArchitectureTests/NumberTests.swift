@@ -28,7 +28,7 @@ import Testing
       /(generation|revision|epoch|records|logSequence|statedGeneration\(\)|knownGeneration\(\))\)?( \?\? \w+\)?)? ?\+ 1\b/
     for file in try vaultFiles() {
       // Of a state that was read, and so was checked, what one row more makes of its place in the log.
-      for (number, line) in file.code where line.contains(sum) && !line.contains("Int(clamping: state.logSequence + 1") {
+      for (number, line) in file.code where line.contains(sum) && !line.contains("Int(clamping: view.state.logSequence + 1") {
         Issue.record("Sources/\(file.path):\(number): use FileCounter.next: \(line)")
       }
     }
