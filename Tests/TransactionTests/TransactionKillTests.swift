@@ -16,7 +16,7 @@ struct TransactionKillTests {
     ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
   ]
 
-  @Test(arguments: steps) func aKilledTransactionHappenedInBothStoresOrInNeither(
+  @Test(arguments: steps) func `a killed transaction happened in both stores or in neither`(
     step: (name: String, happened: Bool)
   ) throws {
     let home = try Home()
@@ -29,7 +29,7 @@ struct TransactionKillTests {
     try home.expectAgreement(on: ["newer"])
   }
 
-  @Test func killedAtAnySystemCallBothStoresAgree() throws {
+  @Test func `killed at any system call both stores agree`() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]

@@ -35,7 +35,7 @@ struct RotationProcessTests {
     return epoch
   }
 
-  @Test func killedAtAnySystemCallItLeavesTheOldVaultOrTheNew() throws {
+  @Test func `killed at any system call it leaves the old vault or the new`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = Campaign.isLong
     let original = try filled()
@@ -55,7 +55,7 @@ struct RotationProcessTests {
     #expect(outcomes["ran to its end"] == Tool.calls.count)
   }
 
-  @Test func withoutSpaceItLeavesTheOldVaultOrTheNew() throws {
+  @Test func `without space it leaves the old vault or the new`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let original = try filled()
     var outcomes: [String: Int] = [:]
@@ -69,7 +69,7 @@ struct RotationProcessTests {
     #expect((outcomes["failed, epoch 1"] ?? 0) > 0)
   }
 
-  @Test func processesThatWriteMeanwhileLoseNothingAndAreNotAsked() throws {
+  @Test func `processes that write meanwhile lose nothing and are not asked`() throws {
     let place = try filled()
     let stop = place.folder.appending("stop").string
     defer { _ = FileManager.default.createFile(atPath: stop, contents: nil) }
