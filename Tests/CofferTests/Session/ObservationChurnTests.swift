@@ -20,7 +20,7 @@ struct ObservationChurnTests {
   {
     let home = try SessionHome()
     let isLong = Campaign.isLong
-    let run = try home.run("churn", home.path, isLong ? "100000" : "300")
+    let run = try home.run("churn-subscriptions", home.path, isLong ? "100000" : "300")
     print(run.output)
     #expect(run.status == 0, "\(run.output)")
     let lines = run.output.split(separator: "\n")

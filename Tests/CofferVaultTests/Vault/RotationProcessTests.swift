@@ -74,7 +74,7 @@ struct RotationProcessTests {
     let stop = place.folder.appending("stop").string
     defer { _ = FileManager.default.createFile(atPath: stop, contents: nil) }
     let prefixes = ["a", "b"]
-    let writers = try prefixes.map { (prefix: $0, try Tool.start("write", place.path.string, place.keyFile(), $0, stop)) }
+    let writers = try prefixes.map { (prefix: $0, try Tool.start("write-items", place.path.string, place.keyFile(), $0, stop)) }
     let reader = try place.unlock()
     let deadline = ContinuousClock.now + .seconds(120)
     while try prefixes.contains(where: { try reader.list(service: $0).isEmpty }), ContinuousClock.now < deadline { usleep(5_000) }
@@ -111,9 +111,9 @@ extension TemporaryVault {
   }
 }
 
-/// The built `VaultTestTool`, beside the test bundle.
+/// The built `TestTool`, beside the test bundle.
 enum Tool {
-  private static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/VaultTestTool"
+  private static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
   /// Those that change a file. strace counts each by itself.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "unlink"]
 
