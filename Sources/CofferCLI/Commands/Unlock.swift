@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 
-struct UnlockCommand: Command {
+struct UnlockCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "unlock", abstract: "Unlock the vault for all your shells, until it locks again.",
     discussion: """
@@ -10,33 +10,25 @@ struct UnlockCommand: Command {
       started here. Further wrong secrets after the third have to wait longer and longer (exit status 75).
       """)
 
-  @OptionGroup var options: Opening<AgentOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var times: AgentTimes
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    guard !options.given.noAgent else {
+  func perform(_ context: Context) throws {
+    guard !unlocking.noAgent else {
       throw Failure.usage("there is nothing to unlock without the agent", try: "coffer unlock without --no-agent")
     }
-    let vault = try session.lockedVault()
-    let times = options.others.times
-    if try session.agentStatus() == nil {
-      try DetachedAgent.start(times, session)
+    let vault = try context.lockedVault()
+    if try context.agentStatus() == nil {
+      try DetachedAgent.start(times, context)
     } else if times.idle != nil || times.lifetime != nil {
-      session.note("an agent runs already and keeps its times; coffer agent stop ends it")
+      context.note("an agent runs already and keeps its times; coffer agent stop ends it")
     }
     // Asked for only now: a passphrase is typed once the agent is known to be there.
-    let credentials = try session.credentials(for: vault)
-    let client = AgentClient(folder: try session.runFolder(), vault: session.places.vault, options: vault.options)
-    try AgentReport(client.unlock(with: credentials)).print(session, json: options.json)
+    let credentials = try context.credentials(for: vault)
+    let client = AgentClient(folder: try context.runFolder(), vault: context.places.vault, options: vault.options)
+    try AgentReport(client.unlock(with: credentials)).print(context, json: options.json)
   }
-}
-
-/// How long an agent keeps the keys, beside what commands share.
-struct AgentOptions: CommandOptions {
-  @OptionGroup var times: AgentTimes
-  @OptionGroup var answer: AnswerOptions
-
-  var common: CommonOptions { answer.common }
-  var json: Bool { answer.json }
 }
 
 struct LockCommand: Command {
@@ -46,8 +38,8 @@ struct LockCommand: Command {
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    guard let run = session.places.run else { return }
+  func perform(_ context: Context) throws {
+    guard let run = context.places.run else { return }
     do throws(StoreError) { try AgentClient(folder: run).lock() } catch { guard error.kind == .locked else { throw error } }
   }
 }
@@ -65,29 +57,29 @@ enum DetachedAgent {
   /// Starts one and returns when clients can connect.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` when it could not be started.
-  static func start(_ times: AgentTimes, _ session: Session) throws {
-    if let running = try session.agentStatus() {
+  static func start(_ times: AgentTimes, _ context: Context) throws {
+    if let running = try context.agentStatus() {
       throw StoreError(
-        .alreadyExists, "an agent is running, process \(running.process)", place: try session.runFolder().string,
+        .alreadyExists, "an agent is running, process \(running.process)", place: try context.runFolder().string,
         cure: "coffer unlock uses it, coffer agent stop ends it")
     }
     let ready = try Pipe()
     let child = try spawn(
-      ["agent", "start", "--foreground", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, session)
+      ["agent", "start", "--foreground", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, context)
     ready.closeWriting()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
     var byte: UInt8 = 0
     guard poll(&waiting, 1, patience) > 0, SecretReader.readOnce(ready.reading, &byte, 1) == 1 else {
       // Two may start at once: then the other one is there.
-      if try session.agentStatus() != nil { return }
+      if try context.agentStatus() != nil { return }
       kill(child, SIGTERM)
       throw StoreError(
-        .io(ECHILD), "the agent could not be started", place: try session.runFolder().string,
+        .io(ECHILD), "the agent could not be started", place: try context.runFolder().string,
         cure: "coffer agent start --foreground says why")
     }
   }
 
-  private static func spawn(_ arguments: [String], _ ready: Int32, _ session: Session) throws -> pid_t {
+  private static func spawn(_ arguments: [String], _ ready: Int32, _ context: Context) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -102,7 +94,7 @@ enum DetachedAgent {
     posix_spawnattr_setsigmask(&attributes, &none)
     posix_spawnattr_setflags(&attributes, Int16(coffer_spawn_new_session()) | Int16(POSIX_SPAWN_SETSIGMASK))
     let environment =
-      ProcessEnvironment.entries(inherited) + (session.places.home.map { [ByteWord("COFFER_HOME=\($0)")] } ?? [])
+      ProcessEnvironment.entries(inherited) + (context.places.home.map { [ByteWord("COFFER_HOME=\($0)")] } ?? [])
     var child: pid_t = 0
     let status = CStrings.lend(["coffer"] + arguments) { argv in
       CStrings.lend(environment) { posix_spawn(&child, SecondProcess.executable, &actions, &attributes, argv, $0) }
@@ -164,9 +156,9 @@ struct AgentReport: Encodable {
     return "unlocked; locks after \(Self.words(idleLeft)) without use, in \(Self.words(lifetimeLeft)) at the latest"
   }
 
-  func print(_ session: Session, json: Bool) throws {
+  func print(_ context: Context, json: Bool) throws {
     if json { return try Output.line(JSONText.encode(self)) }
-    session.note("agent: \(summary)")
+    context.note("agent: \(summary)")
   }
 
   /// `7 h 59 min`, `14 min` or `30 s`: rounded down.

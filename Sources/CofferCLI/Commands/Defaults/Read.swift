@@ -10,15 +10,17 @@ struct DefaultsCommand: ParsableCommand {
       nothing. There is no global domain (-g, NSGlobalDomain) on Linux: it is refused, not made up.
       """,
     subcommands: [
-      DefaultsRead.self, DefaultsReadType.self, DefaultsWrite.self, DefaultsDelete.self, DefaultsRename.self,
-      DefaultsDomains.self, DefaultsFind.self, DefaultsExport.self, DefaultsImport.self, DefaultsWatch.self,
-      DefaultsExplain.self,
+      DefaultsReadCommand.self, DefaultsReadTypeCommand.self, DefaultsWriteCommand.self, DefaultsDeleteCommand.self,
+      DefaultsRenameCommand.self,
+      DefaultsDomainsCommand.self, DefaultsFindCommand.self, DefaultsExportCommand.self, DefaultsImportCommand.self,
+      DefaultsWatchCommand.self,
+      DefaultsExplainCommand.self,
     ])
 }
 
-struct DefaultsRead: Command {
+struct DefaultsReadCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "read", _superCommandName: "coffer defaults", abstract: "Print a preference, a domain, or all domains.",
+    commandName: "read", abstract: "Print a preference, a domain, or all domains.",
     discussion: """
       As on macOS: a single value bare, true and false as 1 and 0, collections in the old property-list notation. \
       Text is UTF-8 and data is printed whole, which macOS would abbreviate. For programs there are --json and 'export'.
@@ -28,15 +30,15 @@ struct DefaultsRead: Command {
   @Argument(help: "The key; the whole domain when left out.", completion: Completions.keys) var key: String?
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     guard let domain else {
-      return try session.everyDomain { contents in
+      return try context.everyDomain { contents in
         let all = contents.map { ($0.name, PlainForm.dictionary($0.values)) }
         try show(.dictionary(Dictionary(uniqueKeysWithValues: all)))
       }
     }
-    guard let key else { return try show(.dictionary(session.existingDomain(domain).contents())) }
-    try show(session.value(of: key, in: domain))
+    guard let key else { return try show(.dictionary(context.existingDomain(domain).contents())) }
+    try show(context.value(of: key, in: domain))
   }
 
   private func show(_ form: PlainForm) throws {
@@ -46,7 +48,7 @@ struct DefaultsRead: Command {
   }
 }
 
-struct DefaultsReadType: Command {
+struct DefaultsReadTypeCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "read-type", abstract: "Print the type of a preference.",
     discussion: "One of string, integer, float, boolean, date, data, array and dictionary.")
@@ -55,8 +57,8 @@ struct DefaultsReadType: Command {
   @Argument(help: "The key.", completion: Completions.keys) var key: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let type = try session.value(of: key, in: domain).typeWord
+  func perform(_ context: Context) throws {
+    let type = try context.value(of: key, in: domain).typeWord
     try Output.line(options.json ? JSONText.encode(Answer(domain: domain, key: key, type: type)) : "Type is \(type)")
   }
 
@@ -70,21 +72,21 @@ extension PlainForm {
   }
 }
 
-struct DefaultsDomains: Command {
+struct DefaultsDomainsCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "domains", abstract: "List the domains, one a line.",
     discussion: "A domain is a property list in the folder of preferences; 'coffer env' names the folder.", aliases: ["ls"])
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name)
+  func perform(_ context: Context) throws {
+    let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
     if options.json { return try Output.line(JSONText.encode(domains)) }
     if !domains.isEmpty { try Output.line(domains.map(Printable.line).joined(separator: "\n")) }
   }
 }
 
-struct DefaultsFind: Command {
+struct DefaultsFindCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "find", abstract: "Look for a word in the names, keys and values of all domains.",
     discussion: "Upper and lower case are the same, and a part of a word is enough. Values nested in collections count.",
@@ -93,10 +95,10 @@ struct DefaultsFind: Command {
   @Argument(help: "What to look for.") var word: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     guard !word.isEmpty else { throw Failure.usage("there is no word to look for", try: "coffer defaults read for everything") }
     let wanted = word.lowercased()
-    try session.everyDomain { contents in
+    try context.everyDomain { contents in
       let hits = contents.map { Self.hit($0.name, $0.values, wanted) }.filter { $0.nameMatches || !$0.keys.isEmpty }
       if options.json { try Output.line(JSONText.encode(hits)) }
       guard !hits.isEmpty else {
@@ -139,7 +141,7 @@ struct DefaultsFind: Command {
   }
 }
 
-struct DefaultsExplain: Command {
+struct DefaultsExplainCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "explain", abstract: "Say where a preference is stored and what type it has, without its value.")
 
@@ -147,9 +149,9 @@ struct DefaultsExplain: Command {
   @Argument(help: "The key.", completion: Completions.keys) var key: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let explanation = try session.domain(domain).explain(key)
-    guard explanation.winner != nil else { throw session.nothing(under: key, in: domain) }
+  func perform(_ context: Context) throws {
+    let explanation = try context.domain(domain).explain(key)
+    guard explanation.winner != nil else { throw context.nothing(under: key, in: domain) }
     try Output.line(
       options.json ? JSONText.encode(SourcesJSON(domain, key, explanation)) : Printable.text(explanation.description))
   }
@@ -168,7 +170,7 @@ struct SourcesJSON: Encodable {
   }
 }
 
-extension Session {
+extension Context {
   /// A domain to read from: leaves no trace.
   ///
   /// - Throws: `.damaged` when the list is there and is none, with the copy that could take its place.

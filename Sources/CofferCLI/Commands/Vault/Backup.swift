@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import SystemPackage
 
-struct VaultBackup: Command {
+struct VaultBackupCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Write a sealed copy of the vault to a new file. Needs no secret.",
     discussion: """
@@ -13,22 +13,22 @@ struct VaultBackup: Command {
   @Argument(help: ArgumentHelp("The new file.", valueName: "file")) var file: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let progress = Progress(session, json: options.json, unit: " pages")
+  func perform(_ context: Context) throws {
+    let progress = Progress(context, json: options.json, unit: " pages")
     defer { progress.clear() }
-    let report = try session.lockedVault().backup(to: FilePath(file), progress: progress.show)
+    let report = try context.lockedVault().backup(to: FilePath(file), progress: progress.show)
     progress.clear()
     if options.json {
       return try Output.line(
         JSONText.encode(Answer(file: file, id: report.id.description, generation: report.generation)))
     }
-    session.note("backed up vault \(report.id) at generation \(report.generation) to \(file)")
+    context.note("backed up vault \(report.id) at generation \(report.generation) to \(file)")
   }
 
   private struct Answer: Encodable { let file: String, id: String, generation: UInt64 }
 }
 
-struct VaultRestore: Command {
+struct VaultRestoreCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "restore", abstract: "Put a backup in the vault's place; what was there is kept beside it.",
     discussion: """
@@ -38,17 +38,18 @@ struct VaultRestore: Command {
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "file")) var file: String
   @Flag(help: "Also in the place of another vault, of which it is no backup.") var force = false
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let sources = CredentialSources(session)
+  func perform(_ context: Context) throws {
+    let sources = CredentialSources(context)
     try GivenPath.check(file)
-    let progress = Progress(session, json: options.json)
+    let progress = Progress(context, json: options.json)
     defer { progress.clear() }
-    let backup = try RestorableBackup(FilePath(file), toRestoreAt: session.places.vault)
+    let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
     let credentials = try sources.credentials(for: backup.slots, of: FilePath(file))
     let report = try backup.restore(
-      with: credentials, options: session.vaultOptions(), replacing: force, progress: progress.show)
+      with: credentials, options: context.vaultOptions(), replacing: force, progress: progress.show)
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     try Output.line(

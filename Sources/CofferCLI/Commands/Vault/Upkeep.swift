@@ -1,14 +1,15 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VaultStatusCommand: Command {
+struct VaultStatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print what the unlocked vault says of itself.")
 
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
     let answer = Answer(vault.path.string, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength())
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
@@ -75,15 +76,16 @@ extension PinStatus {
   }
 }
 
-struct VaultVerify: Command {
+struct VaultVerifyCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check every record of the vault; nothing is decrypted.")
 
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
-    let progress = Progress(session, json: options.json)
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
+    let progress = Progress(context, json: options.json)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()
@@ -96,7 +98,7 @@ struct VaultVerify: Command {
   }
 }
 
-struct VaultLog: Command {
+struct VaultLogCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Print who did what to which item when, never a value.",
     discussion: """
@@ -106,14 +108,15 @@ struct VaultLog: Command {
       """)
 
   @Option(help: ArgumentHelp("Only the newest entries.", valueName: "n")) var limit: Int?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     if let limit, limit < 1 { throw ValidationError("--limit is a number of entries, 1 or more") }
   }
 
-  func perform(_ session: Session) throws {
-    let entries = try session.unlockedVault().log(limit: limit)
+  func perform(_ context: Context) throws {
+    let entries = try context.unlockedVault().log(limit: limit)
     if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
     guard !entries.isEmpty else { return }
     try Output.line(
@@ -146,7 +149,7 @@ struct VaultLog: Command {
   }
 }
 
-struct VaultRepairCommand: Command {
+struct VaultRepairCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "repair", abstract: "Mend a damaged header from its copy, or rebuild a lost state from the records that open.",
     discussion: """
@@ -158,12 +161,13 @@ struct VaultRepairCommand: Command {
     false
   @Flag(help: "Also with a key older than one that this machine has seen: secrets that were removed since open the vault again.")
   var olderKey = false
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let locked = try session.lockedVault()
+  func perform(_ context: Context) throws {
+    let locked = try context.lockedVault()
     let report = try locked.repair(
-      with: session.credentials(for: locked), rebuilding: rebuild, acceptingOlderKey: olderKey)
+      with: context.credentials(for: locked), rebuilding: rebuild, acceptingOlderKey: olderKey)
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     for line in Self.lines(report) { try Output.line(line) }
   }
