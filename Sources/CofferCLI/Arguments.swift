@@ -49,7 +49,9 @@ struct Arguments {
     var (options, rest) = ProgramOptions.split(given[...])
     var path: [String] = []
     var command: any ParsableCommand.Type = CofferCommand.self
-    while let word = rest.first, let next = command.configuration.subcommands.first(where: { $0.answers(to: word) }) {
+    while let word = rest.first, !word.hasPrefix("-"),
+      let next = command.configuration.subcommands.first(where: { $0.answers(to: word) })
+    {
       path.append(word)
       command = next
       rest = rest.dropFirst()

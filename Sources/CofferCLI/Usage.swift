@@ -40,7 +40,8 @@ enum UsageError {
 
 extension ParsableCommand {
   static func answers(to word: String) -> Bool {
-    configuration.commandName == word || configuration.aliases.contains(word)
+    let own = configuration
+    return own.commandName == word || own.aliases.contains(word)
   }
 }
 
