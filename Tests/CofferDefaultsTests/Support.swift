@@ -59,7 +59,7 @@ struct Tool {
     place: FilePath? = nil, hasInput: Bool = false, keepsErrors: Bool = false, wrapper: [String] = []
   ) throws {
     let folderOfTests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    let tool = folderOfTests.appending(path: "DefaultsTestTool")
+    let tool = folderOfTests.appending(path: "TestTool")
     let line = wrapper + [tool.path, command, (place ?? folder.path).string, domain] + arguments
     process.executableURL = URL(filePath: line[0])
     process.arguments = Array(line.dropFirst())

@@ -4,7 +4,7 @@ import Foundation
 import SystemPackage
 import Testing
 
-@Suite("Watching folders")
+@Suite
 struct DirectoryWatchTests {
   /// Waits for a notice; false after two minutes.
   private func heard(_ notices: Record<DirectoryWatch.Notice>, _ count: Int = 1) async throws -> Bool {

@@ -3,7 +3,7 @@ import CofferStorage
 import Dispatch
 import Testing
 
-@Suite("A transaction's closure and its router")
+@Suite
 struct NestedTransactionTests {
   struct Keys: KeySpace {
     let number = StorageKey("number", default: 0)

@@ -110,7 +110,7 @@ enum OtherProcess {
     let process = Process()
     let output = Pipe()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-      .appending(path: "DefaultsTestTool")
+      .appending(path: "TestTool")
     process.arguments = [command, bench.places.defaults.string, domain] + rest
     // What .ci/thread-sanitizer says holds for the other process too.
     let sanitizer = ProcessInfo.processInfo.environment.filter { ["LD_PRELOAD", "TSAN_OPTIONS"].contains($0.key) }

@@ -7,7 +7,7 @@ import Testing
 /// An owner of closures.
 final class Owner: Sendable {}
 
-@Suite("Handlers bound to owners")
+@Suite
 struct HandlerTests {
   @Test func `closures are called on the calling thread in the order of their owners`() {
     let handler = Handler<Int>(), record = Record<String>(), owners = (0..<4).map { _ in Owner() }

@@ -7,7 +7,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Observing keys")
+@Suite
 struct RouterObservationTests {
   struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "light")

@@ -20,7 +20,7 @@ final class SessionHome: Sendable {
   let places: Places
   let keys = SessionKeySpace()
   // The test bundle stands beside the tools.
-  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/SessionTestTool"
+  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
 
   private let environment: [String: String]?
 
@@ -178,7 +178,7 @@ final class SessionHome: Sendable {
   ///
   /// The plain keys are read by a process without a passphrase.
   func agreement(_ location: SourceLocation = #_sourceLocation) throws -> (user: String, token: String)? {
-    let read = try run("read", path)
+    let read = try run("read-session", path)
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
     let vault = try places.openVault().unlock(with: credentials())

@@ -6,10 +6,10 @@ import Foundation
 import Testing
 
 @Suite struct SessionObservationTests {
-  @Test(
-    "D2: every observer hears the present state and then what follows, of this process and of another, and none twice",
-    .tags(.process), .wholeRun)
-  func observers() async throws {
+  @Test(.tags(.process), .wholeRun)
+  func `D2: every observer hears the present state and then what follows, of this process and of another, and none twice`()
+    async throws
+  {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -31,8 +31,8 @@ import Testing
     #expect(main.texts == expected && settings.texts == expected)
   }
 
-  @Test("nobody hears of a login that was not committed")
-  func uncommitted() async throws {
+  @Test
+  func `nobody hears of a login that was not committed`() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -44,8 +44,8 @@ import Testing
     #expect(!states.texts.contains("loggedIn ada"))
   }
 
-  @Test("observers hear while other work holds every thread of the task pool")
-  func starvedPool() throws {
+  @Test
+  func `observers hear while other work holds every thread of the task pool`() throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -62,8 +62,8 @@ import Testing
 
   private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }
 
-  @Test("locking the vault is heard, and unlocking it")
-  func lock() async throws {
+  @Test
+  func `locking the vault is heard, and unlocking it`() async throws {
     let home = try SessionHome()
     let (app, vault) = try home.open()
     let session = try home.session(app)
@@ -77,8 +77,10 @@ import Testing
     try await eventually("logged in again") { states.texts == ["loggedIn ada", "locked", "loggedIn ada"] }
   }
 
-  @Test("D9, D10: an observer that is gone or has cancelled hears nothing more, and one may use the session in its closure")
-  func endings() async throws {
+  @Test
+  func `D9, D10: an observer that is gone or has cancelled hears nothing more, and one may use the session in its closure`()
+    async throws
+  {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -101,8 +103,8 @@ import Testing
     #expect(cancelled.texts == ["loggedOut"] && calls.value == 1)
   }
 
-  @Test("a sequence begins with the present state, follows, and ends with the router")
-  func sequence() async throws {
+  @Test
+  func `a sequence begins with the present state, follows, and ends with the router`() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -114,8 +116,8 @@ import Testing
     while let state = await states.next() { _ = state }
   }
 
-  @Test("a session that nobody keeps goes with the last of its observers")
-  func released() async throws {
+  @Test
+  func `a session that nobody keeps goes with the last of its observers`() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     var session: Session<String>? = try home.session(app)

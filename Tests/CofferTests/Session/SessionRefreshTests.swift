@@ -15,8 +15,8 @@ struct SessionRefreshTests {
     return (home, session, refresh)
   }
 
-  @Test("of fifty tasks that ask at once, one renews and all get what it got", arguments: [true, false])
-  func once(withFiles: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `of fifty tasks that ask at once, one renews and all get what it got`(withFiles: Bool) async throws {
     let home = try SessionHome(), keys = home.keys
     let app = withFiles ? try home.open().app : try StorageRouter.inMemory(keys: keys)
     let session = try home.session(app)
@@ -41,8 +41,8 @@ struct SessionRefreshTests {
     if withFiles { #expect(try home.agreement()?.token == "ada-renewed-1") }
   }
 
-  @Test("of six processes that ask at once, one renews and all get what it got")
-  func onceAcrossProcesses() async throws {
+  @Test
+  func `of six processes that ask at once, one renews and all get what it got`() async throws {
     let home = try SessionHome()
     try home.run("login", home.path, "ada")
     try home.hold()
@@ -54,8 +54,8 @@ struct SessionRefreshTests {
     #expect(Set(answers.map(\.output)).count == 1 && home.renewals == 1)
   }
 
-  @Test("of sixteen processes that all found the credential expired, some long before they ask, one renews")
-  func onceThoughFoundExpired() async throws {
+  @Test
+  func `of sixteen processes that all found the credential expired, some long before they ask, one renews`() async throws {
     let home = try SessionHome()
     try home.run("login-until", home.path, "0.2")
     try await Task.sleep(for: .milliseconds(300))
@@ -69,8 +69,8 @@ struct SessionRefreshTests {
     #expect(Set(answers.map(\.output)).count == 1 && home.renewals == 1, "\(home.renewals) renewals")
   }
 
-  @Test("of processes with and without a run folder in their environment, one renews and all get what it got")
-  func onceWhateverTheEnvironment() async throws {
+  @Test
+  func `of processes with and without a run folder in their environment, one renews and all get what it got`() async throws {
     let home = try SessionHome(inStandardPlaces: true)
     try home.run("login", home.path, "ada")
     try home.hold()
@@ -90,8 +90,8 @@ struct SessionRefreshTests {
     #expect(tokens.count == 1 && home.renewals == 1, "\(home.renewals) renewals, \(answers)")
   }
 
-  @Test("a process that dies as it renews leaves the way free, and the credential as it was")
-  func holderDies() throws {
+  @Test
+  func `a process that dies as it renews leaves the way free, and the credential as it was`() throws {
     let home = try SessionHome()
     try home.run("login", home.path, "ada")
     #expect(try home.run("refresh", home.path, "ada-token", "renewing").status == SIGKILL)
@@ -100,8 +100,8 @@ struct SessionRefreshTests {
     #expect(home.renewals == 2)
   }
 
-  @Test("a logout while another process renews stands: the renewed credential is dropped")
-  func logoutWins() async throws {
+  @Test
+  func `a logout while another process renews stands: the renewed credential is dropped`() async throws {
     let (home, session, refresh) = try await renewing()
     try session.logout()
     try home.release()
@@ -110,8 +110,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement() == nil)
   }
 
-  @Test("another login while a process renews stands, too")
-  func loginWins() async throws {
+  @Test
+  func `another login while a process renews stands, too`() async throws {
     let (home, session, refresh) = try await renewing()
     try home.login(session, "bob")
     try home.release()
@@ -120,8 +120,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement()?.token == "bob-token")
   }
 
-  @Test("whenever a logout and a refresh race in two processes, nobody is logged in afterwards")
-  func race() async throws {
+  @Test
+  func `whenever a logout and a refresh race in two processes, nobody is logged in afterwards`() async throws {
     let home = try SessionHome()
     let rounds = Campaign.isLong ? 100 : 15
     var stored = 0
@@ -145,8 +145,8 @@ struct SessionRefreshTests {
     print("logout racing with refresh: \(rounds) rounds, the refresh came first in \(stored)")
   }
 
-  @Test("a renewal that takes too long is given up, what it returns is dropped, and the next may begin")
-  func limit() async throws {
+  @Test
+  func `a renewal that takes too long is given up, what it returns is dropped, and the next may begin`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
     let stale = try app.value(for: keys.token)
@@ -167,8 +167,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement()?.token == "ada-next")
   }
 
-  @Test("whoever waits longer than the limit for another's renewal is told so")
-  func waiting() async throws {
+  @Test
+  func `whoever waits longer than the limit for another's renewal is told so`() async throws {
     let (home, session, refresh) = try await renewing()
     let keys = home.keys
     let error = await #expect(throws: StoreError.self) {
@@ -180,8 +180,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement()?.token.hasPrefix("ada-renewed") == true)
   }
 
-  @Test("what the renewal throws comes out, and nobody logged in means nobody asks")
-  func failures() async throws {
+  @Test
+  func `what the renewal throws comes out, and nobody logged in means nobody asks`() async throws {
     let home = try SessionHome()
     let (app, vault) = try home.open()
     let session = try home.session(app)
@@ -203,8 +203,8 @@ struct SessionRefreshTests {
     #expect(locked?.kind == .locked)
   }
 
-  @Test("without a credential to replace, one that has not expired is taken as it is")
-  func freshIsTaken() async throws {
+  @Test
+  func `without a credential to replace, one that has not expired is taken as it is`() async throws {
     let (home, _, session) = try SessionHome.loggedIn()
     let token = try await session.refresh(home.keys.token) { _ in
       Issue.record("it is fresh")
@@ -213,8 +213,8 @@ struct SessionRefreshTests {
     #expect(try token.reveal() == "ada-token")
   }
 
-  @Test("where the lock beside the vault cannot be had, no server is asked")
-  func unwritable() async throws {
+  @Test
+  func `where the lock beside the vault cannot be had, no server is asked`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys, stale = try app.value(for: keys.token)
     _ = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
@@ -235,8 +235,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement()?.token == "ada-next")
   }
 
-  @Test("a cancelled task stops waiting, and leaves the way free")
-  func cancelled() async throws {
+  @Test
+  func `a cancelled task stops waiting, and leaves the way free`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
     let stale = try app.value(for: keys.token)

@@ -82,7 +82,7 @@ private final class CameraController {
     try expect(.undecodable(stored: "string")) { _ = try store.get() }
   }
 
-  @Test func `E4 a persistent store sets, gets, removes and synchronises`() throws {
+  @Test func `E4 a persistent store sets, gets, removes and synchronizes`() throws {
     let bench = try Bench()
     let store = try PersistentStore<CameraConfig>(in: bench.defaults())
     #expect(try store.get() == nil)

@@ -18,7 +18,7 @@ import Testing
     try place.attack("ATTACH '\(old.path)' AS old; BEGIN; \(copying) COMMIT;")
   }
 
-  @Test func anOlderStatePutBackUnderAnOpenVaultIsARollback() throws {
+  @Test func `an older state put back under an open vault is a rollback`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("old"), for: name)
@@ -33,7 +33,7 @@ import Testing
     #expect(text(try place.unlock().get(name)) == "old", "what was put back is whole: only memory tells")
   }
 
-  @Test func anotherCommitOfTheSameGenerationUnderAnOpenVaultIsAFork() throws {
+  @Test func `another commit of the same generation under an open vault is a fork`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("common"), for: name)
@@ -45,7 +45,7 @@ import Testing
     #expect(try kind { try vault.set(form("more"), for: name) } == .forked)
   }
 
-  @Test func theSameCommitPutBackIsNothing() throws {
+  @Test func `the same commit put back is nothing`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
@@ -53,7 +53,7 @@ import Testing
     #expect(text(try vault.get(name)) == "value")
   }
 
-  @Test(arguments: [true, false]) func aWriteIntoAFileThatWasTakenAwayIsNotAcknowledged(_ isReplaced: Bool) throws {
+  @Test(arguments: [true, false]) func `a write into a file that was taken away is not acknowledged`(_ isReplaced: Bool) throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
@@ -64,7 +64,7 @@ import Testing
     #expect(try kind { _ = try vault.get(name) } == .closed)
   }
 
-  @Test func aValueThatWasTakenAwayIsTampering() throws {
+  @Test func `a value that was taken away is tampering`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
@@ -73,7 +73,7 @@ import Testing
     #expect(try kind { _ = try vault.verify() } == .tampered)
   }
 
-  @Test func aSlotLabelThatIsTooLongIsTheCallersMistakeAndLeavesNothing() throws {
+  @Test func `a slot label that is too long is the caller's mistake and leaves nothing`() throws {
     let place = try TemporaryVault()
     let long = String(repeating: "x", count: 65)
     let refusal = try kind { _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), label: long) }
@@ -83,7 +83,7 @@ import Testing
 
   // MARK: Locking
 
-  @Test func theProgressOfVerifyMustNotCallTheVault() throws {
+  @Test func `the progress of verify must not call the vault`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
@@ -95,7 +95,7 @@ import Testing
     #expect(text(try vault.get(name)) == "value")
   }
 
-  @Test func anUpdateCannotLockItsOwnStore() throws {
+  @Test func `an update cannot lock its own store`() throws {
     let store = try VaultStore(service: "app", vault: TemporaryVault().create())
     let refusal = try kind {
       try store.update("a") { (_) throws(StoreError) in
@@ -107,7 +107,7 @@ import Testing
     #expect(store.isUnlocked)
   }
 
-  @Test func lockingWaitsForAnUpdateThatAsksTheStore() throws {
+  @Test func `locking waits for an update that asks the store`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
     let (isInside, isLocking, isDone) = (
@@ -138,7 +138,7 @@ import Testing
     #expect(text(try store.load("a")) == "written")
   }
 
-  @Test func aStoreLocksEvenWhenItsFileIsGone() throws {
+  @Test func `a store locks even when its file is gone`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
     try FileManager.default.removeItem(atPath: place.path.string)
@@ -148,7 +148,7 @@ import Testing
     #expect(try kind { try store.unlock(with: TemporaryVault.credentials()) } == .noVault)
   }
 
-  @Test func aStoreWhoseConnectionEndedIsLockedAndUnlocksAnew() throws {
+  @Test func `a store whose connection ended is locked and unlocks anew`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let core = vault.core

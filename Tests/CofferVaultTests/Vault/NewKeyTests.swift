@@ -35,7 +35,11 @@ import Testing
     return try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
   }
 
-  @Test(arguments: [1, 2] as [UInt64]) func aRecipientsSlotDoesNotFollowAKeyThatAnyoneCouldHaveMade(_ epoch: UInt64) throws {
+  @Test(arguments: [1, 2] as [UInt64]) func `a recipient's slot does not follow a key that anyone could have made`(
+    _ epoch: UInt64
+  )
+    throws
+  {
     let place = try TemporaryVault()
     var identity = Credentials()
     identity.identity = try secret([UInt8](repeating: 7, count: 32))
@@ -53,7 +57,7 @@ import Testing
     #expect(try kind { try vault.set(form("v"), for: name) } == .closed)
   }
 
-  @Test func aStoreWhoseSlotIsGoneIsLockedAndCanBeUnlockedAnew() throws {
+  @Test func `a store whose slot is gone is locked and can be unlocked anew`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
     try store.save(form("value"), for: "a")

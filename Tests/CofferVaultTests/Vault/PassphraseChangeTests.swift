@@ -11,7 +11,7 @@ import Testing
   private func credentials(_ passphrase: String) throws -> Credentials { Credentials(passphrase: try secret(passphrase)) }
 
   @Test(arguments: [UnlockedVault.KeyChange.renewed, .kept])
-  func theNewPassphraseOpensTheOldOneNothingAndAllOtherSlotsStay(_ key: UnlockedVault.KeyChange) throws {
+  func `the new passphrase opens the old one nothing and all other slots stay`(_ key: UnlockedVault.KeyChange) throws {
     let full = try FullVault()
     let vault = try full.unlock(.passphrase)
     let other = try full.unlock(.recoveryCode)
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func aForgottenPassphraseIsReplacedWithTheRecoveryCode() throws {
+  @Test func `a forgotten passphrase is replaced with the recovery code`() throws {
     let full = try FullVault()
     let vault = try full.unlock(.recoveryCode)
     try vault.changePassphrase(to: credentials("remembered"), ofSlot: full.id(.passphrase), cost: .testing)
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// With the old passphrase and an old copy, someone holds the old vault key and the old slot's key pair.
-  @Test func anOldCopyWithTheOldPassphraseDoesNotOpenWhatALaterRotationSeals() throws {
+  @Test func `an old copy with the old passphrase does not open what a later rotation seals`() throws {
     for key in [UnlockedVault.KeyChange.renewed, .kept] {
       let full = try FullVault()
       let before = try full.place.copy()
@@ -70,7 +70,7 @@ import Testing
     return try SlotSearch.open(header, with: credentials, memory: 64 << 20)
   }
 
-  @Test func aCostBelowTheFloorIsRefusedAndTheFloorIsTheCostOfTheFirst() throws {
+  @Test func `a cost below the floor is refused and the floor is the cost of the first`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     #expect(try kind { try vault.addSlot(credentials("p"), cost: .testing) } == .refused)
@@ -94,7 +94,7 @@ struct OpenSlotBox: ~Copyable {
 }
 
 @Suite struct PassphrasePolicyTests {
-  @Test func costIsMeasuredAndNeverBelowThreePassesOrTheFloor() throws {
+  @Test func `cost is measured and never below three passes or the floor`() throws {
     let measured = try PassphrasePolicy.cost(nil, floor: .testing, memory: 1 << 30)
     #expect(measured.mebibytes == 256 && measured.passes >= 3)
     let small = try PassphrasePolicy.cost(nil, floor: .testing, memory: 150 << 20)
@@ -104,7 +104,7 @@ struct OpenSlotBox: ~Copyable {
     #expect(throws: StoreError.self) { try PassphrasePolicy.cost(nil, floor: .floor, memory: 32 << 20) }
   }
 
-  @Test func passesAreRaisedToHalfASecondWithinWhatReadersAccept() {
+  @Test func `passes are raised to half a second within what readers accept`() {
     let least = PassphraseCost(passes: 3, mebibytes: 256)
     #expect(PassphrasePolicy.passes(of: least, taking: .milliseconds(324)) == 5)
     #expect(PassphrasePolicy.passes(of: least, taking: .milliseconds(500)) == 3)
@@ -114,7 +114,7 @@ struct OpenSlotBox: ~Copyable {
     #expect(PassphrasePolicy.passes(of: large, taking: .milliseconds(1)) == 8, "16 GiB of traffic at most")
   }
 
-  @Test func aSlotBeyondThisMachineNamesTheOthers() throws {
+  @Test func `a slot beyond this machine names the others`() throws {
     let sample = try SlotSample()
     let header = try sample.header([.passphrase, .recoveryCode, .keyFile])
     let error = #expect(throws: StoreError.self) {
@@ -131,7 +131,7 @@ struct OpenSlotBox: ~Copyable {
 }
 
 @Suite struct PassphraseTurnTests {
-  @Test func onePassphraseIsHashedAtATime() async throws {
+  @Test func `one passphrase is hashed at a time`() async throws {
     let place = try TemporaryVault()
     let folder = place.folder.appending("run")
     let running = Counter()
@@ -152,7 +152,7 @@ struct OpenSlotBox: ~Copyable {
     #expect(FileManager.default.fileExists(atPath: folder.appending("argon2.lock").string))
   }
 
-  @Test func whoWaitsTooLongGoesOnAndSoDoesWhoHasNoFolder() throws {
+  @Test func `who waits too long goes on and so does who has no folder`() throws {
     let place = try TemporaryVault()
     let folder = place.folder.appending("run")
     let done = try PassphraseTurn.take(in: folder) { () throws(StoreError) in

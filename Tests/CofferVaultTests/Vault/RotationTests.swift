@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func everythingIsThereUnderTheNewKeyAndNothingStandsWhereItStood() throws {
+  @Test func `everything is there under the new key and nothing stands where it stood`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 300)
@@ -45,7 +45,7 @@ import Testing
     #expect(try vault.verify().records == 300)
   }
 
-  @Test func aVaultWithoutItemsRotates() throws {
+  @Test func `a vault without items rotates`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.rotate()
@@ -54,7 +54,7 @@ import Testing
     #expect(text(try place.unlock().get(.sample)) == "v")
   }
 
-  @Test func theLogSurvivesWithItsOrderTimesAndTheNewPlacesOfItsItems() throws {
+  @Test func `the log survives with its order times and the new places of its items`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 40)
@@ -75,7 +75,7 @@ import Testing
     #expect(before.suffix(2).map(\.index) == after.dropLast().suffix(2).map(\.index), "of a deleted item no new place is known")
   }
 
-  @Test func openVaultsFollowWithoutBeingAskedAndARemovedSlotIsLocked() throws {
+  @Test func `open vaults follow without being asked and a removed slot is locked`() throws {
     let full = try FullVault()
     let others = try SlotKind.allCases.map { VaultBox(kind: $0, try full.unlock($0)) }
     try full.vault.unlocked.rotate()
@@ -98,7 +98,7 @@ import Testing
     #expect(try full.vault.unlocked.slots().count == 2)
   }
 
-  @Test func nothingThatTheOldKeyOpensIsLeftInAnyFile() throws {
+  @Test func `nothing that the old key opens is left in any file`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 60)
@@ -125,7 +125,7 @@ import Testing
     return texts.count { text in files.contains { $0.range(of: text.suffix(24)) != nil } }
   }
 
-  @Test func aReaderThatStaysLeavesTheOldBytesToTheNextWrite() throws {
+  @Test func `a reader that stays leaves the old bytes to the next write`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 20)
@@ -142,7 +142,7 @@ import Testing
     #expect(try vault.verify().records == 21)
   }
 
-  @Test func aRotationSealsNothingThatWasPutIntoTheFile() throws {
+  @Test func `a rotation seals nothing that was put into the file`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 3)
@@ -166,7 +166,7 @@ import Testing
     #expect(try vault.verify().records == 3)
   }
 
-  @Test func aFailedRotationLeavesTheVaultUsable() throws {
+  @Test func `a failed rotation leaves the vault usable`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 5)

@@ -69,7 +69,7 @@ extension ItemName {
 }
 
 @Suite struct SlotChangeTests {
-  @Test func everyKindOfSlotIsAddedAndOpens() throws {
+  @Test func `every kind of slot is added and opens`() throws {
     let full = try FullVault()
     #expect(try full.opening() == Set(SlotKind.allCases))
     let slots = try full.vault.unlocked.slots()
@@ -79,7 +79,7 @@ extension ItemName {
     #expect(try full.vault.unlocked.status().epoch == 1, "an added slot needs no new key")
   }
 
-  @Test func aSlotForARecipientOpensWithTheirIdentityAlone() throws {
+  @Test func `a slot for a recipient opens with their identity alone`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let identity = try Identity.generate()
@@ -98,7 +98,7 @@ extension ItemName {
     #expect(failure == .wrongSecret)
   }
 
-  @Test func anIdentityAndARecipientHaveOneSpelling() throws {
+  @Test func `an identity and a recipient have one spelling`() throws {
     let identity = try Identity.generate().revealed
     #expect(identity.count == 79 && identity.starts(with: Array("PVID1-".utf8)))
     let recipient = try Identity.recipient(of: SecretBytes(identity)).description
@@ -114,7 +114,7 @@ extension ItemName {
     #expect(try kind { _ = try Identity.recipient(of: SecretBytes(flipped)) } == .damaged)
   }
 
-  @Test(arguments: SlotKind.allCases) func aRemovedSlotOpensNothingAndTheOthersDo(_ removed: SlotKind) throws {
+  @Test(arguments: SlotKind.allCases) func `a removed slot opens nothing and the others do`(_ removed: SlotKind) throws {
     let full = try FullVault()
     let before = try full.place.copy()
     let other: SlotKind = removed == .keyFile ? .recoveryCode : .keyFile
@@ -128,7 +128,7 @@ extension ItemName {
     #expect(text(try old.get(FullVault.name)) == "hush")
   }
 
-  @Test func whatAnOldCopyGivesAwayOpensNothingNew() throws {
+  @Test func `what an old copy gives away opens nothing new`() throws {
     let full = try FullVault()
     let before = try full.place.copy()
     try full.vault.unlocked.removeSlot(full.id(.recoveryCode))
@@ -138,7 +138,7 @@ extension ItemName {
     #expect(try kind { _ = try full.unlock(.recoveryCode) } == .tampered)
   }
 
-  @Test func theLastSlotAndUnknownOnesAreNotRemoved() throws {
+  @Test func `the last slot and unknown ones are not removed`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let id = try #require(try vault.slots().first).summary.id
@@ -149,7 +149,7 @@ extension ItemName {
     _ = try place.unlock().verify()
   }
 
-  @Test func removingTheSlotInUseLocksTheVaultAndLeavesTheOthers() throws {
+  @Test func `removing the slot in use locks the vault and leaves the others`() throws {
     let full = try FullVault()
     let vault = try full.unlock(.passphrase)
     try vault.removeSlot(full.id(.passphrase))
@@ -157,7 +157,7 @@ extension ItemName {
     #expect(try full.opening() == Set(SlotKind.allCases).subtracting([.passphrase]))
   }
 
-  @Test func aSlotIsRelabelled() throws {
+  @Test func `a slot is relabelled`() throws {
     let full = try FullVault()
     try full.vault.unlocked.relabelSlot(full.id(.recoveryCode), to: "in the safe")
     #expect(try full.unlock(.recoveryCode).slots().first(where: \.isInUse)?.label == "in the safe")
@@ -167,7 +167,7 @@ extension ItemName {
     #expect(try full.opening() == Set(SlotKind.allCases))
   }
 
-  @Test func theSeventeenthSlotIsRefusedAndNothingChanges() throws {
+  @Test func `the seventeenth slot is refused and nothing changes`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     for _ in 1..<16 { try vault.addSlot(Identity.recipient(of: Identity.generate()), label: String(repeating: "x", count: 64)) }
@@ -178,7 +178,7 @@ extension ItemName {
     _ = try place.unlock().verify()
   }
 
-  @Test func aRecoveryCodeOpensHoweverItIsTyped() throws {
+  @Test func `a recovery code opens however it is typed`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let code = try RecoveryCode.generate().revealed
@@ -193,7 +193,7 @@ extension ItemName {
     }
   }
 
-  @Test func theLogNamesEverySlotAndRotation() throws {
+  @Test func `the log names every slot and rotation`() throws {
     let full = try FullVault()
     try full.vault.unlocked.removeSlot(full.id(.recipient))
     let events = try logEvents(full.vault.unlocked)

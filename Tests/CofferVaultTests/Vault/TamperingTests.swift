@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func twoValuesSwapped() throws {
+  @Test func `two values swapped`() throws {
     let (place, _) = try prepared()
     try place.attack(
       """
@@ -51,7 +51,7 @@ import Testing
     try expectTampered(place)
   }
 
-  @Test func twoSealedValuesSwappedUnderTheirOwnRecordIDs() throws {
+  @Test func `two sealed values swapped under their own record ids`() throws {
     let (place, _) = try prepared()
     try place.attack(
       """
@@ -61,25 +61,25 @@ import Testing
     try expectTampered(place)
   }
 
-  @Test func oneRowDeleted() throws {
+  @Test func `one row deleted`() throws {
     let (place, _) = try prepared()
     try place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
     try expectTampered(place)
   }
 
-  @Test func oneRowPutBackToAnOlderVersion() throws {
+  @Test func `one row put back to an older version`() throws {
     let (place, older) = try prepared()
     try place.attack(older)
     try expectTampered(place)
   }
 
-  @Test func aRowWithItsDigestDeletedTogether() throws {
+  @Test func `a row with its digest deleted together`() throws {
     let (place, _) = try prepared()
     try place.attack("DELETE FROM rec; DELETE FROM digest;")
     #expect(try kind { _ = try place.unlock() } == .tampered)
   }
 
-  @Test func anOldRowPutBackJustBeforeAWriteIsNotBlessed() throws {
+  @Test func `an old row put back just before a write is not blessed`() throws {
     let (place, older) = try prepared()
     let vault = try place.unlock()
     #expect(text(try vault.get(names[0])) == "value a")
@@ -89,7 +89,7 @@ import Testing
     try expectTampered(place)
   }
 
-  @Test func aRowAddedToABucketMakesWritesToItRefuse() throws {
+  @Test func `a row added to a bucket makes writes to it refuse`() throws {
     let (place, _) = try prepared()
     let vault = try place.unlock()
     let indices = try names.map { name in try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name) } }
@@ -106,7 +106,7 @@ import Testing
     #expect(try kind { _ = try vault.verify() } == .tampered)
   }
 
-  @Test func stateOfAnEarlierCommitPutBack() throws {
+  @Test func `state of an earlier commit put back`() throws {
     let (place, _) = try prepared()
     let before = try place.hex("SELECT quote(bytes) FROM state")
     try place.unlock().set(form("later"), for: names[1])
@@ -114,7 +114,7 @@ import Testing
     #expect(try kind { _ = try place.unlock() } == .tampered)
   }
 
-  @Test func stateOrBothHeadersGone() throws {
+  @Test func `state or both headers gone`() throws {
     let (place, _) = try prepared()
     let copy = try place.copy()
     try copy.attack("DELETE FROM state")
@@ -123,7 +123,7 @@ import Testing
     #expect(try kind { _ = try place.unlock() } == .damaged)
   }
 
-  @Test func aDamagedHeaderIsReadFromItsCopyAndVerifySaysSo() throws {
+  @Test func `a damaged header is read from its copy and verify says so`() throws {
     let (place, _) = try prepared()
     try place.attack("UPDATE header SET bytes = \(changed("bytes", byte: 41))")
     let vault = try place.unlock()
@@ -131,7 +131,7 @@ import Testing
     #expect(try kind { _ = try vault.verify() } == .damaged)
   }
 
-  @Test func theHeaderOfAnotherVaultWithTheSameKey() throws {
+  @Test func `the header of another vault with the same key`() throws {
     let (place, _) = try prepared()
     let other = try TemporaryVault()
     _ = try other.create().lock()
@@ -141,7 +141,7 @@ import Testing
     #expect(try kind { _ = try place.unlock() } == .tampered)
   }
 
-  @Test func aVaultThatMovesOnStaysWholeAcrossAllOfThis() throws {
+  @Test func `a vault that moves on stays whole across all of this`() throws {
     let (place, _) = try prepared()
     let vault = try place.unlock()
     #expect(try vault.verify().records == 3)
