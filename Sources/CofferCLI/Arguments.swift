@@ -65,8 +65,8 @@ struct Arguments {
 
 /// The options that every command has, where they stand before a word that is none of them.
 enum ProgramOptions {
-  private static let withValue: Set = ["--home"]
-  private static let flags: Set = ["--quiet", "-q", "--json", "--yes"]
+  private static let withValue = ["--home"]
+  private static let flags = ["--quiet", "-q", "--json", "--yes"]
 
   /// The options at the beginning of `words`, and the words behind them.
   static func split(_ words: ArraySlice<String>) -> (options: [String], rest: ArraySlice<String>) {

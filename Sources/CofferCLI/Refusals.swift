@@ -23,7 +23,7 @@ enum Refusals {
 /// Options that other programs have and this one never will: a secret on a command line is in the process list, the shell's
 /// history and the audit log before the program even starts.
 enum SecretArguments {
-  private static let names: Set = [
+  private static let names = [
     "--passphrase", "--password", "--pass", "--secret-value", "--value", "--token", "--new-passphrase", "--key",
   ]
 
@@ -50,10 +50,10 @@ enum SecretArguments {
 /// Words of macOS's `defaults` for things that Linux does not have. Taken as a domain or an option they would store a preference where
 /// nobody looks for it.
 private enum AppleWords {
-  private static let globalDomain: Set = [
+  private static let globalDomain = [
     "-g", "-globalDomain", "-global", "NSGlobalDomain", "Apple Global Domain", ".GlobalPreferences",
   ]
-  private static let hostOptions: Set = ["-currentHost", "-host"]
+  private static let hostOptions = ["-currentHost", "-host"]
 
   /// Refuses them where a domain stands: after `defaults`, or after its command.
   static func refusal(_ words: [String]) -> Failure? {

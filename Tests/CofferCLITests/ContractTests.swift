@@ -97,11 +97,9 @@ struct ContractTests {
   }
 
   @Test
-  func `the article about the command line tells every command, and what each answers in JSON`() throws {
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let article = try String(contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/CommandLine.md"), encoding: .utf8)
-    let json = try #require(article.split(separator: "## JSON").last?.split(separator: "\n## ").first).replacing(
-      "coffer ", with: "")
+  func `the pages about the command line tell every command, and what each answers in JSON`() throws {
+    let article = try CommandLineArticle.text()
+    let json = try CommandLineArticle.sections("JSON").joined(separator: "\n").replacing("coffer ", with: "")
     for (path, info) in try leaves() {
       #expect(article.contains("| `coffer \(path)"), "coffer \(path)")
       guard names(info).contains("--json"), path != "set" else { continue }

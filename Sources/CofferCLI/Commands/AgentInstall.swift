@@ -5,7 +5,7 @@ internal import FoundationEssentials
 
 struct AgentInstallCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "install", abstract: "Write a unit for systemd that starts the agent with your context.",
+    commandName: "install", abstract: "Write a unit for systemd that starts the agent with your session.",
     discussion: """
       The unit goes to systemd/user in the folder of settings. 'systemctl --user enable --now coffer-agent' starts it; it stays \
       locked until 'coffer unlock'.
