@@ -118,26 +118,19 @@ final class ChangeLines: Sendable {
 
   private struct Line: Encodable {
     let domain: String, key: String, store: String, cause: String
-    let process: Int32?
+    /// Null where the program is not known.
+    @OrNull var process: Int32?
 
     init(_ change: Change, _ domain: String, _ store: String) {
       self.domain = domain
       key = change.name
       self.store = store
       cause = "\(change.cause)"
-      if case .otherProcess(let id) = change.origin { process = id } else { process = getpid() }
-    }
-
-    enum CodingKeys: String, CodingKey { case domain, key, store, cause, process }
-
-    // Every field is always there, null where the program is not known.
-    func encode(to encoder: any Encoder) throws {
-      var fields = encoder.container(keyedBy: CodingKeys.self)
-      try fields.encode(domain, forKey: .domain)
-      try fields.encode(key, forKey: .key)
-      try fields.encode(store, forKey: .store)
-      try fields.encode(cause, forKey: .cause)
-      try fields.encode(process, forKey: .process)
+      if case .otherProcess(let id) = change.origin {
+        process = id
+      } else {
+        process = getpid()
+      }
     }
   }
 }
