@@ -1,6 +1,31 @@
 internal import ArgumentParser
 internal import Coffer
 
+/// Delete, rename, copy and edit an item.
+extension VaultCommand {
+  static let changes: [any ParsableCommand.Type] = [
+    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
+  ]
+}
+
+struct VaultDeleteCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
+
+  @OptionGroup var item: ItemArguments
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    try item.check()
+    let items = try context.items()
+    let name = try item.item(in: items).name
+    guard try items.delete(name) else {
+      throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
+    }
+  }
+}
+
 /// The other name of an item.
 struct TargetName: ParsableArguments {
   @Option(help: ArgumentHelp("The other service; the same one when left out.", valueName: "service")) var toService: String?

@@ -1,45 +1,9 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VaultCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "vault", abstract: "The encrypted store: items by service and account.",
-    discussion: """
-      An item is named by a service and an account, as in a keychain; a router key is the account of a service named after \
-      its domain. ACCOUNT may be left out where one item matches.
-      """,
-    subcommands: [
-      VaultInitCommand.self, VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self, VaultListCommand.self,
-      VaultFindCommand.self, VaultDeleteCommand.self,
-      VaultRenameCommand.self,
-      VaultCopyCommand.self, VaultEditCommand.self,
-      VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self, SlotCommand.self, VaultPassphraseCommand.self,
-      VaultRotateCommand.self,
-      IdentityCommand.self, VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self, VaultExportCommand.self,
-      VaultImportCommand.self,
-      PinCommand.self,
-    ])
-}
-
-/// SERVICE [ACCOUNT], as most vault commands take it.
-struct ItemArguments: ParsableArguments {
-  @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
-  @Argument(help: "Whose it is; may be left out where one item matches.", completion: Completions.accounts) var account: String?
-
-  /// Judges the names before anything is asked for to unlock with.
-  ///
-  /// - Throws: `.invalidName`.
-  func check() throws { _ = try ItemName(service: service, account: account ?? "") }
-
-  /// The item that is meant: the named one, or the only one of the service.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
-  func item(in items: VaultItems) throws -> VaultItem { try items.item(service: service, account: account) }
-
-  /// The value of the item that is meant.
-  ///
-  /// - Throws: what ``item(in:)`` throws, `.expired`.
-  func value(in items: VaultItems) throws -> SecretForm { try items.value(service: service, account: account) }
+/// Store, print and show an item.
+extension VaultCommand {
+  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
 }
 
 struct VaultSetCommand: OpeningCommand {
@@ -155,23 +119,5 @@ struct VaultShowCommand: OpeningCommand {
     try Output.write("value     ")
     try Output.write(secret.bytes)
     try Output.write("\n")
-  }
-}
-
-struct VaultDeleteCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
-
-  @OptionGroup var item: ItemArguments
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    try item.check()
-    let items = try context.items()
-    let name = try item.item(in: items).name
-    guard try items.delete(name) else {
-      throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
-    }
   }
 }

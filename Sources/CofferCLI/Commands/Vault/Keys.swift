@@ -1,6 +1,11 @@
 internal import ArgumentParser
 internal import Coffer
 
+/// Change a passphrase or the vault's key, and make identities.
+extension VaultCommand {
+  static let keys: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
+}
+
 struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",

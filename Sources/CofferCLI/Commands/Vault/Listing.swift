@@ -1,6 +1,11 @@
 internal import ArgumentParser
 internal import Coffer
 
+/// Find items; no value is decrypted.
+extension VaultCommand {
+  static let listing: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
+}
+
 struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])

@@ -2,6 +2,11 @@ internal import ArgumentParser
 internal import Coffer
 internal import SystemPackage
 
+/// Hand items out, and take items in.
+extension VaultCommand {
+  static let transfer: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
+}
+
 struct VaultExportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
