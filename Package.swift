@@ -117,7 +117,8 @@ let package = Package(
 
     // What tests share: tags, the fast run, campaigns and their random choices.
     .target(
-      name: "CofferTestSupport", dependencies: ["CofferPlatform"], path: "Tests/CofferTestSupport", swiftSettings: strict),
+      name: "CofferTestSupport", dependencies: ["CofferPlatform", systemPackage], path: "Tests/CofferTestSupport",
+      swiftSettings: strict),
     .testTarget(
       name: "CofferPlatformTests",
       dependencies: ["CofferPlatform", "CofferTestSupport", systemPackage]),

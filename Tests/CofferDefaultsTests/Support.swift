@@ -101,21 +101,3 @@ struct Tool {
   func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
   var wasKilled: Bool { process.terminationReason == .uncaughtSignal }
 }
-
-/// Waits until `condition` holds; false after two minutes, which no machine is too busy for.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = Date() + 120
-  while try !condition() {
-    if Date() > deadline { return false }
-    usleep(500)
-  }
-  return true
-}
-
-/// The kind of the error that `body` throws.
-func kind(_ body: () throws -> Void) -> StoreError.Kind? {
-  do {
-    try body()
-    return nil
-  } catch { return (error as? StoreError)?.kind }
-}

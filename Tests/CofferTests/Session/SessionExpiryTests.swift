@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
@@ -102,14 +103,14 @@ private final class HandSetClock: Sendable {
     try login(session, until: Date() + 3600)
     let states = StateLog()
     try session.observe(states) { states.add($0) }
-    try await eventually("hears the present state") { states.texts == ["loggedIn ada"] }
+    try await poll("hears the present state") { states.texts == ["loggedIn ada"] }
     try login(session, until: Date() + 0.3)
-    try await eventually("hears of the expiry") { states.texts.last == "expired" }
+    try await poll("hears of the expiry") { states.texts.last == "expired" }
     // The login is told as well, unless its credential had expired before that.
     #expect(states.texts.dropFirst().dropLast().allSatisfy { $0 == "loggedIn ada" } && states.texts.count <= 3)
     let token = try await session.refresh(keys.token) { _ in try Sealed(Token(text: "new", expiry: Date() + 3600)) }
     #expect(token.expires != nil)
-    try await eventually("hears of the renewal") { states.texts.suffix(2) == ["expired", "loggedIn ada"] }
+    try await poll("hears of the renewal") { states.texts.suffix(2) == ["expired", "loggedIn ada"] }
   }
 }
 

@@ -199,21 +199,6 @@ final class SessionHome: Sendable {
   }
 }
 
-/// Polls `condition` until it holds, for at most a minute and 2000 times: where other tests hold all threads of tasks, what is waited
-/// for comes as late as the next look at it.
-func eventually(_ what: Comment, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) async throws {
-  let deadline = ContinuousClock.now + .seconds(60)
-  var looks = 0
-  while try !condition() {
-    looks += 1
-    guard ContinuousClock.now < deadline || looks < 2000 else {
-      Issue.record(what, sourceLocation: location)
-      return
-    }
-    try await Task.sleep(for: .milliseconds(5))
-  }
-}
-
 /// What a task waits at until a test opens it, whether or not the task is cancelled meanwhile.
 final class Gate: Sendable {
   private let state = Mutex((isOpen: false, waiting: [CheckedContinuation<Void, Never>]()))

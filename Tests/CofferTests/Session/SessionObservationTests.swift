@@ -17,16 +17,16 @@ import Testing
     try session.observe(main) { main.add($0) }
     try session.observe(settings) { settings.add($0) }
     var expected = ["loggedOut"]
-    try await eventually("hears the present state") { main.texts == expected && settings.texts == expected }
+    try await poll("hears the present state") { main.texts == expected && settings.texts == expected }
     try home.login(session, "ada")
     expected.append("loggedIn ada")
-    try await eventually("hears the login") { main.texts == expected && settings.texts == expected }
+    try await poll("hears the login") { main.texts == expected && settings.texts == expected }
     try home.run("login", home.path, "bob")
     expected.append("loggedIn bob")
-    try await eventually("hears another process's login: \(main.texts)") { main.texts == expected && settings.texts == expected }
+    try await poll("hears another process's login: \(main.texts)") { main.texts == expected && settings.texts == expected }
     try home.run("logout", home.path)
     expected.append("loggedOut")
-    try await eventually("hears another process's logout") { main.texts == expected && settings.texts == expected }
+    try await poll("hears another process's logout") { main.texts == expected && settings.texts == expected }
     try await Task.sleep(for: .milliseconds(100))
     #expect(main.texts == expected && settings.texts == expected)
   }
@@ -40,7 +40,7 @@ import Testing
     try session.observe(states) { states.add($0) }
     #expect(throws: StoreError.self) { try session.login(as: "ada") { _ in } }
     try home.login(session, "bob")
-    try await eventually("hears the login") { states.texts.last == "loggedIn bob" }
+    try await poll("hears the login") { states.texts.last == "loggedIn bob" }
     #expect(!states.texts.contains("loggedIn ada"))
   }
 
@@ -70,11 +70,11 @@ import Testing
     try home.login(session, "ada")
     let states = StateLog()
     try session.observe(states) { states.add($0) }
-    try await eventually("logged in") { states.texts == ["loggedIn ada"] }
+    try await poll("logged in") { states.texts == ["loggedIn ada"] }
     try vault.lock()
-    try await eventually("locked") { states.texts == ["loggedIn ada", "locked"] }
+    try await poll("locked") { states.texts == ["loggedIn ada", "locked"] }
     try vault.unlock(with: home.credentials())
-    try await eventually("logged in again") { states.texts == ["loggedIn ada", "locked", "loggedIn ada"] }
+    try await poll("logged in again") { states.texts == ["loggedIn ada", "locked", "loggedIn ada"] }
   }
 
   @Test
@@ -93,13 +93,13 @@ import Testing
       kept.add(state)
       if case .success(.loggedIn("ada")) = state { #expect(throws: Never.self) { try session?.logout() } }
     }
-    try await eventually("begun") {
+    try await poll("begun") {
       kept.texts == ["loggedOut"] && cancelled.texts == ["loggedOut"] && calls.value == 1
     }
     gone = nil
     cancel()
     try home.login(session, "ada")
-    try await eventually("logged out from inside") { kept.texts == ["loggedOut", "loggedIn ada", "loggedOut"] }
+    try await poll("logged out from inside") { kept.texts == ["loggedOut", "loggedIn ada", "loggedOut"] }
     #expect(cancelled.texts == ["loggedOut"] && calls.value == 1)
   }
 
@@ -129,10 +129,10 @@ import Testing
     session = nil
     try home.login(home.session(app), "ada")
     let expected = ["loggedOut", "loggedIn ada"]
-    try await eventually("told without a variable of its own") { states.texts == expected && others.texts == expected }
+    try await poll("told without a variable of its own") { states.texts == expected && others.texts == expected }
     #expect(released != nil)
     cancel?()
     owner = nil
-    try await eventually("released") { released == nil }
+    try await poll("released") { released == nil }
   }
 }

@@ -11,7 +11,7 @@ struct SessionRefreshTests {
     let (home, _, session) = try SessionHome.loggedIn()
     try home.hold()
     let refresh = try home.start("refresh", home.path, "ada-token")
-    try await eventually("renewing") { home.renewals == 1 }
+    try await poll("renewing") { home.renewals == 1 }
     return (home, session, refresh)
   }
 
@@ -30,7 +30,7 @@ struct SessionRefreshTests {
           return try await session.refresh(keys.token, replacing: stale, within: .seconds(600)) { old in
             #expect(old == stale)
             let number = renewals.next()
-            try await eventually("all have asked") { asked.value == 50 }
+            try await poll("all have asked") { asked.value == 50 }
             return try Sealed("ada-renewed-\(number)")
           }.reveal()
         }
@@ -47,7 +47,7 @@ struct SessionRefreshTests {
     try home.run("login", home.path, "ada")
     try home.hold()
     let started = try (0..<6).map { _ in try home.start("refresh", home.path, "ada-token") }
-    try await eventually("one renews and all have asked") { home.renewals == 1 && home.asked == 6 }
+    try await poll("one renews and all have asked") { home.renewals == 1 && home.asked == 6 }
     try home.release()
     let answers = try started.map { try home.finish($0) }
     #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
@@ -60,7 +60,7 @@ struct SessionRefreshTests {
     try home.run("login-until", home.path, "0.2")
     try await Task.sleep(for: .milliseconds(300))
     let started = try (0..<16).map { try home.start("renew", home.path, $0 < 8 ? "go" : "go later") }
-    try await eventually("all have found it expired") { home.asked == 16 }
+    try await poll("all have found it expired") { home.asked == 16 }
     try Data().write(to: URL(filePath: home.path + "/go"))
     var answers = try started[..<8].map { try home.finish($0) }
     try Data().write(to: URL(filePath: home.path + "/go later"))
@@ -81,7 +81,7 @@ struct SessionRefreshTests {
     let started = try (environments + environments).map {
       try home.start("refresh", home.path, "ada-token", environment: $0)
     }
-    try await eventually("one renews and all have asked") { home.renewals >= 1 && home.asked == 6 }
+    try await poll("one renews and all have asked") { home.renewals >= 1 && home.asked == 6 }
     try home.release()
     let answers = try started.map { try home.finish($0) }
     #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
@@ -132,7 +132,7 @@ struct SessionRefreshTests {
       // comes upon the refresh's last steps. Nothing rests on which of them is the faster.
       if !round.isMultiple(of: 3) { try home.hold() }
       let refresh = try home.start("refresh", home.path, "ada-token")
-      if !round.isMultiple(of: 3) { try await eventually("renewing") { home.renewals > renewals } }
+      if !round.isMultiple(of: 3) { try await poll("renewing") { home.renewals > renewals } }
       let logout = try home.start("logout", home.path)
       if !round.isMultiple(of: 3) {
         usleep(UInt32(round * 7 % 40) * 1000)
@@ -163,7 +163,7 @@ struct SessionRefreshTests {
     let token = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
     #expect(try token.reveal() == "ada-next")
     gate.open()
-    try await eventually("the late one is over") { isOver.value == 1 }
+    try await poll("the late one is over") { isOver.value == 1 }
     #expect(try home.agreement()?.token == "ada-next")
   }
 
@@ -248,7 +248,7 @@ struct SessionRefreshTests {
         return try Sealed("never")
       }
     }
-    try await eventually("begun") { began.value == 1 }
+    try await poll("begun") { began.value == 1 }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }.reveal() == "ada-next")

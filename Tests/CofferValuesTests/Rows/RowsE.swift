@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing
@@ -137,7 +138,7 @@ private final class CameraController {
     let owner = Owner(), seen = Collected<Int?>()
     try store.observe(owner) { seen.add($0?.count) }
     try store.set(Counter(count: 1))
-    try eventually { seen.all.last == 1 }
+    eventually { seen.all.last == 1 }
     let memory = InMemoryStore<Mode>()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {

@@ -95,7 +95,7 @@ struct FaultCampaign {
     private static func isAlarm(_ output: String) -> Bool { alarms.contains { output.contains("refused \($0)") } }
 
     private func outcomeOf(_ step: (name: String, new: Facts), _ end: TracedTool.End) throws -> String {
-      if step.name == "init", try kind({ _ = try LockedVault.open(place.path) }) == .noVault {
+      if step.name == "init", kind({ _ = try LockedVault.open(place.path) }) == .noVault {
         guard !end.isAcknowledged else { return "ACKNOWLEDGED AND GONE" }
         // What was left is in nobody's way.
         _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options).lock()
@@ -135,7 +135,7 @@ struct FaultCampaign {
 
     private func checkPassphrase(isNew: Bool) throws {
       for (passphrase, opens) in [("passphrase", !isNew), ("new passphrase", isNew)] {
-        let kind = try kind {
+        let kind = kind {
           _ = try LockedVault.open(place.path).unlock(with: Credentials(passphrase: secret(passphrase)))
         }
         guard (kind == nil) == opens else { throw TracedTool.Failed(what: "ANOTHER PASSPHRASE OPENS") }

@@ -35,9 +35,9 @@ struct UnwritableCampaign {
     #expect(try vault.list().count == 1)
     #expect(try vault.verify().records == 1)
     #expect(try vault.pinStatus() == .unchanged)
-    #expect(try kind { try vault.set(form("new"), for: Self.name) } == .readOnly)
-    #expect(try kind { try vault.delete(Self.name) } == .readOnly)
-    #expect(try kind { try vault.rotate() } == .readOnly)
+    #expect(kind { try vault.set(form("new"), for: Self.name) } == .readOnly)
+    #expect(kind { try vault.delete(Self.name) } == .readOnly)
+    #expect(kind { try vault.rotate() } == .readOnly)
     #expect(text(try vault.get(Self.name)) == "value", "a refused write does not end the vault")
   }
 
@@ -69,7 +69,7 @@ struct UnwritableCampaign {
     _ = try again.lock()
     try older.write(to: URL(fileURLWithPath: path.string))
     #expect(disk.remount(readOnly: true))
-    #expect(try kind { _ = try unlock(path, pins) } == .rolledBack)
+    #expect(kind { _ = try unlock(path, pins) } == .rolledBack)
   }
 
   /// What can be written to the vault but remembered nowhere is a warning, and what cannot be compared an error.

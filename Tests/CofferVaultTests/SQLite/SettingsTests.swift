@@ -1,4 +1,5 @@
 import CCofferSQLite
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation

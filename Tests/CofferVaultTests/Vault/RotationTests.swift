@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -82,7 +83,7 @@ import Testing
     // Anyone can seal a key to a recipient's public key: nothing proves to an open recipient's slot who made the new one.
     for other in others where other.kind != .recipient { #expect(text(try other.vault.get(FullVault.name)) == "hush") }
     for other in others where other.kind == .recipient {
-      #expect(try kind { _ = try other.vault.get(FullVault.name) } == .locked)
+      #expect(kind { _ = try other.vault.get(FullVault.name) } == .locked)
     }
     #expect(text(try full.unlock(.recipient).get(FullVault.name)) == "hush")
     try others[0].vault.set(form("new"), for: FullVault.name)
@@ -91,8 +92,8 @@ import Testing
     try full.vault.unlocked.rotate(only: [full.id(.keyFile), full.id(.recipient)])
     for other in others where other.kind != .recipient {
       let stays = other.kind == .keyFile
-      #expect(try kind { _ = try other.vault.get(FullVault.name) } == (stays ? nil : .locked))
-      #expect(try kind { try other.vault.set(form("x"), for: FullVault.name) } == (stays ? nil : .closed))
+      #expect(kind { _ = try other.vault.get(FullVault.name) } == (stays ? nil : .locked))
+      #expect(kind { try other.vault.set(form("x"), for: FullVault.name) } == (stays ? nil : .closed))
     }
     #expect(text(try full.unlock(.recipient).get(FullVault.name)) == "x")
     #expect(try full.vault.unlocked.slots().count == 2)
@@ -158,7 +159,7 @@ import Testing
       let copy = try place.copy()
       let opened = try copy.unlock()
       try copy.attack(attack)
-      let error = try #require(try kind { try opened.rotate() }, "\(attack)")
+      let error = try #require(kind { try opened.rotate() }, "\(attack)")
       #expect([.tampered, .damaged].contains(error), "\(attack)")
       #expect(try copy.unlock().status().epoch == 1)
     }
@@ -171,7 +172,7 @@ import Testing
     let vault = try place.create()
     try fill(vault, 5)
     try place.attack("PRAGMA max_page_count=1; UPDATE rec SET value=NULL WHERE idx=(SELECT idx FROM rec LIMIT 1)")
-    #expect(try kind { try vault.rotate() } == .tampered)
+    #expect(kind { try vault.rotate() } == .tampered)
     #expect(try vault.status().epoch == 1)
     try vault.set(form("still here"), for: .sample)
     #expect(text(try vault.get(.sample)) == "still here")

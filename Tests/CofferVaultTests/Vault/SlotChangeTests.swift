@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -90,7 +91,7 @@ extension ItemName {
     let opened = try LockedVault.open(place.path).unlock(with: theirs)
     let inUse = try opened.slots().first(where: \.isInUse)
     #expect(inUse?.summary.id == id)
-    let failure = try kind {
+    let failure = kind {
       var others = Credentials()
       others.identity = try Identity.generate()
       _ = try LockedVault.open(place.path).unlock(with: others)
@@ -104,14 +105,14 @@ extension ItemName {
     let recipient = try Identity.recipient(of: SecretBytes(identity)).description
     #expect(recipient.count == 79 && recipient.hasPrefix("PVPUB1-"))
     for wrong in ["", "PVPUB1-", recipient.uppercased(), String(recipient.dropLast()), recipient + "0", " " + recipient] {
-      #expect(try kind { _ = try Recipient(wrong) } == .damaged)
+      #expect(kind { _ = try Recipient(wrong) } == .damaged)
     }
-    #expect(try kind { _ = try Recipient(recipient.replacing(recipient.suffix(1), with: "x")) } == .damaged)
+    #expect(kind { _ = try Recipient(recipient.replacing(recipient.suffix(1), with: "x")) } == .damaged)
     let zero = "PVPUB1-" + String(repeating: "0", count: 64) + TemporaryVault.zeroKeyCheck
-    #expect(try kind { _ = try Recipient(zero) } == .damaged, "a point of low order")
+    #expect(kind { _ = try Recipient(zero) } == .damaged, "a point of low order")
     var flipped = identity
     flipped[20] ^= 1
-    #expect(try kind { _ = try Identity.recipient(of: SecretBytes(flipped)) } == .damaged)
+    #expect(kind { _ = try Identity.recipient(of: SecretBytes(flipped)) } == .damaged)
   }
 
   @Test(arguments: SlotKind.allCases) func `a removed slot opens nothing and the others do`(_ removed: SlotKind) throws {
@@ -135,16 +136,16 @@ extension ItemName {
     // The old slot, key pair and all, put into the new file.
     let old = try before.hex("SELECT hex(bytes) FROM header")
     try full.place.attack("UPDATE header SET bytes=x'\(old)'; UPDATE header_copy SET bytes=x'\(old)'")
-    #expect(try kind { _ = try full.unlock(.recoveryCode) } == .tampered)
+    #expect(kind { _ = try full.unlock(.recoveryCode) } == .tampered)
   }
 
   @Test func `the last slot and unknown ones are not removed`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let id = try #require(try vault.slots().first).summary.id
-    #expect(try kind { try vault.removeSlot(id) } == .refused)
-    #expect(try kind { try vault.rotate(only: []) } == .refused)
-    #expect(try kind { try vault.removeSlot(SlotSummary.ID(bytes: [UInt8](repeating: 7, count: 16))) } == .notFound)
+    #expect(kind { try vault.removeSlot(id) } == .refused)
+    #expect(kind { try vault.rotate(only: []) } == .refused)
+    #expect(kind { try vault.removeSlot(SlotSummary.ID(bytes: [UInt8](repeating: 7, count: 16))) } == .notFound)
     #expect(try vault.status().epoch == 1)
     _ = try place.unlock().verify()
   }
@@ -153,7 +154,7 @@ extension ItemName {
     let full = try FullVault()
     let vault = try full.unlock(.passphrase)
     try vault.removeSlot(full.id(.passphrase))
-    #expect(try kind { _ = try vault.get(FullVault.name) } == .closed)
+    #expect(kind { _ = try vault.get(FullVault.name) } == .closed)
     #expect(try full.opening() == Set(SlotKind.allCases).subtracting([.passphrase]))
   }
 
@@ -162,7 +163,7 @@ extension ItemName {
     try full.vault.unlocked.relabelSlot(full.id(.recoveryCode), to: "in the safe")
     #expect(try full.unlock(.recoveryCode).slots().first(where: \.isInUse)?.label == "in the safe")
     #expect(
-      try kind { try full.vault.unlocked.relabelSlot(full.id(.passphrase), to: String(repeating: "x", count: 65)) }
+      kind { try full.vault.unlocked.relabelSlot(full.id(.passphrase), to: String(repeating: "x", count: 65)) }
         == .tooLarge(limit: 64))
     #expect(try full.opening() == Set(SlotKind.allCases))
   }
@@ -172,7 +173,7 @@ extension ItemName {
     let vault = try place.create()
     for _ in 1..<16 { try vault.addSlot(Identity.recipient(of: Identity.generate()), label: String(repeating: "x", count: 64)) }
     let generation = try vault.status().generation
-    #expect(try kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: 16))
+    #expect(kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: 16))
     #expect(try vault.slots().count == 16)
     #expect(try vault.status().generation == generation)
     _ = try place.unlock().verify()

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -42,7 +43,7 @@ import Testing
     let name = try ItemName(service: "big")
     try vault.set(form("small"), for: name)
     let tooBig = SecretForm(try SecretBytes(zeros: RecordLimits.largestValue + 1))
-    #expect(try kind { try vault.set(tooBig, for: name) } == .tooLarge(limit: RecordLimits.largestValue))
+    #expect(kind { try vault.set(tooBig, for: name) } == .tooLarge(limit: RecordLimits.largestValue))
     #expect(text(try vault.get(name)) == "small")
   }
 
@@ -51,9 +52,9 @@ import Testing
     let vault = try place.create()
     let name = try ItemName(service: "s", account: "a")
     #expect(try vault.set(form("one"), for: name, if: .absent).revision == 1)
-    #expect(try kind { try vault.set(form("x"), for: name, if: .absent) } == .alreadyExists)
+    #expect(kind { try vault.set(form("x"), for: name, if: .absent) } == .alreadyExists)
     #expect(try vault.set(form("two"), for: name, if: .revision(1)).revision == 2)
-    #expect(try kind { try vault.set(form("x"), for: name, if: .revision(1)) } == .conflict)
+    #expect(kind { try vault.set(form("x"), for: name, if: .revision(1)) } == .conflict)
     #expect(text(try vault.get(name)) == "two")
   }
 
@@ -75,7 +76,7 @@ import Testing
     let vault = try place.create()
     let name = try ItemName(service: "s")
     try vault.set(form("1", ItemMetadata(expires: Date(timeIntervalSinceNow: -1))), for: name)
-    #expect(try kind { _ = try vault.get(name) } == .expired)
+    #expect(kind { _ = try vault.get(name) } == .expired)
     #expect(try vault.list().map(\.name) == [name])
   }
 
@@ -140,8 +141,8 @@ import Testing
     let place = try TemporaryVault()
     _ = try place.create()
     #expect(
-      try kind { _ = try LockedVault.open(place.path).unlock(with: Credentials(keyFile: KeyFile.generate())) } == .wrongSecret)
-    #expect(try kind { _ = try LockedVault.open(place.path).unlock(with: Credentials()) } == .locked)
+      kind { _ = try LockedVault.open(place.path).unlock(with: Credentials(keyFile: KeyFile.generate())) } == .wrongSecret)
+    #expect(kind { _ = try LockedVault.open(place.path).unlock(with: Credentials()) } == .locked)
   }
 
   @Test func `a passphrase opens its slot and a wrong one is told`() throws {
@@ -153,7 +154,7 @@ import Testing
     _ = try vault.lock()
     let locked = try LockedVault.open(place.path)
     #expect(locked.slots.map(\.kind) == [.passphrase])
-    #expect(try kind { _ = try locked.unlock(with: Credentials(passphrase: secret("wrong"))) } == .wrongSecret)
+    #expect(kind { _ = try locked.unlock(with: Credentials(passphrase: secret("wrong"))) } == .wrongSecret)
     let opened = try locked.unlock(with: Credentials(passphrase: secret("correct horse")))
     #expect(text(try opened.get(ItemName(service: "s"))) == "v")
   }
@@ -164,8 +165,8 @@ import Testing
     both.keyFile = try secret(TemporaryVault.keyFile)
     _ = try UnlockedVault.create(at: place.path, with: both, cost: .testing).lock()
     let locked = try LockedVault.open(place.path)
-    #expect(try kind { _ = try locked.unlock(with: Credentials(passphrase: secret("pass"))) } == .wrongSecret)
-    #expect(try kind { _ = try locked.unlock(with: TemporaryVault.credentials()) } == .wrongSecret)
+    #expect(kind { _ = try locked.unlock(with: Credentials(passphrase: secret("pass"))) } == .wrongSecret)
+    #expect(kind { _ = try locked.unlock(with: TemporaryVault.credentials()) } == .wrongSecret)
     var again = Credentials(passphrase: try secret("pass"))
     again.keyFile = try secret(TemporaryVault.keyFile)
     _ = try locked.unlock(with: again)
@@ -175,19 +176,19 @@ import Testing
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("v"), for: ItemName(service: "s"))
-    #expect(try kind { _ = try place.create() } == .alreadyExists)
+    #expect(kind { _ = try place.create() } == .alreadyExists)
     #expect(text(try vault.get(ItemName(service: "s"))) == "v")
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.string).allSatisfy { $0.hasPrefix("vault.sqlite") })
   }
 
   @Test func `the place of no vault is named`() throws {
     let place = try TemporaryVault()
-    #expect(try kind { _ = try LockedVault.open(place.path) } == .noVault)
+    #expect(kind { _ = try LockedVault.open(place.path) } == .noVault)
   }
 
   @Test(arguments: ["", "a\nb", "tab\t", "\u{7f}", String(repeating: "x", count: 1025)])
   func `bad service names are refused`(_ name: String) throws {
-    #expect(try kind { _ = try ItemName(service: name) } == .invalidName)
+    #expect(kind { _ = try ItemName(service: name) } == .invalidName)
   }
 
   @Test func `names are bytes and never normalized`() throws {
