@@ -42,7 +42,7 @@ extension DefaultsStore {
     for (name, stamp) in batch.expectations { expectations[prefix + name] = .some(stamp) }
     let cause: Record.Cause = batch.isMigration ? .migration : .write
     if let decision {
-      try engine.commit(changes, cause, if: expectations, decision: decision)
+      try PreparedBatches(engine: engine).commit(changes, cause, if: expectations, decision: decision)
     } else {
       try engine.commit(changes, cause, if: expectations)
     }
@@ -51,7 +51,7 @@ extension DefaultsStore {
   /// Notes that the store that decided `transaction` has forgotten it: the plain store keeps no record of its own, and need not see to
   /// that store's.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
-    engine.state.withLock { state in state.finished.removeAll { $0.id == transaction } }
+    engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
   /// Removes every value of the domain whose name in the file begins with this instance's ``prefix``, in one step.

@@ -124,7 +124,7 @@ struct ObservationTests {
 
   /// Waits until those who watch a domain have asked to be told of the next write.
   private func waitsForBell(_ store: DefaultsStore) -> Bool {
-    eventually { store.engine.state.withLock { $0.sidecar?.memory.isArmed ?? false } }
+    eventually { store.engine.state.withLock { $0.journal?.memory.isArmed ?? false } }
   }
 
   @Test(.tags(.process), .wholeRun) func `Foundation's write is told, without a process`() throws {
