@@ -134,7 +134,7 @@ extension ItemTable {
       case .remove: _ = try remove(name, &change)
       }
     }
-    if let id = batch.decides { try view.database.commit(id, now: view.now) }
+    if let id = batch.decides { try view.database.outcomes.commit(id, now: view.now) }
   }
 
   /// Stores the record of `name` under another name, and removes it, within a write transaction.

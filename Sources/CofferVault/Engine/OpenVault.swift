@@ -115,7 +115,7 @@ final class OpenVault {
   /// Drops the record of a decided transaction, which no seal covers.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
-    try view.database.write { () throws(StoreError) in try view.database.forget(transaction) }
+    try view.database.write { () throws(StoreError) in try view.database.outcomes.forget(transaction) }
   }
 
   /// Seals what `change` did: digests, log, state, with the next generation.

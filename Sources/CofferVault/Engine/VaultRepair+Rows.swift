@@ -55,7 +55,7 @@ extension VaultRepair {
     var isWhole = true
     var isBeginning = true
     var dropped = 0
-    try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+    try database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
       if isBeginning, let start = LogEntry.Trim(row, before: sequence) {
         if end.start != nil { dropped += 1 }
         end = VaultLog.End(sequence: sequence, head: start.head, start: start)
@@ -71,8 +71,8 @@ extension VaultRepair {
     }
     if dropped > 0 {
       // A log that begins with its first row has none before it; number 0 is no row of any log.
-      try database.trimLog(before: end.start.map { $0.first - 1 } ?? 1)
-      try database.cutLog(from: end.sequence + 1)
+      try database.log.trim(before: end.start.map { $0.first - 1 } ?? 1)
+      try database.log.cut(from: end.sequence + 1)
     }
     report.droppedLogRows = dropped
     return end

@@ -131,26 +131,26 @@ import Testing
   @Test func theLogGrowsAtItsEndAndIsTrimmedAtItsHead() throws {
     let vault = try fixture.create()
     let box = [UInt8].repeating(5, count: 20)
-    for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: seq) } }
+    for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.log.append(box, seq: seq) } }
     expectError(.damaged) { () throws(StoreError) in
-      try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: 5) }
+      try box.lent { (box) throws(StoreError) in try vault.log.append(box, seq: 5) }
     }
-    try vault.trimLog(before: 3)
+    try vault.log.trim(before: 3)
     var seen: [UInt64] = []
-    try vault.forEachLogRow(from: 0) { (seq, _) in seen.append(seq) }
+    try vault.log.forEach(from: 0) { (seq, _) in seen.append(seq) }
     #expect(seen == [3, 4, 5])
   }
 
   @Test func aDecisionIsRememberedUntilItIsForgotten() throws {
     let vault = try fixture.create()
     let transaction = TransactionID.random()
-    #expect(try vault.outcome(of: transaction) == nil)
-    try vault.commit(transaction, now: 1)
-    try vault.commit(transaction, now: 2)
-    #expect(try vault.outcome(of: transaction) == .committed)
-    #expect(try vault.settle(transaction, now: 3) == .committed)
-    try vault.forget(transaction)
-    #expect(try vault.outcome(of: transaction) == nil)
+    #expect(try vault.outcomes.outcome(of: transaction) == nil)
+    try vault.outcomes.commit(transaction, now: 1)
+    try vault.outcomes.commit(transaction, now: 2)
+    #expect(try vault.outcomes.outcome(of: transaction) == .committed)
+    #expect(try vault.outcomes.settle(transaction, now: 3) == .committed)
+    try vault.outcomes.forget(transaction)
+    #expect(try vault.outcomes.outcome(of: transaction) == nil)
   }
 
   @Test func aRowBeyondTheLimitIsRefused() throws {

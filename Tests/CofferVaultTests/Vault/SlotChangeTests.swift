@@ -212,7 +212,7 @@ func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
     try vault.read { () throws(StoreError) in
       var head = Digest32.zero
       var entries: [LogEntry] = []
-      try vault.view.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+      try vault.view.database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
         entries.append(
           try vault.view.checked { () throws(FormatError) in
             try LogBox.open(row, sequence: sequence, after: head, keys: vault.view.keys)
