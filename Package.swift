@@ -192,7 +192,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "CofferTests",
-      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "SessionTestTool", "CofferTestSupport", systemPackage],
+      dependencies: [
+        "Coffer", "CofferPlatform", "CofferStorage", "CofferMemory", "SessionTestTool", "CofferTestSupport", systemPackage,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",

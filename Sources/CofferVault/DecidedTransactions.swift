@@ -26,7 +26,8 @@ public enum DecidedTransactions {
   public static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let now = Milliseconds.count(Date())
-    guard let outcome = try database.write({ () throws(StoreError) in try database.outcomes.settle(transaction, now: now) }) else {
+    guard let outcome = try database.write({ () throws(StoreError) in try database.outcomes.settle(transaction, now: now) })
+    else {
       throw StoreError(
         .busy, "\(OutcomeTable.mostDropped) transactions were dropped within a day, and no more can be remembered",
         place: database.connection.place,

@@ -72,7 +72,7 @@ public struct RestorableBackup: ~Copyable {
     do throws(StoreError) {
       backup = try OpenVault.unlock(
         copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
-      try backup.read { () throws(StoreError) in _ = try backup.verify(progress) }
+      try backup.read { (backup) throws(StoreError) in _ = try backup.verify(progress) }
     } catch {
       throw error.naming(file, insteadOf: copy.path)
     }

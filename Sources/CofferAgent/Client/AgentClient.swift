@@ -298,31 +298,3 @@ public final class AgentClient: Sendable {
       place: place.socket.string, cure: "look whether it was, then try again", underlying: error)
   }
 }
-
-extension Frame {
-  func answerKind() throws(StoreError) -> AgentProtocol.Answer {
-    try body.withUnsafeBytes { (raw) throws(StoreError) in
-      try FrameReader.checkVersion(raw)
-      guard let kind = AgentProtocol.Answer(rawValue: raw[1]) else { throw FrameReader.malformed("it is no known answer") }
-      return kind
-    }
-  }
-}
-
-extension FrameWriter {
-  mutating func put(_ credentials: borrowing Credentials) throws(StoreError) {
-    try put(optional: credentials.passphrase)
-    try put(optional: credentials.keyFile)
-    try put(optional: credentials.recoveryCode)
-    try put(optional: credentials.identity)
-  }
-
-  private mutating func put(optional secret: borrowing SecretBytes?) throws(StoreError) {
-    switch secret {
-    case .some(let secret):
-      try put(true)
-      try put(secret)
-    case .none: try put(false)
-    }
-  }
-}

@@ -64,15 +64,10 @@ enum SecretCoding {
         .tooLarge(limit: limit), "a value of \(form.bytes.count) bytes, over the key's limit of \(limit)",
         cure: "store less under this key, or raise its limit")
     }
-    var metadata = form.metadata
-    if !traits.label.isEmpty { metadata.label = traits.label }
-    if traits.endsWithSession { metadata.attributes[ItemMetadata.endsWithSession] = "true" }
-    guard metadata != form.metadata else { return form }
-    return SecretForm(try copy(form.bytes), metadata: metadata)
-  }
-
-  static func copy(_ bytes: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
-    do { return try bytes.duplicate() } catch { throw StoreError(memory: error) }
+    var described = form
+    if !traits.label.isEmpty { described.metadata.label = traits.label }
+    if traits.endsWithSession { described.metadata.attributes[ItemMetadata.endsWithSession] = "true" }
+    return described
   }
 
   private static func form(_ span: RawSpan, _ contentType: String) throws(StoreError) -> SecretForm {

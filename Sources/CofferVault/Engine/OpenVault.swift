@@ -36,7 +36,7 @@ final class OpenVault {
   ///
   /// What does not fit may be this process's memory of an older state: everything is read anew once, and what does not fit then
   /// was tampered with.
-  func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func read<Result>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var isSecondTry = false
     while true {
@@ -44,7 +44,7 @@ final class OpenVault {
         return try view.database.read { () throws(StoreError) in
           try view.refresh()
           try checkPlace()
-          return try body()
+          return try body(self)
         }
       } catch {
         guard error.kind.mayBeOfAnOlderMemory, !isSecondTry else { throw error }
@@ -56,10 +56,10 @@ final class OpenVault {
   }
 
   /// Brings what is known of the vault up to its last commit.
-  func refreshNow() throws(StoreError) { try read { () throws(StoreError) in } }
+  func refreshNow() throws(StoreError) { try read { (_) throws(StoreError) in } }
 
   /// Runs `body` in one write transaction and commits what it gathered in the change.
-  func write<Result>(_ body: (inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func write<Result>(_ body: (OpenVault, inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
     let result: Result
@@ -71,7 +71,7 @@ final class OpenVault {
         // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
         try view.pins?.check(view.state, epoch: view.header.epoch)
         var change = Change()
-        let result = try body(&change)
+        let result = try body(self, &change)
         if !change.isEmpty {
           if let unlocking { change.events.insert(unlocking, at: 0) }
           sealed = try seal(change)
@@ -193,7 +193,7 @@ final class OpenVault {
   private func scrub() throws(StoreError) {
     let cleaned = view.headerDigest
     try view.database.removeOldBytes()
-    try write { (change) throws(StoreError) in
+    try write { (_, change) throws(StoreError) in
       guard view.state.scrub, view.headerDigest == cleaned else { return }
       view.setOldBytesRemain(false)
       change.isScrubbed = true

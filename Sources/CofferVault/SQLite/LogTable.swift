@@ -85,7 +85,8 @@ struct LogTable {
 
   private func sequence(_ seq: UInt64) throws(StoreError) -> Int64 {
     guard let number = Int64(exactly: seq), seq <= FileCounter.most else {
-      throw StoreError(.damaged, "the log's number is beyond what can be", place: database.connection.place, cure: "restore a backup")
+      throw StoreError(
+        .damaged, "the log's number is beyond what can be", place: database.connection.place, cure: "restore a backup")
     }
     return number
   }

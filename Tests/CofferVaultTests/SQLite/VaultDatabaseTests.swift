@@ -101,17 +101,16 @@ import Testing
     try vault.putRecord(index: index, value: .repeating(9, count: 16))
     #expect(try vault.value(index) == .repeating(9, count: 16))
     try vault.putRecord(index: index, value: nil)
-    #expect(try index.lent { (idx) throws(StoreError) in try vault.withRecord(idx) { $0.value == nil } } == true)
-    try index.lent { (idx) throws(StoreError) in try vault.deleteRecord(idx) }
+    let place = try #require(RecordIndex(index))
+    #expect(try vault.withRecord(at: place) { $0.value == nil } == true)
+    try vault.deleteRecord(at: place)
     #expect(try vault.value(index) == nil)
   }
 
   @Test func metadataIsReadWithoutTheValue() throws {
     let vault = try fixture.create()
-    let index = [UInt8].index(1)
-    let seen = try index.lent { (idx) throws(StoreError) in
-      try vault.withRecord(idx, .metadata) { ($0.rid.count, $0.meta.count, $0.value == nil) }
-    }
+    let place = try #require(RecordIndex([UInt8].index(1)))
+    let seen = try vault.withRecord(at: place, .metadata) { ($0.rid.count, $0.meta.count, $0.value == nil) }
     #expect(try #require(seen) == (16, 144, true))
   }
 

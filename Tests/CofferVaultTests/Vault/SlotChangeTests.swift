@@ -209,7 +209,7 @@ extension ItemName {
 /// The log of an open vault, read by its chain.
 func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
   try vault.core.run { (vault) throws(StoreError) in
-    try vault.read { () throws(StoreError) in
+    try vault.read { (_) throws(StoreError) in
       var head = Digest32.zero
       var entries: [LogEntry] = []
       try vault.view.database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
