@@ -28,13 +28,14 @@ extension DefaultsStore {
 
   /// Applies all of `batch` to the domain, or nothing. Expectations are compared with the domain's own values.
   ///
-  /// - Throws: what ``save(_:for:)`` throws; `.conflict`; `.refused` for a batch that decides a transaction, which the plain
+  /// - Throws: what ``save(_:for:)`` throws; `.conflict`; `.unsupported` for a batch that decides a transaction, which the plain
   ///   store does not; `.pending` when `decision` was made and only its completion here failed.
   public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
     try check()
     guard batch.decides == nil else {
       throw StoreError(
-        .refused, "the plain store does not decide transactions", place: place, cure: "let the vault decide, and pass a decision")
+        .unsupported, "the plain store does not decide transactions", place: place,
+        cure: "let the vault decide, and pass a decision")
     }
     var changes: [Record.Change] = []
     for (name, write) in batch.writes { changes.append((try checked(name), write.form)) }

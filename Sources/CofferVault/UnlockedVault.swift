@@ -21,7 +21,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
   ///   - options: how the vault is opened, and where this machine remembers it.
-  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
+  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`; nothing is left
   ///   behind then.
   public static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
@@ -37,7 +37,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// The value and metadata of `name`; nil when there is no such item.
   ///
-  /// - Throws: `StoreError` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.locked` (after a fork), `.io`.
+  /// - Throws: `StoreError` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.afterFork`, `.io`.
   public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
       try core.read { (vault) throws(StoreError) in

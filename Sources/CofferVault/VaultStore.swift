@@ -120,12 +120,17 @@ public final class VaultStore: Store {
   /// The error to throw for one of `core`, which is locked from now on where the error says that it is of no more use.
   func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
     // Locked by another thread in between, or of no more use: either way unlocking is what helps.
-    guard error.kind == .closed || (error.kind == .locked && !core.isOpen) else { return error }
+    guard error.isEndOfUse || (error.kind == .locked && !core.isOpen) else { return error }
     drop(core)
-    guard error.kind == .closed else { return error }
+    guard error.isEndOfUse else { return error }
     return StoreError(
       .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
   }
+}
+
+extension StoreError {
+  /// Whether it says that an open vault is of no more use.
+  fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
 }
 
 extension VaultStore {
@@ -181,11 +186,11 @@ extension VaultStore {
 
   /// All of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a `decision` is given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(
-        .refused, "a vault cannot wait for another store's decision", place: place,
+        .unsupported, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
     try telling { (vault, change) throws(StoreError) in

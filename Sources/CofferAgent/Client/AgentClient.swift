@@ -7,8 +7,9 @@ public import SystemPackage
 
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///
-/// What the agent cannot do is thrown as the vault in this process would throw it. ``/CofferPlatform/StoreError/Kind/locked`` says that nothing was
-/// done because the agent holds no key or is not running; ``/CofferPlatform/StoreError/Kind/busy`` that it does not answer, and was asked for no change;
+/// What the agent cannot do is thrown as the vault in this process would throw it. Nothing was done where it throws
+/// ``/CofferPlatform/StoreError/Kind/locked``, as the agent holds no key, or ``/CofferPlatform/StoreError/Kind/noAgent``, as none is
+/// running. ``/CofferPlatform/StoreError/Kind/busy`` says that it does not answer, and was asked for no change;
 /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
 public final class AgentClient: Sendable {
   let place: AgentPlace
@@ -281,7 +282,7 @@ public final class AgentClient: Sendable {
 
   private var absent: StoreError {
     StoreError(
-      .locked, "no agent is running", place: place.socket.string,
+      .noAgent, "no agent is running", place: place.socket.string,
       cure: "start one and unlock it, or unlock the vault in this process", remedy: .startAgent)
   }
 

@@ -123,13 +123,13 @@ final class Conversation {
     return greeting
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` for another vault's path, ``/CofferPlatform/StoreError/Kind/replaced`` for another vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for another vault's path, ``/CofferPlatform/StoreError/Kind/replaced`` for another vault.
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let mine = server.vault.settings.vault
     guard greeting.path == mine.string else {
       throw StoreError(
-        .refused, "the agent keeps another vault than \(greeting.path)", place: mine.string,
+        .otherVault, "the agent keeps another vault than \(greeting.path)", place: mine.string,
         cure: "leave the agent out, or use another run folder", remedy: .leaveAgentOut)
     }
     if let expected = greeting.vault {

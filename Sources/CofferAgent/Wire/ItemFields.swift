@@ -36,7 +36,7 @@ extension FrameWriter {
 
   mutating func put(_ form: SecretForm) throws(StoreError) {
     guard form.bytes.isIntact else {
-      throw StoreError(.locked, "the value is gone from this forked process", cure: "read it again in this process")
+      throw StoreError(.afterFork, "the value is gone from this forked process", cure: "read it again in this process")
     }
     try put(form.metadata)
     try put(form.bytes)

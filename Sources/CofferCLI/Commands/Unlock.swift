@@ -48,7 +48,7 @@ struct LockCommand: Command {
 
   func perform(_ session: Session) throws {
     guard let run = session.places.run else { return }
-    do throws(StoreError) { try AgentClient(folder: run).lock() } catch { guard error.kind == .locked else { throw error } }
+    do throws(StoreError) { try AgentClient(folder: run).lock() } catch { guard error.kind == .noAgent else { throw error } }
   }
 }
 

@@ -10,7 +10,7 @@ extension DefaultsEngine {
   /// - Parameters:
   ///   - deadline: until when to wait, for other threads and processes together; by default ``FileLock/patience`` from now on.
   ///   - checkingName: whether the journal's name is looked at in any case, and not only now and then.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.closed` (after a fork), and what `body` throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.readOnly`, `.busy`, `.afterFork`, and what `body` throws.
   @inline(__always)
   func holdingLock<Result>(
     until deadline: LockDeadline? = nil, checkingName: Bool = false, _ body: (Journal) throws(StoreError) -> Result

@@ -94,7 +94,7 @@ final class DefaultsEngine: Sendable {
   func checkProcess() throws(StoreError) {
     guard ProcessMark.current != process else { return }
     throw StoreError(
-      .closed, "the store was opened before this process was forked", place: files.list.string,
+      .afterFork, "the store was opened before this process was forked", place: files.list.string,
       cure: "open it again in the child")
   }
 

@@ -37,7 +37,7 @@ enum SecretCoding {
 
   static func decode<Value: Decodable>(_: Value.Type, _ form: SecretForm) throws(StoreError) -> Value {
     guard form.bytes.isIntact else {
-      throw StoreError(.locked, "the secret is gone from this forked process", cure: "read it again in this process")
+      throw StoreError(.afterFork, "the secret is gone from this forked process", cure: "read it again in this process")
     }
     return try form.bytes.withUnsafeBytes { (raw) throws(StoreError) in
       if Value.self == String.self {
@@ -97,6 +97,6 @@ extension ItemMetadata {
 extension StoreError {
   /// Guarded memory ran out.
   package init(memory error: SecretMemoryError) {
-    self.init(.io(12), "guarded memory ran out", cure: "free memory or raise ulimit -v, then try again", underlying: error)
+    self.init(.memory, "guarded memory ran out", cure: "free memory or raise ulimit -v, then try again", underlying: error)
   }
 }

@@ -83,7 +83,7 @@ extension ItemTable {
 
   private func check(_ form: SecretForm) throws(StoreError) {
     guard form.bytes.isIntact else {
-      throw StoreError(.locked, "the value is gone from this forked process", cure: "read it again in this process")
+      throw StoreError(.afterFork, "the value is gone from this forked process", cure: "read it again in this process")
     }
     try RecordLimits.checkValue(form.bytes.count)
     try RecordLimits.check(form.metadata)

@@ -50,7 +50,7 @@ extension OpenVault {
       try changeSlots(plan, log: .slotChanged, view.slot.id, scrubs: true)
       _ = followSlots()
     } catch {
-      VaultNotices.say("the passphrase slot costs less to guess than it should, and could not be raised: \(error)")
+      VaultNotices.say("the passphrase slot costs less to guess than it should, and could not be raised: \(error.facts)")
     }
   }
 

@@ -98,7 +98,7 @@ final class OpenVault {
   private func checkKeys() throws(StoreError) {
     guard view.keys.isIntact else {
       throw StoreError(
-        .locked, "the vault was unlocked before this process was forked", place: view.path.string,
+        .afterFork, "the vault was unlocked before this process was forked", place: view.path.string,
         cure: "unlock it after the fork, and not before")
     }
   }
@@ -107,7 +107,7 @@ final class OpenVault {
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(
-        .closed, "the file that was opened no longer stands here", place: view.path.string,
+        .moved, "the file that was opened no longer stands here", place: view.path.string,
         cure: "find out what replaced or removed the vault, and open it again")
     }
   }
@@ -175,7 +175,7 @@ final class OpenVault {
     do throws(StoreError) { try scrub() } catch {
       guard error.kind != .damaged else { return unscrubbable = error }
       VaultNotices.say(
-        "sealed bytes of the old key are still in the file, and the next command that writes will remove them: \(error)")
+        "sealed bytes of the old key are still in the file, and the next command that writes will remove them: \(error.facts)")
     }
   }
 

@@ -30,13 +30,13 @@ struct OutcomeTable {
   /// Records that `transaction` is committed, within the write transaction that makes its changes. Saying it twice is no error.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when it was dropped: whoever asks now comes too late.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/givenUp`` when it was dropped: whoever asks now comes too late.
   func commit(_ transaction: TransactionID, now: UInt64) throws(StoreError) {
     switch try outcome(of: transaction) {
     case .committed: return
     case .dropped:
       throw StoreError(
-        .refused, "transaction \(transaction) was given up before it came here, and nothing of it was made",
+        .givenUp, "transaction \(transaction) was given up before it came here, and nothing of it was made",
         place: database.connection.place, cure: "run the transaction again")
     case nil:
       try expire(now)

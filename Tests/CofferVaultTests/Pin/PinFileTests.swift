@@ -26,7 +26,7 @@ import Testing
     let place = try TemporaryVault()
     let vault = try place.create()
     #expect(try vault.pinStatus() == .none)
-    #expect(try kind { _ = try LockedVault.open(place.path).unlockAcceptingPin(with: TemporaryVault.credentials()) } == .refused)
+    #expect(try kind { _ = try LockedVault.open(place.path).unlockAcceptingPin(with: TemporaryVault.credentials()) } == .incomplete)
   }
 
   @Test func `the first use is told, and a pin that is gone begins anew`() throws {

@@ -30,7 +30,7 @@ import Testing
     let vault = try place.unlock()
     try vault.commit(batch("old", deciding: nil), service: "app")
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(try kind { try vault.commit(batch("new", deciding: id), service: "app") } == .refused)
+    #expect(try kind { try vault.commit(batch("new", deciding: id), service: "app") } == .givenUp)
     #expect(try text(vault.get(ItemName(service: "app", account: "token"))) == "old")
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .dropped)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
@@ -66,7 +66,7 @@ import Testing
     try vault.commit(batch("new", deciding: other), service: "app")
     #expect(try DecidedTransactions.settle(other, in: place.path) == .committed)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(try kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .refused)
+    #expect(try kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .givenUp)
   }
 
   @Test func `without a write-ahead log the state tells whether a failed commit was made only where the commit put one`() throws {

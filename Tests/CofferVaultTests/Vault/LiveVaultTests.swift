@@ -60,8 +60,8 @@ import Testing
     let copy = try place.copy()
     try FileManager.default.moveItem(atPath: place.path.string, toPath: place.path.string + ".moved")
     if isReplaced { try FileManager.default.moveItem(atPath: copy.path.string, toPath: place.path.string) }
-    #expect(try kind { try vault.set(form("lost"), for: name) } == .closed)
-    #expect(try kind { _ = try vault.get(name) } == .closed)
+    #expect(try kind { try vault.set(form("lost"), for: name) } == .moved)
+    #expect(try kind { _ = try vault.get(name) } == .moved)
   }
 
   @Test func aValueThatWasTakenAwayIsTampering() throws {

@@ -141,7 +141,7 @@ import Testing
     _ = try place.create()
     #expect(
       try kind { _ = try LockedVault.open(place.path).unlock(with: Credentials(keyFile: KeyFile.generate())) } == .wrongSecret)
-    #expect(try kind { _ = try LockedVault.open(place.path).unlock(with: Credentials()) } == .locked)
+    #expect(try kind { _ = try LockedVault.open(place.path).unlock(with: Credentials()) } == .noCredentials)
   }
 
   @Test func aPassphraseOpensItsSlotAndAWrongOneIsTold() throws {

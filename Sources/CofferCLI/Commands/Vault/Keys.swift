@@ -25,7 +25,7 @@ struct VaultPassphrase: Command {
     let changed = try slot.map { try slots.named($0) } ?? slots.first(where: \.isInUse)
     guard let changed, changed.summary.kind == .passphrase || changed.summary.kind == .passphraseAndKeyFile else {
       throw StoreError(
-        .refused, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
+        .unfitSecret, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
         cure: "name one that has with --slot; coffer vault slot list shows them")
     }
     let progress = Progress(session, json: options.json)
