@@ -86,24 +86,12 @@ extension VaultDatabase {
   }
 
   func putRecord(index: [UInt8], value: [UInt8]?) throws(StoreError) {
-    let rid = [UInt8].repeating(7, count: 16)
-    let meta = [UInt8].repeating(8, count: 144)
-    try index.lent { (index) throws(StoreError) in
-      try rid.lent { (rid) throws(StoreError) in
-        try meta.lent { (meta) throws(StoreError) in
-          guard let value else { return _ = try putRecord(idx: index, rid: rid, meta: meta, value: nil, replacing: false) }
-          try value.lent { (value) throws(StoreError) in
-            _ = try putRecord(idx: index, rid: rid, meta: meta, value: value, replacing: false)
-          }
-        }
-      }
-    }
+    let (id, meta) = (RecordID([UInt8].repeating(7, count: 16)) ?? .zero, [UInt8].repeating(8, count: 144))
+    try put(SealedRecord(index: RecordIndex(index) ?? .zero, id: id, meta: meta, value: value), replacing: false)
   }
 
   func value(_ index: [UInt8]) throws(StoreError) -> [UInt8]? {
-    try index.lent { (index) throws(StoreError) in
-      try withRecord(index) { (row) throws(StoreError) in row.value.map { [UInt8]($0) } ?? [] }
-    }
+    try withRecord(at: RecordIndex(index) ?? .zero) { (row) throws(StoreError) in row.value.map { [UInt8]($0) } ?? [] }
   }
 
   func indices(inBucket bucket: Int) throws(StoreError) -> [[UInt8]] {
