@@ -19,9 +19,15 @@ let package = Package(
   name: "coffer",
   platforms: [.macOS(.v15)],
   products: [
+    // What an application uses. Each of the others needs one import as well, and shows one thing whole.
     .library(name: "Coffer", targets: ["Coffer"]),
+    .library(name: "CofferAgent", targets: ["CofferAgent"]),
+    .library(name: "CofferDefaults", targets: ["CofferDefaults"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
+    .library(name: "CofferStorage", targets: ["CofferStorage"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
+    .library(name: "CofferValues", targets: ["CofferValues"]),
+    .library(name: "CofferVault", targets: ["CofferVault"]),
     .executable(name: "coffer", targets: ["CofferCLI"]),
   ],
   traits: [
@@ -79,14 +85,14 @@ let package = Package(
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferValues", "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
+        "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
         systemPackage,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferPlatform",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),
         systemPackage,
@@ -110,7 +116,8 @@ let package = Package(
     .executableTarget(
       name: "CofferBenchmarks",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault", "CCofferSodium",
+        "CCofferSQLite", "CCofferAllocations",
         systemPackage,
       ],
       swiftSettings: strict),
@@ -158,10 +165,16 @@ let package = Package(
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(
       name: "ForbiddenProgramTests",
-      dependencies: ["CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport"]),
+      dependencies: [
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPlatform", "CofferStorage",
+        "CofferTesting", "CofferTestSupport", "CofferValues", "CofferVault",
+      ]),
     // The five systems, row by row, on the real stores.
     .testTarget(
-      name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool", "CofferTestSupport"],
+      name: "CofferValuesTests",
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "DefaultsTestTool", "CofferTestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", dependencies: ["CofferTestSupport"]),
     // The plain store's other processes: they write, die at given points, and ask Foundation.
@@ -180,7 +193,7 @@ let package = Package(
     .executableTarget(
       name: "SessionTestTool",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "DyingVault", systemPackage,
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault", "DyingVault", systemPackage,
       ],
       path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
@@ -192,18 +205,22 @@ let package = Package(
       ]),
     .testTarget(
       name: "CofferTests",
-      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "SessionTestTool", "CofferTestSupport", systemPackage],
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "SessionTestTool", "CofferTestSupport",
+        systemPackage,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",
       dependencies: [
-        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", "CofferTestSupport", systemPackage,
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault",
+        "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferExample", "Coffer", "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
         argumentParser,
         systemPackage,

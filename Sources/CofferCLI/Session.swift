@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferVault
 
 /// What a command works with.
 final class Session {

@@ -1,4 +1,5 @@
 import Coffer
+import CofferValues
 import CofferStorage
 import CofferTesting
 import Testing

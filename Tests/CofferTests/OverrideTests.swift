@@ -1,4 +1,6 @@
 import Coffer
+import CofferDefaults
+import CofferStorage
 import Foundation
 import Testing
 

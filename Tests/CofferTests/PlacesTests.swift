@@ -1,4 +1,5 @@
 import Coffer
+import CofferDefaults
 import CofferStorage
 import Foundation
 import Testing

@@ -1,4 +1,7 @@
 import Coffer
+import CofferDefaults
+import CofferPlatform
+import CofferVault
 import CofferStorage
 import Foundation
 import SystemPackage

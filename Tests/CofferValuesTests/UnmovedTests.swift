@@ -1,4 +1,6 @@
+internal import CofferValues
 internal import Coffer
+internal import CofferStorage
 internal import Foundation
 internal import Testing
 

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferValues
 internal import Foundation
 
 // The Swift of the article on values, compiled. `ValuesArticleTests` holds the two against each other, line by line.

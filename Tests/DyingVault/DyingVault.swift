@@ -4,12 +4,12 @@ package import CofferVault
 internal import Foundation
 
 /// A real vault store that ends the process before or after one of its parts.
-package struct DyingVault: SessionListing, ItemsOfService {
+package struct DyingVault: Store {
   package typealias R = Vault
   private let store: VaultStore
   private let step: String?
   package var place: String { store.place }
-  package var service: String { store.service }
+  package var part: String { store.part }
 
   package init(_ store: VaultStore, step: String?) {
     self.store = store

@@ -1,4 +1,5 @@
 import Coffer
+import CofferVault
 import CofferStorage
 import Foundation
 import Synchronization

@@ -1,4 +1,7 @@
 internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 

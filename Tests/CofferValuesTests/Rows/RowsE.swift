@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 
 /// The other name of an item.
 struct TargetName: ParsableArguments {
@@ -83,7 +85,7 @@ struct VaultEdit: Command {
     let before = try items.value(of: found.name)
     let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: session.places)
     let value = try trimmed(edited, like: before.bytes)
-    guard value != before.bytes else { return session.note("nothing was changed") }
+    guard !value.isEqual(to: before.bytes) else { return session.note("nothing was changed") }
     guard exact || value.count > 0 else {
       throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
     }
@@ -98,8 +100,4 @@ struct VaultEdit: Command {
     if exact || hadNewline { return edited }
     return try edited.withoutTrailingNewline(.lineFeed)
   }
-}
-
-extension SecretBytes {
-  static func != (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool { !(left == right) }
 }

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 
 struct VaultCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

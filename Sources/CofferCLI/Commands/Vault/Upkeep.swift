@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import Coffer
+internal import CofferMemory
+internal import CofferVault
 
 struct VaultStatusCommand: Command {
   static let configuration = CommandConfiguration(
