@@ -124,7 +124,8 @@ let package = Package(
 
     // What tests share: tags, the fast run, campaigns and their random choices.
     .target(
-      name: "CofferTestSupport", dependencies: ["CofferPlatform"], path: "Tests/CofferTestSupport", swiftSettings: strict),
+      name: "CofferTestSupport", dependencies: ["CofferPlatform", systemPackage], path: "Tests/CofferTestSupport",
+      swiftSettings: strict),
     .testTarget(
       name: "CofferPlatformTests",
       dependencies: ["CofferPlatform", "CofferTestSupport", systemPackage]),
@@ -135,31 +136,23 @@ let package = Package(
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "TestTool",
         "CofferTestSupport",
         systemPackage,
       ]),
-    // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
+    // The other processes of all tests: they write, rotate, log in, and die at given points.
     .executableTarget(
-      name: "VaultTestTool",
-      dependencies: ["CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage],
-      path: "Tests/VaultTestTool", swiftSettings: strict),
-    // A vault store that ends its process at a given step, for the two tools that die.
-    .target(
-      name: "DyingVault", dependencies: ["CofferVault", "CofferPlatform", "CofferStorage"], path: "Tests/DyingVault",
-      swiftSettings: strict),
-    // A transaction over both real stores, and the process that dies in the midst of it.
-    .executableTarget(
-      name: "TransactionTestTool",
+      name: "TestTool",
       dependencies: [
-        "CofferAgent", "CofferDefaults", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "DyingVault",
-        systemPackage,
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferValues", "CofferVault", "CofferPlatform", "CofferStorage",
+        "CofferMemory",
+        "CofferTestSupport", systemPackage,
       ],
-      path: "Tests/TransactionTestTool", swiftSettings: strict),
+      path: "Tests/TestTool", swiftSettings: strict),
     .testTarget(
       name: "TransactionTests",
       dependencies: [
-        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TransactionTestTool", "CofferTestSupport",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport",
         systemPackage,
       ]),
     // Compiles programs that must not compile, against the modules of this build.
@@ -173,29 +166,17 @@ let package = Package(
     .testTarget(
       name: "CofferValuesTests",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "DefaultsTestTool", "CofferTestSupport",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "TestTool", "CofferTestSupport",
       ],
       swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", dependencies: ["CofferTestSupport"]),
-    // The plain store's other processes: they write, die at given points, and ask Foundation.
-    .executableTarget(
-      name: "DefaultsTestTool",
-      dependencies: ["CofferDefaults", "CofferPlatform", "CofferStorage", "CofferTestSupport", systemPackage],
-      path: "Tests/DefaultsTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferDefaultsTests",
       dependencies: [
-        "CofferDefaults", "CofferPlatform", "CofferStorage", "DefaultsTestTool", "CofferTestSupport",
+        "CofferDefaults", "CofferPlatform", "CofferStorage", "TestTool", "CofferTestSupport",
         systemPackage,
       ],
       swiftSettings: strict),
-    // A session's other processes: they log in, log out and refresh, and die in the midst of it.
-    .executableTarget(
-      name: "SessionTestTool",
-      dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault", "DyingVault", systemPackage,
-      ],
-      path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
@@ -206,7 +187,7 @@ let package = Package(
     .testTarget(
       name: "CofferTests",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "SessionTestTool", "CofferTestSupport",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "TestTool", "CofferTestSupport",
         systemPackage,
       ],
       swiftSettings: strict),

@@ -22,7 +22,8 @@ import Testing
       "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "CofferPlatform", "SystemPackage",
     ],
     "CofferCLI": [
-      "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "ArgumentParser",
+      "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "ArgumentParser",
       "Logging", "SystemPackage",
     ],
     "CofferTesting": [

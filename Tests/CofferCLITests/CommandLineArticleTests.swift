@@ -24,8 +24,8 @@ struct CommandLineArticleTests {
     }
   }
 
-  @Test("every command that it names exists")
-  func commands() throws {
+  @Test
+  func `every command that it names exists`() throws {
     let rows = try Self.table("Commands")
     #expect(rows.count >= 28)
     for row in rows {
@@ -38,14 +38,14 @@ struct CommandLineArticleTests {
     }
   }
 
-  @Test("every exit status is there with its meaning, and no other")
-  func exitStatuses() throws {
+  @Test
+  func `every exit status is there with its meaning, and no other`() throws {
     let expected = ExitStatus.allCases.map { [String($0.rawValue), $0.meaning] }
     #expect(try Self.table("Exit status") == expected)
   }
 
-  @Test("every variable that it names is looked at")
-  func variables() throws {
+  @Test
+  func `every variable that it names is looked at`() throws {
     var sources = ""
     for folder in ["Sources/CofferCLI", "Sources/Coffer"] {
       let path = Self.root.appending(path: folder).path()
@@ -58,8 +58,8 @@ struct CommandLineArticleTests {
     for row in rows { #expect(sources.contains("\"\(row[0])\""), "\(row[0])") }
   }
 
-  @Test("its transcript is what happens")
-  func transcript() throws {
+  @Test
+  func `its transcript is what happens`() throws {
     let home = try Home.withVault()
     let block = try Self.lines().drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
     var commands: [(line: String, out: String)] = []
@@ -77,8 +77,8 @@ struct CommandLineArticleTests {
     }
   }
 
-  @Test("every JSON answer has the fields that it lists")
-  func fields() throws {
+  @Test
+  func `every JSON answer has the fields that it lists`() throws {
     let rows = try Self.lines().filter { $0.hasPrefix("- `coffer ") && $0.contains("--json`: `") }
     #expect(rows.count >= 40)
     let home = try Home.withVault()

@@ -69,8 +69,8 @@ struct ContractTests {
     "completion", "env", "vault pin show", "vault backup", "vault identity new", "vault identity show",
   ]
 
-  @Test("every command has its options, and those of all commands, and no other command is there")
-  func options() throws {
+  @Test
+  func `every command has its options, and those of all commands, and no other command is there`() throws {
     let leaves = try leaves()
     #expect(leaves.map(\.path).sorted() == Self.options.keys.sorted())
     for (path, info) in leaves {
@@ -84,8 +84,8 @@ struct ContractTests {
     }
   }
 
-  @Test("help says what each command and each option is for, in a sentence")
-  func sentences() throws {
+  @Test
+  func `help says what each command and each option is for, in a sentence`() throws {
     for (path, info) in try leaves() {
       let abstract = info.abstract ?? ""
       #expect(abstract.first?.isUppercase == true && abstract.hasSuffix("."), "coffer \(path): \(abstract)")
@@ -96,8 +96,8 @@ struct ContractTests {
     }
   }
 
-  @Test("the article about the command line tells every command, and what each answers in JSON")
-  func article() throws {
+  @Test
+  func `the article about the command line tells every command, and what each answers in JSON`() throws {
     let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     let article = try String(contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/CommandLine.md"), encoding: .utf8)
     let json = try #require(article.split(separator: "## JSON").last?.split(separator: "\n## ").first).replacing(

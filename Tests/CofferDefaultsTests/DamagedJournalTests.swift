@@ -8,7 +8,7 @@ import Testing
 @testable import CofferDefaults
 
 /// What a crash of the file system, a copy that was cut off or a program that writes over files leaves of a journal.
-@Suite("A journal whose head is damaged")
+@Suite
 struct DamagedJournalTests {
   /// A domain with one value in the list and ten in the journal, and no process that knows them.
   private func journalled(_ folder: TemporaryFolder) throws -> FilePath {

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -76,7 +77,7 @@ private final class ForgetfulDisk: Sendable {
   }
 }
 
-@Suite("A sync of the journal that failed")
+@Suite
 struct FailedSyncTests {
   @Test func `what it did not write is written before a later sync, of any process, promises anything`() throws {
     let folder = try TemporaryFolder()

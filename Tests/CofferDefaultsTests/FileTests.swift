@@ -17,7 +17,7 @@ private final class Disk: Sendable {
   }
 }
 
-@Suite("The files: damage, links, limits, failing disks")
+@Suite
 struct FileTests {
   @Test(arguments: ["", "hello", "{ a = b; }", "<plist version=\"1.0\"><array/></plist>", "<plist version=\"1.0\"><dict><key>a"])
   func `a list that cannot be read is damaged, and nothing is changed`(_ text: String) throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Property lists that were written once")
+@Suite
 struct FixtureTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../Fixtures/PropertyLists").standardizedFileURL

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -7,7 +8,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("The journal's format and repair")
+@Suite
 struct JournalTests {
   private static let writer = Record.Writer(process: 7, instance: 1)
 

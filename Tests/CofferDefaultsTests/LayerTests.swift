@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -6,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Domains and layers")
+@Suite
 struct LayerTests {
   @Test(arguments: ["", ".", "..", "../evil", "a/b", "a\nb", "a\u{0}b", "\u{7f}", String(repeating: "x", count: 201)])
   func `a domain that is no plain file name is refused`(_ name: String) throws {

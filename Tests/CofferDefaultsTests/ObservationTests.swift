@@ -36,7 +36,7 @@ final class Heard: Sendable {
   }
 }
 
-@Suite("Observing a domain", .serialized)
+@Suite(.serialized)
 struct ObservationTests {
   @Test func `own writes are told in order, with cause and origin, and none for an equal write`() throws {
     let folder = try TemporaryFolder()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Several processes, and their deaths", .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct ProcessTests {
   @Test func `eight processes with fifty keys each lose none of 400`() throws {
     let folder = try TemporaryFolder()

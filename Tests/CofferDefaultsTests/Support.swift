@@ -59,7 +59,7 @@ struct Tool {
     place: FilePath? = nil, hasInput: Bool = false, keepsErrors: Bool = false, wrapper: [String] = []
   ) throws {
     let folderOfTests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    let tool = folderOfTests.appending(path: "DefaultsTestTool")
+    let tool = folderOfTests.appending(path: "TestTool")
     let line = wrapper + [tool.path, command, (place ?? folder.path).string, domain] + arguments
     process.executableURL = URL(filePath: line[0])
     process.arguments = Array(line.dropFirst())
@@ -100,22 +100,4 @@ struct Tool {
 
   func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
   var wasKilled: Bool { process.terminationReason == .uncaughtSignal }
-}
-
-/// Waits until `condition` holds; false after two minutes, which no machine is too busy for.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = Date() + 120
-  while try !condition() {
-    if Date() > deadline { return false }
-    usleep(500)
-  }
-  return true
-}
-
-/// The kind of the error that `body` throws.
-func kind(_ body: () throws -> Void) -> StoreError.Kind? {
-  do {
-    try body()
-    return nil
-  } catch { return (error as? StoreError)?.kind }
 }

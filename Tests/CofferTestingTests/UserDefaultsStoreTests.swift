@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferFoundation
 import CofferPlatform
 import CofferStorage

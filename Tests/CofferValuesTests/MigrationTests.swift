@@ -1,4 +1,5 @@
 internal import CofferValues
+internal import CofferTestSupport
 internal import Coffer
 internal import CofferStorage
 internal import Foundation

@@ -16,7 +16,7 @@ struct TransactionKillTests {
     ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
   ]
 
-  @Test(arguments: steps) func aKilledTransactionHappenedInBothStoresOrInNeither(
+  @Test(arguments: steps) func `a killed transaction happened in both stores or in neither`(
     step: (name: String, happened: Bool)
   ) throws {
     let home = try Home()
@@ -29,7 +29,7 @@ struct TransactionKillTests {
     try home.expectAgreement(on: ["newer"])
   }
 
-  @Test func killedAtAnySystemCallBothStoresAgree() throws {
+  @Test func `killed at any system call both stores agree`() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
@@ -78,7 +78,7 @@ final class Home {
   /// The plain keys, read without a passphrase, and the token all say the same, which is one of `allowed` where that is given.
   @discardableResult
   func expectAgreement(on allowed: [String]?, _ location: SourceLocation = #_sourceLocation) throws -> String {
-    let read = try run("read", path)
+    let read = try run("read-preferences", path)
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
     let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
@@ -114,7 +114,7 @@ final class Home {
     return try run("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"]).status == 0
   }
 
-  static var toolPath: String { tool + "/TransactionTestTool" }
+  static var toolPath: String { tool + "/TestTool" }
 
   static func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
     let process = Process()

@@ -104,16 +104,6 @@ final class Home {
   }
 }
 
-/// Waits until `condition` holds; false after two minutes, which no machine is too busy for.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = Date() + 120
-  while try !condition() {
-    if Date() > deadline { return false }
-    usleep(5_000)
-  }
-  return true
-}
-
 /// A started `coffer`, or another program: in a session of its own, so that it has no terminal but one that a test gives it.
 final class Child {
   let id: pid_t

@@ -21,7 +21,7 @@ final class SessionHome: Sendable {
   let places: Places
   let keys = SessionKeySpace()
   // The test bundle stands beside the tools.
-  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/SessionTestTool"
+  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
 
   private let environment: [String: String]?
 
@@ -179,7 +179,7 @@ final class SessionHome: Sendable {
   ///
   /// The plain keys are read by a process without a passphrase.
   func agreement(_ location: SourceLocation = #_sourceLocation) throws -> (user: String, token: String)? {
-    let read = try run("read", path)
+    let read = try run("read-session", path)
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
     let vault = try places.openVault().unlock(with: credentials())
@@ -197,21 +197,6 @@ final class SessionHome: Sendable {
     #expect(plain == [user, "1 of \(user)", "theme of \(user)"], sourceLocation: location)
     #expect(token.hasPrefix(user + "-") && renewal == "\(user)-renewal", sourceLocation: location)
     return (user, token)
-  }
-}
-
-/// Polls `condition` until it holds, for at most a minute and 2000 times: where other tests hold all threads of tasks, what is waited
-/// for comes as late as the next look at it.
-func eventually(_ what: Comment, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) async throws {
-  let deadline = ContinuousClock.now + .seconds(60)
-  var looks = 0
-  while try !condition() {
-    looks += 1
-    guard ContinuousClock.now < deadline || looks < 2000 else {
-      Issue.record(what, sourceLocation: location)
-      return
-    }
-    try await Task.sleep(for: .milliseconds(5))
   }
 }
 

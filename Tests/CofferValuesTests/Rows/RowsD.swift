@@ -1,4 +1,5 @@
 internal import CofferValues
+internal import CofferTestSupport
 internal import Coffer
 internal import CofferStorage
 internal import Foundation
@@ -123,7 +124,7 @@ internal import Testing
     try user.observe(main) { seen.add($0) }
     try user.observe(settings) { seen.add($0) }
     user.wrappedValue = "Ada"
-    try eventually { seen.all.filter { $0 == "Ada" }.count >= 2 }
+    eventually { seen.all.filter { $0 == "Ada" }.count >= 2 }
     #expect(seen.all.prefix(2) == [nil, nil])
   }
 

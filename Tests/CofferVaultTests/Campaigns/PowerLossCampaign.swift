@@ -45,7 +45,7 @@ struct PowerLossCampaign {
     }
   }
 
-  @Test func whateverADiskMayHaveKept() throws {
+  @Test func `whatever a disk may have kept`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let place = try TemporaryVault()
     _ = try place.keyFile()

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -30,7 +31,7 @@ import Testing
     let vault = try place.unlock()
     try vault.commit(batch("old", deciding: nil), service: "app")
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(try kind { try vault.commit(batch("new", deciding: id), service: "app") } == .refused)
+    #expect(kind { try vault.commit(batch("new", deciding: id), service: "app") } == .refused)
     #expect(try text(vault.get(ItemName(service: "app", account: "token"))) == "old")
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .dropped)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
@@ -66,7 +67,7 @@ import Testing
     try vault.commit(batch("new", deciding: other), service: "app")
     #expect(try DecidedTransactions.settle(other, in: place.path) == .committed)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(try kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .refused)
+    #expect(kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .refused)
   }
 
   @Test func `without a write-ahead log the state tells whether a failed commit was made only where the commit put one`() throws {
@@ -82,7 +83,7 @@ import Testing
   }
 
   @Test func `where the vault cannot be written or is missing nothing is settled`() throws {
-    #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.folder.appending("none.sqlite")) } == .noVault)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.folder.appending("none.sqlite")) } == .noVault)
     let holder = try VaultDatabase.open(place.path)
     try holder.write { () throws(StoreError) in
       do throws(StoreError) {
@@ -133,7 +134,7 @@ import Testing
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 256)
       INSERT INTO decided SELECT randomblob(16), 2, \(now + 100 * Self.day) FROM n;
       """)
-    #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == nil && rows() == 256)
     let database = try VaultDatabase.open(place.path)
     let dayLater = try database.write { () throws(StoreError) in try database.settle(id, now: now + 2 * Self.day) }
@@ -147,12 +148,12 @@ import Testing
   func `a row that no version writes is damage to whoever reads it`(row: String) throws {
     try place.attack("INSERT INTO decided VALUES \(row)")
     let vault = try place.unlock()
-    #expect(try kind { _ = try vault.verify() } == .damaged)
+    #expect(kind { _ = try vault.verify() } == .damaged)
     let forged = try #require(TransactionID([UInt8](repeating: 7, count: 16)))
     guard !row.hasPrefix("(x'0707',") else { return }
-    #expect(try kind { _ = try DecidedTransactions.outcome(of: forged, in: place.path) } == .damaged)
-    #expect(try kind { _ = try DecidedTransactions.settle(forged, in: place.path) } == .damaged)
-    #expect(try kind { try vault.commit(batch("new", deciding: forged), service: "app") } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.outcome(of: forged, in: place.path) } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.settle(forged, in: place.path) } == .damaged)
+    #expect(kind { try vault.commit(batch("new", deciding: forged), service: "app") } == .damaged)
   }
 
   @Test func `a forged crowd of dropped rows is found by verify, and keeps nobody from committing`() throws {
@@ -162,8 +163,8 @@ import Testing
       INSERT INTO decided SELECT randomblob(16), 2, \(UInt64(Date().timeIntervalSince1970 * 1000)) FROM n;
       """)
     let vault = try place.unlock()
-    #expect(try kind { _ = try vault.verify() } == .damaged)
-    #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
+    #expect(kind { _ = try vault.verify() } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
     try vault.commit(batch("new", deciding: id), service: "app")
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed)
     _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true)

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -10,7 +11,7 @@ import Testing
   let fixture: VaultFixture
   init() throws { fixture = try VaultFixture() }
 
-  @Test func aNewVaultHasWhatItsCreatorPutIn() throws {
+  @Test func `a new vault has what its creator put in`() throws {
     try fixture.create(records: 5).close()
     let vault = try fixture.open()
     #expect(try vault.withHeader(.first) { [UInt8]($0) } == .repeating(1, count: 300))
@@ -22,7 +23,7 @@ import Testing
     #expect(vault.path == fixture.vault)
   }
 
-  @Test func creatingOverSomethingChangesNothing() throws {
+  @Test func `creating over something changes nothing`() throws {
     try fixture.create().close()
     let before = FileManager.default.contents(atPath: fixture.vault.string)
     expectError(.alreadyExists) { () throws(StoreError) in
@@ -33,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: SideFiles.suffixes)
-  func creatingBesideALeftOverSideFileIsRefused(suffix: String) throws {
+  func `creating beside a left over side file is refused`(suffix: String) throws {
     try fixture.write([1, 2, 3], to: fixture.side(suffix))
     expectError(.alreadyExists) { () throws(StoreError) in
       _ = try VaultDatabase.create(at: fixture.vault) { _ in }
@@ -41,7 +42,7 @@ import Testing
     #expect(fixture.names == ["vault.sqlite\(suffix)"])
   }
 
-  @Test func aFailedCreationLeavesNothing() throws {
+  @Test func `a failed creation leaves nothing`() throws {
     expectError(.conflict) { () throws(StoreError) in
       _ = try VaultDatabase.create(at: fixture.vault) { (database) throws(StoreError) in
         try database.putState(bytes: .repeating(3, count: 10))
@@ -51,7 +52,7 @@ import Testing
     #expect(fixture.names.isEmpty)
   }
 
-  @Test func ofManyCreatorsOneSucceeds() async throws {
+  @Test func `of many creators one succeeds`() async throws {
     let path = fixture.vault
     let outcomes = await withTaskGroup(of: StoreError.Kind?.self) { group in
       for _ in 0..<8 {
@@ -69,7 +70,7 @@ import Testing
     #expect(fixture.names == ["vault.sqlite"])
   }
 
-  @Test func theFileIsItsOwnersAloneAndSoIsWhatStandsBesideIt() throws {
+  @Test func `the file is its owner's alone and so is what stands beside it`() throws {
     let vault = try fixture.create()
     try vault.write { () throws(StoreError) in try vault.putState(bytes: [1]) }
     for name in fixture.names {
@@ -78,7 +79,7 @@ import Testing
     #expect(fixture.names.count == 3)
   }
 
-  @Test func aScanOfTheBucketsSeesEachRecordOnceAndInOrder() throws {
+  @Test func `a scan of the buckets sees each record once and in order`() throws {
     let vault = try fixture.create(records: 3000)
     var all: [[UInt8]] = []
     try vault.forEachRecord { (idx, row) throws(StoreError) in
@@ -95,7 +96,7 @@ import Testing
     #expect(byBucket == all)
   }
 
-  @Test func aRecordIsReplacedAndRemoved() throws {
+  @Test func `a record is replaced and removed`() throws {
     let vault = try fixture.create(records: 2)
     let index = [UInt8].index(1)
     try vault.putRecord(index: index, value: .repeating(9, count: 16))
@@ -106,7 +107,7 @@ import Testing
     #expect(try vault.value(index) == nil)
   }
 
-  @Test func metadataIsReadWithoutTheValue() throws {
+  @Test func `metadata is read without the value`() throws {
     let vault = try fixture.create()
     let index = [UInt8].index(1)
     let seen = try index.lent { (idx) throws(StoreError) in
@@ -115,7 +116,7 @@ import Testing
     #expect(try #require(seen) == (16, 144, true))
   }
 
-  @Test func digestsAreKeptByBucket() throws {
+  @Test func `digests are kept by bucket`() throws {
     let vault = try fixture.create()
     for bucket in [1023, 0, 7] {
       try [UInt8].repeating(UInt8(bucket & 255), count: 32).lent { (hash) throws(StoreError) in
@@ -128,7 +129,7 @@ import Testing
     #expect(seen == [0: 0, 1023: 255])
   }
 
-  @Test func theLogGrowsAtItsEndAndIsTrimmedAtItsHead() throws {
+  @Test func `the log grows at its end and is trimmed at its head`() throws {
     let vault = try fixture.create()
     let box = [UInt8].repeating(5, count: 20)
     for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: seq) } }
@@ -141,7 +142,7 @@ import Testing
     #expect(seen == [3, 4, 5])
   }
 
-  @Test func aDecisionIsRememberedUntilItIsForgotten() throws {
+  @Test func `a decision is remembered until it is forgotten`() throws {
     let vault = try fixture.create()
     let transaction = TransactionID.random()
     #expect(try vault.outcome(of: transaction) == nil)
@@ -153,7 +154,7 @@ import Testing
     #expect(try vault.outcome(of: transaction) == nil)
   }
 
-  @Test func aRowBeyondTheLimitIsRefused() throws {
+  @Test func `a row beyond the limit is refused`() throws {
     let vault = try fixture.create()
     expectError(.damaged) { () throws(StoreError) in
       try vault.putRecord(index: .index(1), value: .repeating(0, count: Limits.rowBytes))

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -131,7 +132,7 @@ private enum Offset {
   @Test func `slots that ask for too much work together are not all tried`() throws {
     let header = try forged([.testing, .testing, .testing], beside: nil)
     func failure(_ mostWork: UInt64) throws -> StoreError.Kind? {
-      try kind {
+      kind {
         _ = try SlotSearch.open(
           header, with: sample.credentials(.passphrase, passphrase: "wrong horse"), memory: SlotSample.memory, mostWork: mostWork)
       }

@@ -72,12 +72,6 @@ func text(_ form: SecretForm?) -> String? {
   form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// The kind of the ``StoreError`` that `body` throws; nil when it returns.
-func kind(_ body: () throws -> Void) throws -> StoreError.Kind? {
-  do { try body() } catch let error as StoreError { return error.kind }
-  return nil
-}
-
 extension TemporaryVault {
   /// The single text that `sql` selects.
   func hex(_ sql: String) throws -> String {

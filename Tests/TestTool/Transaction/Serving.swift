@@ -13,13 +13,13 @@ internal import SystemPackage
 struct Serving {
   private let router: StorageRouter
   private let plain: DefaultsStore
-  private let keys = TestKeys()
+  private let keys = TransactionKeys()
 
   /// - Parameters:
   ///   - agentMilliseconds: how long the agent of this home may take for an answer; nil to open the vault here.
   ///   - step: where a transaction dies or, with `stop-` before it, stops; nil for nowhere.
   init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?, step: String?) throws {
-    plain = try TransactionTestTool.plainStore(home, dyingAt: step)
+    plain = try TransactionVerbs.plainStore(home, dyingAt: step)
     let vault: any Store<Vault> =
       if let milliseconds = agentMilliseconds {
         try AgentStore(
@@ -27,7 +27,7 @@ struct Serving {
           client: AgentClient(
             folder: home.appending("run"), vault: home.appending("vault.sqlite"), options: .withoutPins,
             answerTime: .milliseconds(milliseconds)))
-      } else { try TransactionTestTool.vaultStore(home, keyFile) }
+      } else { try TransactionVerbs.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
     // From here on SQLite's files are open, and what they hold has been read.
     _ = try router.values(keys.token, keys.theme)
@@ -69,7 +69,7 @@ struct Serving {
   static func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 }
 
-extension TransactionTestTool {
+extension TransactionVerbs {
   /// Keeps the vault of `home` unlocked until it is killed.
   static func runAgent(_ home: FilePath, _ keyFile: String) throws {
     let vault = home.appending("vault.sqlite"), folder = home.appending("run")

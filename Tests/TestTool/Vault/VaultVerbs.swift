@@ -4,28 +4,33 @@ internal import CofferVault
 internal import Foundation
 internal import SystemPackage
 
-/// Another process that works on a vault.
+/// What another process does with a vault.
 ///
-/// `VaultTestTool rotate VAULT KEYFILE` · `VaultTestTool write VAULT KEYFILE PREFIX STOPFILE` · `VaultTestTool fill VAULT KEYFILE COUNT` ·
-/// `VaultTestTool step VAULT KEYFILE STEP` · `VaultTestTool story VAULT KEYFILE` · `VaultTestTool crowd VAULT KEYFILE SEED COUNT` ·
-/// `VaultTestTool canary VAULT KEYFILE`. With `COFFER_TEST_PINS` in the environment, that is the folder of pins.
-@main
-enum VaultTestTool {
-  static func main() throws {
-    let arguments = CommandLine.arguments
-    let path = FilePath(arguments[2])
-    switch arguments[1] {
+/// `TestTool rotate VAULT KEYFILE` · `write-items VAULT KEYFILE PREFIX STOPFILE` · `fill VAULT KEYFILE COUNT` · `step VAULT KEYFILE STEP` ·
+/// `story VAULT KEYFILE` · `crowd VAULT KEYFILE SEED COUNT` · `canary VAULT KEYFILE`. With `COFFER_TEST_PINS` in the environment, that is
+/// the folder of pins.
+enum VaultVerbs {
+  /// Does `verb`; false where it is none of a vault.
+  static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
+    guard arguments.count > 1 else { return false }
+    let path = FilePath(arguments[0]), keyFile = arguments[1], rest = Array(arguments.dropFirst(2))
+    switch verb {
     case "rotate":
-      let vault = try unlock(path, arguments[3])
-      print("rotated in \(try ContinuousClock().measure { try vault.rotate() })")
-    case "fill": try fill(unlock(path, arguments[3]), Int(arguments[4]) ?? 0)
-    case "step": return Step.run(arguments[4], path, arguments[3])
-    case "story": return try Story.tell(path, arguments[3])
-    case "crowd": return try Crowd.join(path, arguments[3], UInt64(arguments[4]) ?? 0, Int(arguments[5]) ?? 0)
-    case "canary": return try Canary.sing(path, arguments[3])
-    default: try write(unlock(path, arguments[3]), arguments[4], until: arguments[5])
+      let vault = try unlock(path, keyFile)
+      print("rotated in \(try ContinuousClock().measure { try vault.rotate() })\nacknowledged")
+    case "fill":
+      try fill(unlock(path, keyFile), Int(rest[0]) ?? 0)
+      print("acknowledged")
+    case "write-items":
+      try write(unlock(path, keyFile), rest[0], until: rest[1])
+      print("acknowledged")
+    case "step": Step.run(rest[0], path, keyFile)
+    case "story": try Story.tell(path, keyFile)
+    case "crowd": try Crowd.join(path, keyFile, UInt64(rest[0]) ?? 0, Int(rest[1]) ?? 0)
+    case "canary": try Canary.sing(path, keyFile)
+    default: return false
     }
-    print("acknowledged")
+    return true
   }
 
   static var options: VaultOptions {

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// What closures left behind, in order; any thread may add to it.
-public final class Record<Element: Sendable>: Sendable {
+public final class Collected<Element: Sendable>: Sendable {
   private let elements = Mutex<[Element]>([])
 
   /// An empty record.

@@ -18,7 +18,7 @@ enum Crowd {
       state ^= state << 17
       return Int(state % UInt64(limit))
     }
-    let vault = try VaultTestTool.unlock(path, keyFile)
+    let vault = try VaultVerbs.unlock(path, keyFile)
     var mine: [Int: String] = [:]
     var done: [String: Int] = [:]
     for step in 0..<count {
@@ -26,10 +26,10 @@ enum Crowd {
       let name = try ItemName(service: "process \(seed)", account: "\(number)")
       switch random(10) {
       case 0..<3:
-        guard VaultTestTool.text(try vault.get(name)) == mine[number] else { return wrong("its own item", step) }
+        guard VaultVerbs.text(try vault.get(name)) == mine[number] else { return wrong("its own item", step) }
         done["get", default: 0] += 1
       case 3..<5:
-        try vault.set(SecretForm(VaultTestTool.secret("\(seed) \(step)")), for: name)
+        try vault.set(SecretForm(VaultVerbs.secret("\(seed) \(step)")), for: name)
         mine[number] = "\(seed) \(step)"
         done["set", default: 0] += 1
       case 5:
@@ -39,7 +39,7 @@ enum Crowd {
       case 6..<9:
         let counter = random(counters)
         try increment(counter, vault)
-        VaultTestTool.say("incremented \(counter)")
+        VaultVerbs.say("incremented \(counter)")
         done["increment", default: 0] += 1
       default:
         guard try vault.list(service: "process \(seed)").count == mine.count else { return wrong("a list", step) }
@@ -47,11 +47,11 @@ enum Crowd {
       }
     }
     for (number, value) in mine {
-      guard VaultTestTool.text(try vault.get(ItemName(service: "process \(seed)", account: "\(number)"))) == value else {
+      guard VaultVerbs.text(try vault.get(ItemName(service: "process \(seed)", account: "\(number)"))) == value else {
         return wrong("its own item", count)
       }
     }
-    VaultTestTool.say("done \(done.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " "))")
+    VaultVerbs.say("done \(done.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " "))")
   }
 
   /// Read, add one, and write under the condition that nobody else did: again until that is so.
@@ -60,8 +60,8 @@ enum Crowd {
     while true {
       do {
         let item = try vault.item(name)
-        let value = VaultTestTool.text(try vault.get(name)).flatMap(Int.init) ?? 0
-        let form = SecretForm(try VaultTestTool.secret("\(value + 1)"))
+        let value = VaultVerbs.text(try vault.get(name)).flatMap(Int.init) ?? 0
+        let form = SecretForm(try VaultVerbs.secret("\(value + 1)"))
         // Whoever wrote between the two reads gave it another revision than was read first.
         try vault.set(form, for: name, if: item.map { .revision($0.revision) } ?? .absent)
         return
@@ -70,7 +70,7 @@ enum Crowd {
   }
 
   private static func wrong(_ what: String, _ step: Int) {
-    VaultTestTool.say("WRONG \(what) at step \(step)")
+    VaultVerbs.say("WRONG \(what) at step \(step)")
     exit(5)
   }
 }

@@ -4,21 +4,20 @@ internal import CofferStorage
 internal import Foundation
 internal import SystemPackage
 
-/// One other process of a test: `DefaultsTestTool <command> <folder> <domain> …`.
-@main
-enum DefaultsTestTool {
-  static func main() {
-    let arguments = Array(CommandLine.arguments.dropFirst())
-    do { try run(arguments) } catch {
+/// What another process does with a plain store: `TestTool <verb> <folder> <domain> …`.
+enum PlainVerbs {
+  /// Does `verb`; false where it is none of a plain store.
+  static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
+    do { return try perform(verb, arguments) } catch {
       print("error: \(error)")
       exit(1)
     }
   }
 
-  private static func run(_ arguments: [String]) throws {
-    let command = arguments[0]
-    let folder = FilePath(arguments[1]), domain = arguments[2], rest = Array(arguments.dropFirst(3))
-    switch command {
+  private static func perform(_ verb: String, _ arguments: [String]) throws -> Bool {
+    guard arguments.count > 1 else { return false }
+    let folder = FilePath(arguments[0]), domain = arguments[1], rest = Array(arguments.dropFirst(2))
+    switch verb {
     case "foundation-write": FoundationSide.write(domain)
     case "foundation-read": FoundationSide.read(domain)
     case "foundation-set": FoundationSide.set(domain, rest[0], Int(rest[1]) ?? 0)
@@ -53,7 +52,8 @@ enum DefaultsTestTool {
     case "fuzz-journals": try Fuzz.sidecars(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
     case "fuzz-arguments": try Fuzz.arguments(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
     case "foundation-fault": FoundationFaults.show(rest[0], domain, Array(rest.dropFirst()))
-    default: throw StoreError(.notFound, "no command \(command)", cure: "read the switch")
+    default: return false
     }
+    return true
   }
 }

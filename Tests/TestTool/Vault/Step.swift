@@ -17,9 +17,9 @@ enum Step {
     }
     do {
       try perform(step, path, keyFile)
-      VaultTestTool.say("acknowledged")
+      VaultVerbs.say("acknowledged")
     } catch {
-      VaultTestTool.say("refused \((error as? StoreError).map { "\($0.kind): \($0)" } ?? "\(error)")")
+      VaultVerbs.say("refused \((error as? StoreError).map { "\($0.kind): \($0)" } ?? "\(error)")")
       exit(1)
     }
   }
@@ -29,35 +29,35 @@ enum Step {
     switch step {
     case "init":
       _ = try UnlockedVault.create(
-        at: path, with: VaultTestTool.credentials(keyFile), cost: .testing, options: VaultTestTool.options)
+        at: path, with: VaultVerbs.credentials(keyFile), cost: .testing, options: VaultVerbs.options)
     case "measured-init":
-      let credentials = Credentials(passphrase: try VaultTestTool.secret("passphrase"))
-      _ = try UnlockedVault.create(at: FilePath(path.string + ".measured"), with: credentials, options: VaultTestTool.options)
+      let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
+      _ = try UnlockedVault.create(at: FilePath(path.string + ".measured"), with: credentials, options: VaultVerbs.options)
     case "restore":
       let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: path)
-      _ = try backup.restore(with: VaultTestTool.credentials(keyFile), options: VaultTestTool.options)
+      _ = try backup.restore(with: VaultVerbs.credentials(keyFile), options: VaultVerbs.options)
     case "rebuild":
-      let vault = try LockedVault.open(path, options: VaultTestTool.options)
-      _ = try vault.repair(with: VaultTestTool.credentials(keyFile), rebuilding: true, acceptingOlderKey: true)
+      let vault = try LockedVault.open(path, options: VaultVerbs.options)
+      _ = try vault.repair(with: VaultVerbs.credentials(keyFile), rebuilding: true, acceptingOlderKey: true)
     case "get":
-      guard VaultTestTool.text(try VaultTestTool.unlock(path, keyFile).get(target)) == "old plaintext" else { exit(3) }
+      guard VaultVerbs.text(try VaultVerbs.unlock(path, keyFile).get(target)) == "old plaintext" else { exit(3) }
     case "passphrase-get":
-      let credentials = Credentials(passphrase: try VaultTestTool.secret("passphrase"))
-      let vault = try LockedVault.open(path, options: VaultTestTool.options).unlock(with: credentials)
-      guard VaultTestTool.text(try vault.get(target)) == "old plaintext" else { exit(3) }
-    default: try change(step, VaultTestTool.unlock(path, keyFile), target)
+      let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
+      let vault = try LockedVault.open(path, options: VaultVerbs.options).unlock(with: credentials)
+      guard VaultVerbs.text(try vault.get(target)) == "old plaintext" else { exit(3) }
+    default: try change(step, VaultVerbs.unlock(path, keyFile), target)
     }
   }
 
   private static func change(_ step: String, _ vault: consuming UnlockedVault, _ target: ItemName) throws {
     switch step {
-    case "set": try vault.set(SecretForm(VaultTestTool.secret("new plaintext")), for: target)
+    case "set": try vault.set(SecretForm(VaultVerbs.secret("new plaintext")), for: target)
     case "delete": try vault.delete(target)
     case "rotate": try vault.rotate()
     case "passphrase":
       let slot = try vault.slots().first { $0.summary.kind == .passphrase }
       try vault.changePassphrase(
-        to: Credentials(passphrase: VaultTestTool.secret("new passphrase")), ofSlot: slot?.summary.id, cost: .testing)
+        to: Credentials(passphrase: VaultVerbs.secret("new passphrase")), ofSlot: slot?.summary.id, cost: .testing)
     case "slot-add":
       var credentials = Credentials()
       credentials.recoveryCode = try RecoveryCode.generate()

@@ -14,17 +14,17 @@ enum Canary {
     try use(path, keyFile, passphrase, value, name)
     let vault = try LockedVault.open(path, options: .withoutPins).unlock(with: Credentials(passphrase: passphrase))
     let length = try vault.get(name).map { form in form.bytes.withBytes { $0.byteCount } }
-    VaultTestTool.say("open \(length ?? 0)")
+    VaultVerbs.say("open \(length ?? 0)")
     wait()
     _ = try vault.lock()
-    VaultTestTool.say("locked")
+    VaultVerbs.say("locked")
     wait()
   }
 
   private static func use(
     _ path: FilePath, _ keyFile: String, _ passphrase: borrowing SecretBytes, _ value: consuming SecretBytes, _ name: ItemName
   ) throws {
-    let vault = try VaultTestTool.unlock(path, keyFile)
+    let vault = try VaultVerbs.unlock(path, keyFile)
     try vault.addSlot(Credentials(passphrase: passphrase.duplicate()), label: "canary", cost: .testing)
     try vault.set(SecretForm(value), for: name)
     _ = try vault.lock()

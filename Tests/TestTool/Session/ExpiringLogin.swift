@@ -18,7 +18,7 @@ struct ExpiringLogin {
 
   init(_ home: FilePath) throws {
     self.home = home
-    let places = try SessionTestTool.places(home)
+    let places = try SessionVerbs.places(home)
     let bytes = try Data(contentsOf: URL(fileURLWithPath: home.appending("key").string))
     let key = try bytes.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let vault = try places.openVault().unlock(with: Credentials(keyFile: key))
@@ -35,10 +35,10 @@ struct ExpiringLogin {
       _ = try app.value(for: keys.token)
       print("found a live credential")
       return
-    } catch  where error.kind == .expired { try SessionTestTool.append(to: home.appending("asked")) }
+    } catch  where error.kind == .expired { try SessionVerbs.append(to: home.appending("asked")) }
     while access(home.appending(go).string, F_OK) != 0 { try await Task.sleep(for: .milliseconds(2)) }
     let token = try await session.refresh(keys.token, within: .seconds(600)) { _ in
-      try SessionTestTool.append(to: home.appending("renewals"))
+      try SessionVerbs.append(to: home.appending("renewals"))
       return try Sealed(Token(text: "renewed by \(getpid())", expiry: Date() + 3600))
     }
     print(try token.reveal().text)

@@ -8,7 +8,7 @@ struct Churn {
   private final class Owner: Sendable {}
   private let app: StorageRouter
   private let session: Session<String>
-  private let keys = TestKeys()
+  private let keys = SessionKeys()
 
   init(_ home: FilePath) throws {
     let places = Places(home: home)

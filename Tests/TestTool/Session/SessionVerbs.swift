@@ -2,38 +2,42 @@ internal import Coffer
 internal import CofferVault
 internal import CofferDefaults
 internal import CofferStorage
-internal import DyingVault
 internal import Foundation
 internal import SystemPackage
 
-/// Another process of a session: logs in, logs out, refreshes, and dies where it is told to; or reads the plain keys as a process
-/// without any passphrase does.
+/// What another process of a session does: it logs in, logs out, refreshes, and dies where it is told to; or it reads the plain keys as a
+/// process without any passphrase does.
 ///
-/// `SessionTestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read HOME` · `settle HOME` ·
-/// `churn HOME COUNT` · `exhausted HOME` · `login-until HOME SECONDS` · `renew HOME GO`
+/// `TestTool login HOME USER [STEP]` · `logout HOME [STEP]` · `refresh HOME STALE [STEP]` · `read-session HOME` · `settle HOME` ·
+/// `churn-subscriptions HOME COUNT` · `exhausted HOME` · `login-until HOME SECONDS` · `renew HOME GO`
 ///
 /// A refresh appends a line to `HOME/asked` when it is about to ask and one to `HOME/renewals` when its renewal has begun, which lasts
 /// for as long as there is a file `HOME/hold`. `renew` finds the credential of `login-until` expired, says so in `HOME/asked`, waits for the
 /// file `HOME/GO`, and refreshes what it has seen no value of. With `XDG_DATA_HOME` set, files are where the environment says.
-@main
-enum SessionTestTool {
-  static func main() async throws {
-    let arguments = CommandLine.arguments
-    let home = FilePath(arguments[2])
-    let rest = Array(arguments.dropFirst(3))
+enum SessionVerbs {
+  /// Does `verb`; false where it is none of a session.
+  static func run(_ verb: String, _ arguments: [String]) async throws -> Bool {
+    guard let first = arguments.first else { return false }
+    let home = FilePath(first), rest = Array(arguments.dropFirst())
     do {
-      switch arguments[1] {
+      switch verb {
       case "login": try login(home, rest[0], dyingAt: rest.dropFirst().first)
       case "logout": try open(home, dyingAt: rest.first).session.logout()
       case "refresh": try await refresh(home, rest[0], dyingAt: rest.dropFirst().first)
       case "login-until": try ExpiringLogin(home).login(seconds: Double(rest[0]) ?? 0)
       case "renew": try await ExpiringLogin(home).renew(after: rest[0])
       case "exhausted": try Churn(home).beginWithoutDescriptors()
-      case "churn": try await Churn(home).run(times: Int(rest[0]) ?? 0)
-      case "settle": return try settle(home)
-      default: return try read(home)
+      case "churn-subscriptions": try await Churn(home).run(times: Int(rest[0]) ?? 0)
+      case "settle":
+        try settle(home)
+        return true
+      case "read-session":
+        try read(home)
+        return true
+      default: return false
       }
       print("acknowledged")
+      return true
     } catch let error as StoreError {
       print("error \(error.kind)")
       exit(3)
@@ -84,7 +88,7 @@ enum SessionTestTool {
 
   private struct Opened {
     let session: Session<String>
-    let keys: TestKeys
+    let keys: SessionKeys
     let plain: DefaultsStore
   }
 
@@ -115,7 +119,7 @@ enum SessionTestTool {
       decisions: DecisionLookup(
         outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
     options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
-    let keys = TestKeys()
+    let keys = SessionKeys()
     let plain = try DefaultsStore.open(domain: "app", in: places.defaults, options: options)
     let router = try StorageRouter(
       plain: plain, vault: DyingVault(VaultStore(service: "app", vault: vault), step: step), keys: keys)
@@ -129,7 +133,7 @@ enum SessionTestTool {
   }
 }
 
-struct TestKeys: KeySpace {
+struct SessionKeys: KeySpace {
   let user = StorageKey("user", of: String.self).endsWithSession()
   let recent = StorageKey("recent", default: [String]()).endsWithSession()
   let theme = StorageKey("theme", default: "light")

@@ -3,40 +3,38 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
-internal import DyingVault
 internal import Foundation
 internal import SystemPackage
 
-/// Changes a plain key, another, and a secret in one transaction over real stores, and dies where it is told to; or reads the plain
-/// keys as a process without any passphrase does.
+/// What another process does with both real stores: it changes a plain key, another, and a secret in one transaction, and dies where it
+/// is told to; or it reads the plain keys as a process without any passphrase does.
 ///
-/// `TransactionTestTool transact HOME KEYFILE VALUE [STEP]` · `TransactionTestTool read HOME` ·
-/// `TransactionTestTool prepare HOME KEYFILE` · `TransactionTestTool migrate HOME KEYFILE [STEP]` · `TransactionTestTool contents HOME KEYFILE`
-/// `TransactionTestTool serve HOME KEYFILE [MILLISECONDS [STEP]]` · `TransactionTestTool agent HOME KEYFILE`
-@main
-enum TransactionTestTool {
-  static func main() throws {
-    let arguments = CommandLine.arguments
-    let home = FilePath(arguments[2])
-    switch arguments[1] {
-    case "transact": try transact(home, arguments[3], arguments[4], dyingAt: arguments.count > 5 ? arguments[5] : nil)
-    case "prepare": try prepare(home, arguments[3])
-    case "migrate": try migrate(home, arguments[3], dyingAt: arguments.count > 4 ? arguments[4] : nil)
-    case "contents": try contents(home, arguments[3])
-    case "serve":
-      try Serving(
-        home, keyFile: arguments[3], agentMilliseconds: arguments.count > 4 ? Int(arguments[4]) : nil,
-        step: arguments.count > 5 ? arguments[5] : nil
-      ).run()
-    case "agent": try runAgent(home, arguments[3])
-    default: try read(home)
+/// `TestTool transact HOME KEYFILE VALUE [STEP]` · `prepare HOME KEYFILE` · `migrate HOME KEYFILE [STEP]` · `contents HOME KEYFILE` ·
+/// `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME`
+enum TransactionVerbs {
+  /// Does `verb`; false where it is none of a transaction.
+  static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
+    guard let first = arguments.first else { return false }
+    let home = FilePath(first), rest = Array(arguments.dropFirst())
+    func word(_ number: Int) -> String? { rest.count > number ? rest[number] : nil }
+    switch verb {
+    case "transact": try transact(home, rest[0], rest[1], dyingAt: word(2))
+    case "prepare": try prepare(home, rest[0])
+    case "migrate": try migrate(home, rest[0], dyingAt: word(1))
+    case "contents": try contents(home, rest[0])
+    case "serve": try Serving(home, keyFile: rest[0], agentMilliseconds: word(1).flatMap(Int.init), step: word(2)).run()
+    case "agent": try runAgent(home, rest[0])
+    case "read-preferences": try read(home)
+    default: return false
     }
+    return true
   }
 
   private static func transact(_ home: FilePath, _ keyFile: String, _ value: String, dyingAt step: String?) throws {
     let router = try StorageRouter(
-      plain: plainStore(home, dyingAt: step), vault: DyingVault(try vaultStore(home, keyFile), step: step), keys: TestKeys())
-    let keys = TestKeys()
+      plain: plainStore(home, dyingAt: step), vault: DyingVault(try vaultStore(home, keyFile), step: step),
+      keys: TransactionKeys())
+    let keys = TransactionKeys()
     try router.transaction { transaction in
       try transaction.set(value, for: keys.theme)
       try transaction.set(value, for: keys.size)
@@ -47,7 +45,7 @@ enum TransactionTestTool {
 
   /// Stores what the program's first version would, through the files' whole life: list, journal and last good copy.
   private static func prepare(_ home: FilePath, _ keyFile: String) throws {
-    let keys = TestKeys()
+    let keys = TransactionKeys()
     let plain = try plainStore(home, dyingAt: nil)
     let router = try StorageRouter(plain: plain, vault: vaultStore(home, keyFile), keys: keys)
     try router.set("dark", for: keys.theme)
@@ -110,7 +108,7 @@ enum TransactionTestTool {
   }
 }
 
-struct TestKeys: KeySpace {
+struct TransactionKeys: KeySpace {
   let theme = StorageKey("theme", default: "absent")
   let size = StorageKey("size", default: "absent")
   let token = StorageKey("token", secret: String.self)
