@@ -1,4 +1,3 @@
-internal import CofferDefaults
 public import CofferPlatform
 public import CofferStorage
 
@@ -18,9 +17,7 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
   }
 
   /// Returns once what was set is on the disk.
-  public func synchronize() throws(StoreError) {
-    if let store = store as? DefaultsStore { try store.synchronize() }
-  }
+  public func synchronize() throws(StoreError) { try store.synchronize() }
 }
 
 /// The value of a type, in memory alone. It is serialised all the same, so that a test exercises the conversion.

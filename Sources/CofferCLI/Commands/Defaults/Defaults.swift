@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
 internal import SystemPackage
 
 /// Each file of the family lists its own commands, in the order of the help.

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
 internal import SystemPackage
 
 /// Print preferences and their types.

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
 
 /// List the domains, and look through them.
 extension DefaultsCommand {

@@ -1,10 +1,12 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import SystemPackage
 
 /// Copy the whole vault, put a copy back, and mend damage.
-extension VaultCommand {
-  static let recovery: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
+enum RecoveryCommands {
+  static let all: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
 }
 
 struct VaultBackupCommand: Command {

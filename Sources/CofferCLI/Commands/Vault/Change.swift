@@ -1,9 +1,11 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 
 /// Delete, rename, copy and edit an item.
-extension VaultCommand {
-  static let changes: [any ParsableCommand.Type] = [
+enum ChangeCommands {
+  static let all: [any ParsableCommand.Type] = [
     VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
   ]
 }
@@ -111,7 +113,7 @@ struct VaultEditCommand: OpeningCommand {
     let before = try items.value(of: found.name)
     let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: context.places)
     let value = try trimmed(edited, like: before.bytes)
-    guard value != before.bytes else { return context.note("nothing was changed") }
+    guard !value.isEqual(to: before.bytes) else { return context.note("nothing was changed") }
     guard exact || value.count > 0 else {
       throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
     }
@@ -126,8 +128,4 @@ struct VaultEditCommand: OpeningCommand {
     if exact || hadNewline { return edited }
     return try edited.withoutTrailingNewline(.lineFeed)
   }
-}
-
-extension SecretBytes {
-  static func != (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool { !(left == right) }
 }

@@ -1,9 +1,11 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 
 /// Store, print and show an item.
-extension VaultCommand {
-  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
+enum ItemCommands {
+  static let all: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
 }
 
 struct VaultSetCommand: OpeningCommand {

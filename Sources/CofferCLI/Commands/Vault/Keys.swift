@@ -1,9 +1,11 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 
 /// Change a passphrase or the vault's key, and make identities.
-extension VaultCommand {
-  static let keys: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
+enum KeyCommands {
+  static let all: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
 }
 
 struct VaultPassphraseCommand: OpeningCommand {

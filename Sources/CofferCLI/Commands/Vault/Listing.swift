@@ -1,9 +1,10 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferVault
 
 /// Find items; no value is decrypted.
-extension VaultCommand {
-  static let listing: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
+enum ListingCommands {
+  static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
 }
 
 struct VaultListCommand: OpeningCommand {

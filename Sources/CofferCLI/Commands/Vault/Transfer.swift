@@ -1,10 +1,12 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import SystemPackage
 
 /// Hand items out, and take items in.
-extension VaultCommand {
-  static let transfer: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
+enum TransferCommands {
+  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
 }
 
 struct VaultExportCommand: OpeningCommand {

@@ -1,9 +1,10 @@
 internal import ArgumentParser
-internal import Coffer
+internal import CofferMemory
+internal import CofferVault
 
 /// Check the vault, and print what it says of itself.
-extension VaultCommand {
-  static let upkeep: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
+enum UpkeepCommands {
+  static let all: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
 }
 
 struct VaultStatusCommand: OpeningCommand {
