@@ -21,7 +21,7 @@ struct GitHelper {
     return "\(scheme)://\(host)" + (path.isEmpty ? "" : "/\(path)")
   }
 
-  private var understands: Swift.Set<String> { Swift.Set(message.lists["capability[]"] ?? []) }
+  private var understands: Set<String> { Set(message.lists["capability[]"] ?? []) }
 
   // MARK: get
 

@@ -42,7 +42,7 @@ struct UnlockingOptions: ParsableArguments {
   var usesStandardInput: Bool { passphraseFile == "-" || passphraseFd == 0 }
 }
 
-extension Session {
+extension Context {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
   func lockedVault() throws -> LockedVault {
     var vault = try places.openVault()
@@ -74,7 +74,7 @@ extension Session {
   }
 }
 
-extension Session {
+extension Context {
   /// The agent, where one holds the vault unlocked and nothing on the command line comes before it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when the agent is another user's, ``/CofferPlatform/StoreError/Kind/busy`` when it does not answer.

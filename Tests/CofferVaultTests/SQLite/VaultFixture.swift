@@ -1,4 +1,5 @@
 import CCofferSQLite
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -9,17 +10,11 @@ import Testing
 
 /// A private folder for one test, with a vault file in it when asked; gone when the value is.
 final class VaultFixture {
-  let folder: FilePath
+  private let home: TestFolder
+  var folder: FilePath { home.path }
   var vault: FilePath { folder.appending("vault.sqlite") }
 
-  init() throws {
-    let path = "/tmp/coffer-\(UInt64.random(in: .min ... .max))"
-    try FileManager.default.createDirectory(
-      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    folder = FilePath(path)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: folder.string) }
+  init() throws { home = try TestFolder("vault") }
 
   /// A vault of `records` records in different buckets.
   @discardableResult
