@@ -1,3 +1,7 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
 /// The one word on which a reader decides: epoch and committed end of the journal, replaced in a single store.
 ///
 /// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: a bit that flipped on its way to the disk
@@ -42,4 +46,45 @@ struct JournalWord: Equatable {
   @inline(__always)
   func advanced(by count: Int) -> JournalWord { JournalWord(epoch: epoch, end: end + count) }
   func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
+}
+
+/// Tells one state of the property list's file from another without reading it.
+struct ListFingerprint: Equatable {
+  /// Inode, modification time in nanoseconds, size: all zero where there is no file.
+  let inode: UInt64, modified: UInt64, size: UInt64
+
+  /// No file.
+  static let none = ListFingerprint(nil)
+
+  init(_ status: FileStatus?) {
+    inode = status?.inode ?? 0
+    modified = UInt64(bitPattern: status?.modified ?? 0)
+    size = UInt64(status?.size ?? 0)
+  }
+
+  init(inode: UInt64, modified: UInt64, size: UInt64) {
+    self.inode = inode
+    self.modified = modified
+    self.size = size
+  }
+}
+
+/// Names the run of the kernel: what a process wrote to shared memory outlives the process, but not the kernel.
+struct BootID: Equatable {
+  let high: UInt64, low: UInt64
+
+  /// Zero where the system does not tell; it then counts as another one each time.
+  static let current = read()
+
+  var isKnown: Bool { high != 0 || low != 0 }
+
+  private static func read() -> BootID {
+    guard let text = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") else {
+      return BootID(high: 0, low: 0)
+    }
+    let digits = String(decoding: text, as: UTF8.self).filter(\.isHexDigit)
+    guard digits.count == 32, let high = UInt64(digits.prefix(16), radix: 16), let low = UInt64(digits.suffix(16), radix: 16)
+    else { return BootID(high: 0, low: 0) }
+    return BootID(high: high, low: low)
+  }
 }

@@ -87,3 +87,62 @@ extension KeyedHash {
     utf8.span.bytes.withUnsafeBytes { update(prefixed: $0) }
   }
 }
+
+/// H of the vault's format: BLAKE2b, 32 bytes out, without key, salt or personalisation. It tells damage, never forgery.
+enum PlainHash {
+  static func digest(_ bytes: UnsafeRawBufferPointer) -> Digest32 {
+    Digest32(filling: { write(bytes, into: $0) })
+  }
+
+  static func digest(_ bytes: [UInt8]) -> Digest32 { bytes.span.bytes.withUnsafeBytes { digest($0) } }
+
+  /// The digest of something secret, which is secret too.
+  static func secretDigest(_ bytes: UnsafeRawBufferPointer) throws(FormatError) -> SecretBytes {
+    try SecretBytes(count: 32, memory: FormatError.memory) { (out) throws(FormatError) in write(bytes, into: out) }
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer, into out: UnsafeMutableRawBufferPointer) {
+    _ = Sodium.ready
+    crypto_generichash_blake2b(out.u8, out.count, bytes.u8, UInt64(bytes.count), nil, 0)
+  }
+}
+
+/// What a keyed hash is for: BLAKE2b's 16-byte personalisation, the text padded with zeros.
+///
+/// Every use of a key has a label of its own, so no output of one use can be an output of another.
+struct Label: Sendable {
+  private let words: (UInt64, UInt64)
+
+  init(_ text: StaticString) {
+    precondition(text.utf8CodeUnitCount <= 16, "a label has 16 bytes at most")
+    var words: (UInt64, UInt64) = (0, 0)
+    withUnsafeMutableBytes(of: &words) {
+      $0.copyMemory(from: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+    self.words = words
+  }
+
+  /// The label in `bytes`; nil unless there are 16. For vectors.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == 16 else { return nil }
+    words = (bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+  }
+
+  @inline(__always)
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { withUnsafeBytes(of: words, body) }
+}
+
+extension Label {
+  static let index = Label("PV1 index")
+  static let recordID = Label("PV1 rid")
+  static let record = Label("PV1 record")
+  static let bucket = Label("PV1 bucket")
+  static let mid = Label("PV1 mid")
+  static let root = Label("PV1 root")
+  static let log = Label("PV1 log")
+  static let logHead = Label("PV1 loghead")
+  static let sealMix = Label("PV1 sealmix")
+  static let passphraseAndKeyFile = Label("PVault1 2skd")
+  static let keyFile = Label("PVault1 keyfile")
+  static let recoveryCode = Label("PVault1 recovery")
+}
