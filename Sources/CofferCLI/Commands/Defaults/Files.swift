@@ -2,11 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import FoundationEssentials
 
-/// Whole domains as property lists.
-extension DefaultsCommand {
-  static let files: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
-}
-
 struct DefaultsExportCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write a domain as an XML property list.",
@@ -95,4 +90,9 @@ struct DefaultsImportCommand: Command {
       return batch
     }
   }
+}
+
+/// Whole domains as property lists.
+extension DefaultsCommand {
+  static let files: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
 }

@@ -2,11 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import SystemPackage
 
-/// Print preferences and their types.
-extension DefaultsCommand {
-  static let reading: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
-}
-
 struct DefaultsReadCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "read", abstract: "Print a preference, a domain, or all domains.",
@@ -59,4 +54,9 @@ extension PlainForm {
   var typeWord: String {
     if case .real = self { "float" } else { kindName }
   }
+}
+
+/// Print preferences and their types.
+extension DefaultsCommand {
+  static let reading: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
 }

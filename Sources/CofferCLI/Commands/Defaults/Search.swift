@@ -1,11 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// List the domains, and look through them.
-extension DefaultsCommand {
-  static let search: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
-}
-
 struct DefaultsDomainsCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "domains", abstract: "List the domains, one a line.",
@@ -73,4 +68,9 @@ struct DefaultsFindCommand: Command {
     default: holds(ClassicList.text(form), wanted)
     }
   }
+}
+
+/// List the domains, and look through them.
+extension DefaultsCommand {
+  static let search: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
 }

@@ -2,13 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 
-/// Store, remove and rename preferences.
-extension DefaultsCommand {
-  static let writing: [any ParsableCommand.Type] = [
-    DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,
-  ]
-}
-
 struct DefaultsWriteCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "write", abstract: "Store a preference.",
@@ -126,4 +119,11 @@ struct DefaultsRenameCommand: Command {
     }
     try store.close()
   }
+}
+
+/// Store, remove and rename preferences.
+extension DefaultsCommand {
+  static let writing: [any ParsableCommand.Type] = [
+    DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,
+  ]
 }

@@ -2,11 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import SystemPackage
 
-/// Copy the whole vault, put a copy back, and mend damage.
-extension VaultCommand {
-  static let recovery: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
-}
-
 struct VaultBackupCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Write a sealed copy of the vault to a new file. Needs no secret.",
@@ -135,4 +130,9 @@ struct VaultRepairCommand: OpeningCommand {
       returnedSlots = report.returnedSlots.isEmpty ? nil : report.returnedSlots.map(SlotJSON.init)
     }
   }
+}
+
+/// Copy the whole vault, put a copy back, and mend damage.
+extension VaultCommand {
+  static let recovery: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
 }

@@ -1,13 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// Delete, rename, copy and edit an item.
-extension VaultCommand {
-  static let changes: [any ParsableCommand.Type] = [
-    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
-  ]
-}
-
 struct VaultDeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
@@ -130,4 +123,11 @@ struct VaultEditCommand: OpeningCommand {
 
 extension SecretBytes {
   static func != (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool { !(left == right) }
+}
+
+/// Delete, rename, copy and edit an item.
+extension VaultCommand {
+  static let changes: [any ParsableCommand.Type] = [
+    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
+  ]
 }

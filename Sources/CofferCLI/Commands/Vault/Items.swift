@@ -1,11 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// Store, print and show an item.
-extension VaultCommand {
-  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
-}
-
 struct VaultSetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Store an item, replacing the one of that name.",
@@ -120,4 +115,9 @@ struct VaultShowCommand: OpeningCommand {
     try Output.write(secret.bytes)
     try Output.write("\n")
   }
+}
+
+/// Store, print and show an item.
+extension VaultCommand {
+  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
 }

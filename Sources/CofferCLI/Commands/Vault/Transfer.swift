@@ -2,11 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import SystemPackage
 
-/// Hand items out, and take items in.
-extension VaultCommand {
-  static let transfer: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
-}
-
 struct VaultExportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
@@ -198,4 +193,9 @@ enum OnDuplicate: String, ExpressibleByArgument, CaseIterable {
     case .fail: .refuse
     }
   }
+}
+
+/// Hand items out, and take items in.
+extension VaultCommand {
+  static let transfer: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
 }

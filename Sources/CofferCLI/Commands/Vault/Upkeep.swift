@@ -1,11 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
 
-/// Check the vault, and print what it says of itself.
-extension VaultCommand {
-  static let upkeep: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
-}
-
 struct VaultStatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print what the unlocked vault says of itself.")
@@ -152,4 +147,9 @@ struct VaultLogCommand: OpeningCommand {
       slot = entry.slot
     }
   }
+}
+
+/// Check the vault, and print what it says of itself.
+extension VaultCommand {
+  static let upkeep: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
 }
