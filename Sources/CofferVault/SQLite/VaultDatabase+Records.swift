@@ -79,7 +79,7 @@ extension VaultDatabase {
   /// Stores a record: a new one, or in place of the one with its index.
   ///
   /// - Parameter replacing: whether there is one. An UPDATE writes over a row of the same length where it lies, in one page; a
-  ///   REPLACE takes the row out and puts another in, and may move its neighbours both times.
+  ///   REPLACE takes the row out and puts another in, and may move its neighbors both times.
   /// - Returns: false when there was none to replace.
   func putRecord(
     idx: UnsafeRawBufferPointer, rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer,
