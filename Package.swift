@@ -172,7 +172,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "CofferTests",
-      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "TestTool", "CofferTestSupport", systemPackage],
+      dependencies: [
+        "Coffer", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport", systemPackage,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",

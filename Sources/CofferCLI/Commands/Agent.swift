@@ -118,7 +118,7 @@ struct AgentStopCommand: Command {
   func perform(_ context: Context) throws {
     let client = AgentClient(folder: try context.runFolder())
     do throws(StoreError) { try client.stop() } catch {
-      guard error.kind == .locked else { throw error }
+      guard error.kind == .noAgent else { throw error }
       throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
     }
     // The keys are wiped by now; the socket's name goes a moment later, and whoever starts another agent needs that. On a busy

@@ -30,7 +30,7 @@ struct StatusCommand: Command {
     do {
       guard try context.agent() != nil else { return nil }
       return try AuthAccounts(items: try context.items()).logins().map(LoginJSON.init)
-    } catch let error as StoreError where error.kind == .locked { return nil }  // It locked in between.
+    } catch let error as StoreError where [.locked, .noAgent].contains(error.kind) { return nil }  // It locked in between.
     catch let error as Failure where error.status == .locked { return nil }
   }
 

@@ -40,6 +40,6 @@ struct LockCommand: Command {
 
   func perform(_ context: Context) throws {
     guard let run = context.places.run else { return }
-    do throws(StoreError) { try AgentClient(folder: run).lock() } catch { guard error.kind == .locked else { throw error } }
+    do throws(StoreError) { try AgentClient(folder: run).lock() } catch { guard error.kind == .noAgent else { throw error } }
   }
 }

@@ -89,7 +89,8 @@ struct GitHelper {
 
   private static func several(_ item: VaultItem) -> StoreError {
     StoreError(
-      .refused, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry", key: item.name.description,
+      .unsupported, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry",
+      key: item.name.description,
       cure: "store the password without it: coffer vault set")
   }
 

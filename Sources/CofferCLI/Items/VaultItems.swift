@@ -138,8 +138,8 @@ final class VaultItems {
         hasAnswered = true
         return answer
       } catch {
-        let isElsewhere = try !hasAnswered && [.refused, .replaced].contains(error.kind) && !agent.holdsVault
-        guard error.kind == .locked || isElsewhere else { throw error }
+        let isElsewhere = try !hasAnswered && [.otherVault, .replaced].contains(error.kind) && !agent.holdsVault
+        guard [.locked, .noAgent].contains(error.kind) || isElsewhere else { throw error }
         if hasAnswered { context.note("\(error.what), so the vault is unlocked here") }
         self.agent = nil
         own = Optional(try context.unlockedVault())

@@ -141,12 +141,12 @@ struct NewSecrets {
 
   private static let nothingForSlot = Failure(
     StoreError(
-      .locked, "a new secret is needed, and there is no terminal to ask at",
+      .noCredentials, "a new secret is needed, and there is no terminal to ask at",
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
 
   private static let nothing = Failure(
     StoreError(
-      .locked, "a new vault needs a secret, and there is no terminal to ask at",
+      .noCredentials, "a new vault needs a secret, and there is no terminal to ask at",
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
 }
 

@@ -106,7 +106,7 @@ extension Context {
   func agentStatus() throws(StoreError) -> AgentStatus? {
     guard let run = places.run else { return nil }
     do throws(StoreError) { return try AgentClient(folder: run).status() } catch {
-      guard error.kind == .locked else { throw error }
+      guard error.kind == .noAgent else { throw error }
       return nil
     }
   }
@@ -120,7 +120,7 @@ extension AgentClient {
     get throws(StoreError) {
       do throws(StoreError) { return try status().unlocked != nil } catch {
         // Not running, or there for another vault: unlocking here finds out what is so, and says it.
-        guard [.locked, .refused, .replaced].contains(error.kind) else { throw error }
+        guard [.noAgent, .otherVault, .replaced].contains(error.kind) else { throw error }
         return false
       }
     }

@@ -88,7 +88,7 @@ import Testing
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
     edit(&meta)
     let sealed = meta
-    try vault.write { (change) throws(StoreError) in
+    try vault.write { (_, change) throws(StoreError) in
       let index = vault.items.index(of: name)
       var list = try vault.items.touch(index.bucket, change)
       let record = try vault.view.checked { () throws(FormatError) in
@@ -97,7 +97,7 @@ import Testing
           try SealedRecord(sealed, value: value, index: index, keys: vault.view.keys)
         }
       }
-      try vault.items.put(record, replacing: false)
+      try vault.view.database.put(record, replacing: false)
       list.put(record.id, at: index)
       change.lists[index.bucket] = list
       change.added += 1
@@ -147,7 +147,7 @@ import Testing
     var bytes = known.encoded()
     bytes[1] = 200
     let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0) }
-    try vault.write { (change) throws(StoreError) in change.events.append(unknown) }
+    try vault.write { (_, change) throws(StoreError) in change.events.append(unknown) }
     vault.view.database.close()
     for _ in 0..<2 {
       let opened = try place.unlock()

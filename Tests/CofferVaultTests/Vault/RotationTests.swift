@@ -67,7 +67,7 @@ import Testing
     #expect(after.count == before.count + 1 && after.last?.event == .keyRotated)
     #expect(zip(before, after).allSatisfy { $0.event == $1.event && $0.time == $1.time && $0.process == $1.process })
     let places = try vault.core.run { (vault) throws(StoreError) in
-      try vault.read { () throws(StoreError) in
+      try vault.read { (_) throws(StoreError) in
         Set(try vault.items.list(service: nil).map { vault.items.index(of: $0.name) })
       }
     }

@@ -26,7 +26,7 @@ struct VaultPassphraseCommand: OpeningCommand {
     let changed = try slot.map { try slots.named($0) } ?? slots.first(where: \.isInUse)
     guard let changed, changed.summary.kind == .passphrase || changed.summary.kind == .passphraseAndKeyFile else {
       throw StoreError(
-        .refused, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
+        .unfitSecret, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
         cure: "name one that has with --slot; coffer vault slot list shows them")
     }
     let progress = Progress(context, json: options.json)

@@ -111,7 +111,7 @@ struct SlotRemoveCommand: OpeningCommand {
     let rotation = Rotation(sealingTo: slots.filter { $0.summary.id != removed.summary.id }, of: slots)
     guard slots.count > 1 else {
       throw StoreError(
-        .refused, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
+        .lastSlot, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
     }
     try rotation.perform(vault, context, json: options.json)
   }
