@@ -93,6 +93,6 @@ struct DefaultsImportCommand: Command {
 }
 
 /// Whole domains as property lists.
-extension DefaultsCommand {
-  static let files: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
+enum DomainFileCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
 }

@@ -57,6 +57,6 @@ extension PlainForm {
 }
 
 /// Print preferences and their types.
-extension DefaultsCommand {
-  static let reading: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
+enum ReadingCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
 }

@@ -71,6 +71,6 @@ struct DefaultsFindCommand: Command {
 }
 
 /// List the domains, and look through them.
-extension DefaultsCommand {
-  static let search: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
+enum SearchCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
 }

@@ -122,8 +122,8 @@ struct DefaultsRenameCommand: Command {
 }
 
 /// Store, remove and rename preferences.
-extension DefaultsCommand {
-  static let writing: [any ParsableCommand.Type] = [
+enum WritingCommands {
+  static let all: [any ParsableCommand.Type] = [
     DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,
   ]
 }

@@ -133,6 +133,6 @@ struct VaultRepairCommand: OpeningCommand {
 }
 
 /// Copy the whole vault, put a copy back, and mend damage.
-extension VaultCommand {
-  static let recovery: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
+enum RecoveryCommands {
+  static let all: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
 }

@@ -126,8 +126,8 @@ extension SecretBytes {
 }
 
 /// Delete, rename, copy and edit an item.
-extension VaultCommand {
-  static let changes: [any ParsableCommand.Type] = [
+enum ChangeCommands {
+  static let all: [any ParsableCommand.Type] = [
     VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
   ]
 }

@@ -118,6 +118,6 @@ struct VaultShowCommand: OpeningCommand {
 }
 
 /// Store, print and show an item.
-extension VaultCommand {
-  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
+enum ItemCommands {
+  static let all: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
 }

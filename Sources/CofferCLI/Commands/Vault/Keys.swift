@@ -151,6 +151,6 @@ struct IdentityShowCommand: Command {
 }
 
 /// Change a passphrase or the vault's key, and make identities.
-extension VaultCommand {
-  static let keys: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
+enum KeyCommands {
+  static let all: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
 }

@@ -85,6 +85,6 @@ struct ItemJSON: Encodable {
 }
 
 /// Find items; no value is decrypted.
-extension VaultCommand {
-  static let listing: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
+enum ListingCommands {
+  static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
 }

@@ -196,6 +196,6 @@ enum OnDuplicate: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// Hand items out, and take items in.
-extension VaultCommand {
-  static let transfer: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
+enum TransferCommands {
+  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
 }

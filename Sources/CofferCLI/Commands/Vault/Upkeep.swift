@@ -150,6 +150,6 @@ struct VaultLogCommand: OpeningCommand {
 }
 
 /// Check the vault, and print what it says of itself.
-extension VaultCommand {
-  static let upkeep: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
+enum UpkeepCommands {
+  static let all: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
 }

@@ -10,7 +10,8 @@ struct VaultCommand: ParsableCommand {
       its domain. ACCOUNT may be left out where one item matches.
       """,
     subcommands: [
-      [VaultInitCommand.self], items, listing, changes, upkeep, [SlotCommand.self], keys, recovery, transfer, [PinCommand.self],
+      [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, UpkeepCommands.all, [SlotCommand.self],
+      KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self],
     ].flatMap(\.self))
 }
 
