@@ -14,7 +14,7 @@ struct VaultCommand: ParsableCommand {
     subcommands: [
       [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, UpkeepCommands.all, [SlotCommand.self],
       KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self],
-    ].flatMap { $0 })
+    ].flatMap(\.self))
 }
 
 /// SERVICE [ACCOUNT], as most vault commands take it.
