@@ -187,8 +187,8 @@ let package = Package(
     .testTarget(
       name: "CofferTests",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "TestTool", "CofferTestSupport",
-        systemPackage,
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferVault", "TestTool",
+        "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),
     .testTarget(

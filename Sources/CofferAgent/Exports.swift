@@ -5,7 +5,7 @@
 @_exported public import struct CofferStorage.ItemMetadata
 @_exported public import struct CofferStorage.RecordVersion
 @_exported public import struct CofferStorage.Sealed
-@_exported public import class CofferStorage.SecretForm
+@_exported public import struct CofferStorage.SecretForm
 @_exported public import struct CofferStorage.StorageKey
 @_exported public import protocol CofferStorage.Store
 @_exported public import enum CofferStorage.Vault

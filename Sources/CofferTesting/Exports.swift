@@ -12,7 +12,7 @@
 @_exported public import enum CofferStorage.PlainForm
 @_exported public import struct CofferStorage.RecordVersion
 @_exported public import protocol CofferStorage.Route
-@_exported public import class CofferStorage.SecretForm
+@_exported public import struct CofferStorage.SecretForm
 @_exported public import class CofferStorage.StorageRouter
 @_exported public import protocol CofferStorage.Store
 @_exported public import enum CofferStorage.Vault

@@ -96,7 +96,9 @@ public final class VaultStore: Store {
   /// Runs `body` in one read transaction of the unlocked vault.
   func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let core = try opened()
-    do throws(StoreError) { return try core.read(body) } catch { throw lapsed(core, error) }
+    do throws(StoreError) { return try core.run { (vault) throws(StoreError) in try vault.read(body) } } catch {
+      throw lapsed(core, error)
+    }
   }
 
   /// Runs `body` in one write transaction of the unlocked vault.
@@ -107,7 +109,7 @@ public final class VaultStore: Store {
     do throws(StoreError) { return try core.write(body) } catch { throw lapsed(core, error) }
   }
 
-  private func opened() throws(StoreError) -> VaultCore {
+  func opened() throws(StoreError) -> VaultCore {
     try Reentrancy.check(place)
     guard let core = held.withLock({ held in Self.core(held) }) else {
       throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
@@ -116,14 +118,19 @@ public final class VaultStore: Store {
   }
 
   /// The error to throw for one of `core`, which is locked from now on where the error says that it is of no more use.
-  private func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
+  func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
     // Locked by another thread in between, or of no more use: either way unlocking is what helps.
-    guard error.kind == .closed || (error.kind == .locked && !core.isOpen) else { return error }
+    guard error.isEndOfUse || (error.kind == .locked && !core.isOpen) else { return error }
     drop(core)
-    guard error.kind == .closed else { return error }
+    guard error.isEndOfUse else { return error }
     return StoreError(
       .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
   }
+}
+
+extension StoreError {
+  /// Whether it says that an open vault is of no more use.
+  fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
 }
 
 extension VaultStore {
@@ -155,6 +162,16 @@ extension VaultStore {
     }
   }
 
+  /// Stores `form` as the item `name`, or removes the item where there is no form.
+  public func save(_ form: SecretForm?, for name: String) throws(StoreError) {
+    let item = try ItemName(service: service, account: name)
+    try telling { (vault, change) throws(StoreError) in
+      guard let form else { return try vault.items.remove(item, &change) ? [name: .removed] : [:] }
+      _ = try vault.items.put(form, for: item, if: .always, &change)
+      return [name: .set]
+    }
+  }
+
   /// Read, change and write in one SQLite transaction.
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
@@ -169,11 +186,11 @@ extension VaultStore {
 
   /// All of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a `decision` is given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(
-        .refused, "a vault cannot wait for another store's decision", place: place,
+        .unsupported, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
     try telling { (vault, change) throws(StoreError) in

@@ -36,6 +36,35 @@ struct BackupCommandTests {
   }
 
   @Test
+  func `a backup that cannot be given the vault's name leaves what stood there under it, or says where that is`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    try home.transcript("vault backup \(home.path)/backup -q")
+    let place = home.path + "/data/vault.sqlite"
+    for number in ["2", "2+"] {
+      // No vault that could be replaced in its place: it is moved aside, and the copy then gets its name.
+      try Data("something else".utf8).write(to: URL(fileURLWithPath: place))
+      let line = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", place, "-e", "trace=renameat2"]
+      let answer = try #require(
+        try home.program(
+          line + ["-e", "inject=renameat2:error=EIO:when=\(number)", Home.coffer, "vault", "restore", home.path + "/backup"]))
+      guard answer.err.contains("could not rename") else {
+        return print("skipped: strace cannot trace a process here: \(answer)")
+      }
+      #expect(answer.status == 74)
+      let kept = try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter { $0.hasPrefix("vault.sqlite.") }
+      if number == "2" {
+        #expect(answer.err.contains("nothing was changed") && kept.isEmpty, "\(answer)")
+        #expect(try home.content("data/vault.sqlite") == "something else")
+      } else {
+        let name = try #require(kept.first)
+        #expect(answer.err.contains("/data/\(name)") && !answer.err.contains("nothing was changed"), "\(answer)")
+        #expect(try home.content("data/\(name)") == "something else" && !home.exists("data/vault.sqlite"))
+      }
+    }
+  }
+
+  @Test
   func `a pin that cannot be written is a warning after a restore and a rebuild, and refuses nothing afterwards`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")

@@ -53,10 +53,7 @@ struct ByteWordTests {
   @Test
   func `a variable that coffer reads is refused where it is not UTF-8, and a command gets the others as they are`() throws {
     let home = try Home.withVault()
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let article = try String(contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/CommandLine.md"), encoding: .utf8)
-    let table = try #require(article.components(separatedBy: "\n## Environment\n").last)
-    let names = table.matches(of: /(?m)^\| `([A-Z_]+)` \|/).map { String($0.1) }.filter { $0 != "COFFER_PASSPHRASE" }
+    let names = try CommandLineArticle.table("Environment").map { $0[0] }.filter { $0 != "COFFER_PASSPHRASE" }
     #expect(names.count >= 14)
     for name in names + ["HOME"] {
       let answer = try sh(home, "\(name)=$'\(home.path)/b\\xff' coffer vault list")

@@ -19,6 +19,9 @@ struct ExitStatusTests {
     (.busy, 75), (.conflict, 75), (.pending(.random()), 75),
     (.newerFormat(found: 2, supported: 1), 76),
     (.wrongSecret, 77), (.denied, 77), (.refused, 77), (.noVault, 78),
+    (.afterFork, 2), (.moved, 2), (.noAgent, 69), (.noCredentials, 69), (.memory, 74),
+    (.unsupported, 77), (.incomplete, 77), (.closureThrew, 77), (.givenUp, 77), (.unfitSecret, 77), (.lastSlot, 77),
+    (.otherVault, 77), (.unproven, 77), (.inUse, 77),
   ]
 
   @Test(arguments: kinds)

@@ -24,7 +24,7 @@ struct ForeignWriterTests {
     let vault = try OpenVault.unlock(
       FilePath(home.path + "/data/vault.sqlite"), with: credentials,
       options: VaultOptions(pins: FilePath(home.path + "/state/pins"), lockFolder: FilePath(home.path + "/state")))
-    try vault.write { (change) throws(StoreError) in
+    try vault.write { (_, change) throws(StoreError) in
       try Self.plant(ItemName(sealed: Self.bell, "x\u{1b}[31m"), [UInt8]("hi".utf8), in: vault, &change)
       try Self.plant(ItemName(sealed: "empty", "e"), nil, in: vault, &change)
     }
@@ -46,7 +46,7 @@ struct ForeignWriterTests {
         try SealedRecord(meta, value: value, index: index, keys: vault.view.keys)
       }
     }
-    try vault.items.put(record, replacing: false)
+    try vault.view.database.put(record, replacing: false)
     list.put(record.id, at: index)
     change.lists[index.bucket] = list
     change.added += 1

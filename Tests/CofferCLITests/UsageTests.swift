@@ -64,14 +64,4 @@ struct UsageTests {
     try home.transcript("set 'a\nb' v --plain", err: "control character", exit: 64)
     #expect(!home.exists("evil.plist"))
   }
-
-  @Test
-  func `the options of the program may stand before the command`() {
-    #expect(LeadingOptions.moved(["--home", "d", "-q", "vault", "get", "x"]) == ["vault", "get", "--home", "d", "-q", "x"])
-    #expect(LeadingOptions.moved(["--home=d", "get", "x"]) == ["get", "--home=d", "x"])
-    #expect(LeadingOptions.moved(["get", "--home", "d"]) == ["get", "--home", "d"])
-    #expect(LeadingOptions.moved(["--version"]) == ["--version"])
-    #expect(LeadingOptions.moved(["--json", "set", "k", "1"]) == ["set", "k", "1"])
-    #expect(CommonOptions.asksForJSON(["--json", "set", "k", "1"]) && !CommonOptions.asksForJSON(["set", "k", "1", "--json"]))
-  }
 }

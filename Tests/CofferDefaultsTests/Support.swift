@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferDefaults
 import CofferPlatform
 import CofferStorage
@@ -7,17 +8,15 @@ import Testing
 
 /// A folder of its own for one test, removed with it.
 final class TemporaryFolder: Sendable {
-  let path: FilePath
+  private let folder: TestFolder
+  var path: FilePath { folder.path }
   let decisions: FilePath
 
   init() throws {
-    let name = "coffer-defaults-\(UInt64.random(in: .min ... .max))"
-    path = FilePath(FileManager.default.temporaryDirectory.path).appending(name)
-    decisions = path.appending("decisions")
-    try FileManager.default.createDirectory(atPath: decisions.string, withIntermediateDirectories: true)
+    folder = try TestFolder("defaults")
+    decisions = folder.path.appending("decisions")
+    try FileManager.default.createDirectory(atPath: decisions.string, withIntermediateDirectories: false)
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: path.string) }
 
   func file(_ name: String) -> FilePath { path.appending(name) }
   func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: URL(filePath: file(name).string)) }

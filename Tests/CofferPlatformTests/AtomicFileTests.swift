@@ -40,10 +40,8 @@ import Testing
   }
 
   private func folder(_ body: (FilePath) throws -> Void) throws {
-    let folder = FilePath(NSTemporaryDirectory()).appending("atomic-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder.string) }
-    try body(folder)
+    let folder = try TestFolder("atomic")
+    try withExtendedLifetime(folder) { try body($0.path) }
   }
 
   private func entries(_ folder: FilePath) throws -> [String] {

@@ -6,26 +6,19 @@ internal import Testing
 
 /// A folder of its own with real stores in it: a property list and a vault.
 final class Bench: Sendable {
+  private let folder: TestFolder
   let places: Places
   let vault: VaultStore
   static let domain = "com.example.app"
 
   init() throws {
-    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appendingPathComponent("coffer-values-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    places = Places(home: FilePath(folder.path))
+    folder = try TestFolder("values")
+    places = Places(home: folder.path)
     try FileManager.default.createDirectory(
       atPath: places.defaults.string, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     let unlocked = try UnlockedVault.create(
       at: places.vault, with: Self.credentials(), cost: .testing, options: places.vaultOptions)
     vault = try VaultStore(service: Self.domain, vault: unlocked)
-  }
-
-  deinit {
-    let folder = places.vault.removingLastComponent().removingLastComponent().string
-    do { try FileManager.default.removeItem(atPath: folder) } catch { print("left behind: \(folder): \(error)") }
   }
 
   static func credentials() throws -> Credentials { Credentials(passphrase: try secret("correct horse")) }

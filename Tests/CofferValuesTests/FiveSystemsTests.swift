@@ -7,7 +7,7 @@ internal import Testing
 
   static func rows() throws -> [(row: String, test: String)] {
     let article = try String(
-      contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/FiveSystems.md"), encoding: .utf8)
+      contentsOf: root.appending(path: ".github/FIVE-SYSTEMS.md"), encoding: .utf8)
     return article.split(separator: "\n").compactMap { line in
       let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
       guard cells.count == 3, let match = cells[0].wholeMatch(of: /[A-F]\d+/) else { return nil }

@@ -109,5 +109,7 @@ struct RandomDeathCampaign {
   }
 
   /// What a client may say of an agent that was killed: it could not be asked; or it did not answer, and the vault was asked.
-  private static let agentIsGone: Set<String> = ["error locked", "error busy", "error pending", "error outcomeUnknown"]
+  private static let agentIsGone: Set<String> = [
+    "error locked", "error noAgent", "error busy", "error pending", "error outcomeUnknown",
+  ]
 }

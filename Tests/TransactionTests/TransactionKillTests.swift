@@ -52,25 +52,18 @@ struct TransactionKillTests {
 
 /// A folder with a vault, its key file and a plain domain, and the tool that works on them.
 final class Home {
-  let path: String
+  private let folder: TestFolder
+  var path: String { folder.path.string }
   let keyFile: String
   // The test bundle stands beside the tools.
   private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
 
   init() throws {
-    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appendingPathComponent("coffer-transaction-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    path = folder.path
-    keyFile = path + "/key"
+    folder = try TestFolder("transaction")
+    keyFile = folder.path.string + "/key"
     let key = try KeyFile.generate()
     try key.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: keyFile)) }
     _ = try UnlockedVault.create(at: vaultPath, with: Credentials(keyFile: key), options: .withoutPins).lock()
-  }
-
-  deinit {
-    do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
   }
 
   var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }

@@ -29,7 +29,7 @@ extension Conversation {
       let (name, condition) = try arguments(of: frame) { (fields) throws(StoreError) in
         (try fields.itemName(), try fields.condition())
       }
-      let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.delete(name, if: condition) }
+      let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.remove(name, if: condition) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
     case .load, .contains, .names, .commit, .forget, .version, .marked: try answerFromStore(request, frame, on: socket)
     }
@@ -116,19 +116,5 @@ extension Conversation {
       }
       try send(page, on: socket)
     } while !rest.isEmpty
-  }
-}
-
-extension FrameReader {
-  mutating func texts() throws(StoreError) -> [String] {
-    var texts: [String] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 4)) { texts.append(try text()) }
-    return texts
-  }
-
-  mutating func changes() throws(StoreError) -> [ItemChange] {
-    var changes: [ItemChange] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 10)) { changes.append(try change()) }
-    return changes
   }
 }

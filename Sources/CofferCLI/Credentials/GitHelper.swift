@@ -23,7 +23,7 @@ struct GitHelper {
     return "\(scheme)://\(host)" + (path.isEmpty ? "" : "/\(path)")
   }
 
-  private var understands: Swift.Set<String> { Swift.Set(message.lists["capability[]"] ?? []) }
+  private var understands: Set<String> { Set(message.lists["capability[]"] ?? []) }
 
   // MARK: get
 
@@ -91,7 +91,8 @@ struct GitHelper {
 
   private static func several(_ item: VaultItem) -> StoreError {
     StoreError(
-      .refused, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry", key: item.name.description,
+      .unsupported, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry",
+      key: item.name.description,
       cure: "store the password without it: coffer vault set")
   }
 
@@ -119,7 +120,7 @@ struct GitHelper {
         guard refused.password == nil || GitCredential.isSame(refused.password, stored.password) else { continue }
         guard refused.credential == nil || GitCredential.isSame(refused.credential, stored.credential) else { continue }
       }
-      try items.delete(item.name, if: .revision(item.revision))
+      try items.remove(item.name, if: .revision(item.revision))
     }
   }
 

@@ -50,7 +50,7 @@ enum SecretReader {
   }
 
   /// The content of the file at `path`. The owner is told of a file that others can read.
-  static func file(_ path: String, limit: Int, what: String, session: Session) throws -> SecretBytes {
+  static func file(_ path: String, limit: Int, what: String, context: Context) throws -> SecretBytes {
     try GivenPath.check(path)
     let descriptor = coffer_open(path, O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
@@ -62,7 +62,7 @@ enum SecretReader {
     defer { close(descriptor) }
     var facts = stat()
     if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
-      session.note("\(path) can be read by other users; chmod 600 closes it")
+      context.note("\(path) can be read by other users; chmod 600 closes it")
     }
     return try read(descriptor, limit: limit, what: what, place: path)
   }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferVault
 import CofferStorage
@@ -17,7 +18,8 @@ struct SessionKeySpace: KeySpace {
 
 /// A folder with a vault, its key file and a plain domain, and the tool that works on them as another process does.
 final class SessionHome: Sendable {
-  let path: String
+  private let folder: TestFolder
+  var path: String { folder.path.string }
   let places: Places
   let keys = SessionKeySpace()
   // The test bundle stands beside the tools.
@@ -27,11 +29,8 @@ final class SessionHome: Sendable {
 
   /// - Parameter inStandardPlaces: whether the places are those of the XDG directories, and not those of one folder.
   init(inStandardPlaces: Bool = false) throws {
-    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appendingPathComponent("coffer-session-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    path = folder.path
+    folder = try TestFolder("session")
+    let path = folder.path.string
     let variables = ["HOME": path, "XDG_DATA_HOME": path + "/share", "XDG_CONFIG_HOME": path + "/config"]
     environment = inStandardPlaces ? variables : nil
     places = inStandardPlaces ? try Places.standard { variables[$0] } : Places(home: FilePath(path))
@@ -42,12 +41,8 @@ final class SessionHome: Sendable {
       }
     }
     let key = try KeyFile.generate()
-    try key.withUnsafeBytes { try Data($0).write(to: folder.appendingPathComponent("key")) }
+    try key.withUnsafeBytes { try Data($0).write(to: URL(filePath: path + "/key")) }
     _ = try UnlockedVault.create(at: places.vault, with: Credentials(keyFile: key), options: places.vaultOptions).lock()
-  }
-
-  deinit {
-    do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
   }
 
   func credentials() throws -> Credentials {

@@ -30,7 +30,7 @@ import Testing
   func `a login without a credential changes nothing, nor does one whose closure throws`() throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let error = #expect(throws: StoreError.self) { try session.login(as: "bob") { try $0.set("dark", for: home.keys.theme) } }
-    #expect(error?.kind == .refused && error?.key == "token")
+    #expect(error?.kind == .incomplete && error?.key == "token")
     struct Failed: Error {}
     #expect(throws: Failed.self) { try session.login(as: "bob") { _ in throw Failed() } }
     #expect(try session.state() == .loggedIn("ada") && app.value(for: home.keys.theme) == "theme of ada")
@@ -53,7 +53,7 @@ import Testing
     let keys = Keys()
     let app = try StorageRouter.inMemory(keys: keys)
     let error = #expect(throws: StoreError.self) { try Session(app, user: keys.user, credential: keys.token) }
-    #expect(error?.kind == .refused && error?.key == "user")
+    #expect(error?.kind == .incomplete && error?.key == "user")
     let stray = StorageKey("stray", secret: String.self).endsWithSession()
     #expect(throws: StoreError.self) { try Session(app, user: keys.user.endsWithSession(), credential: stray) }
   }

@@ -31,7 +31,7 @@ struct FuzzCampaign {
       }
       tally.add(
         title, outcome,
-        allowed: ["accepted", "damaged", "tampered", "newerFormat", "wrongSecret", "refused", "tooLarge", "kdfMemory"],
+        allowed: ["accepted", "damaged", "tampered", "newerFormat", "wrongSecret", "unfitSecret", "tooLarge", "kdfMemory"],
         "run \(run), seed \(seed): \(Hex.text(Array(input.prefix(200))))")
     }
     tally.report("mutations of a \(title)")

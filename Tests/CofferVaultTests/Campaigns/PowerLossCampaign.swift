@@ -123,7 +123,7 @@ struct PowerLossCampaign {
       return
     }
     let credentials: Credentials
-    do { credentials = try TemporaryVault.credentials() } catch { throw StoreError(.io(ENOMEM), "no guarded memory", cure: "-") }
+    do { credentials = try TemporaryVault.credentials() } catch { throw StoreError(.memory, "no guarded memory", cure: "-") }
     _ = try LockedVault.open(backup).unlock(with: credentials).verify()
   }
 }

@@ -195,3 +195,15 @@ import Testing
     }
   }
 }
+
+extension SealedRecord {
+  /// Lends the record as the row it will be.
+  func withRow<Result: ~Copyable, Failure: Error>(_ body: (RecordRow) throws(Failure) -> Result) throws(Failure) -> Result {
+    try meta.span.bytes.withUnsafeBytes { (meta) throws(Failure) in
+      guard let value else { return try body(RecordRow(index: index, id: id, meta: meta, value: nil)) }
+      return try value.span.bytes.withUnsafeBytes { (value) throws(Failure) in
+        try body(RecordRow(index: index, id: id, meta: meta, value: value))
+      }
+    }
+  }
+}

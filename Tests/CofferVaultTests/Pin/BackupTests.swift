@@ -108,7 +108,7 @@ import Testing
     let (pinned, _) = try prepared()
     let (theirs, other) = try prepared()
     defer { withExtendedLifetime(theirs) {} }
-    #expect(kind { _ = try restore(other, pinned) } == .refused)
+    #expect(kind { _ = try restore(other, pinned) } == .otherVault)
     #expect(text(try pinned.unlock().get(pinned.name)) == "newer")
     let report = try restore(other, pinned, replacing: true)
     #expect(try pinned.locked.id == report.id && pinned.refusal() == nil)
@@ -127,7 +127,7 @@ import Testing
     let inUse = try PinnedVault()
     let open = try inUse.unlock()
     try open.set(form("x"), for: inUse.name)
-    #expect(kind { _ = try restore(inUse.place.path, pinned) } == .refused)
+    #expect(kind { _ = try restore(inUse.place.path, pinned) } == .inUse)
     _ = try open.lock()
     #expect(
       kind {

@@ -37,9 +37,9 @@ import Testing
     let vault = try pinned.unlock()
     try vault.set(form("newer"), for: pinned.name)
     rename(pinned.place.path.string, pinned.place.path.string + ".moved")
-    #expect(kind { try vault.set(form("lost"), for: pinned.name) } == .closed)
+    #expect(kind { try vault.set(form("lost"), for: pinned.name) } == .moved)
     try pinned.replace(with: older)
-    #expect(kind { try vault.set(form("lost"), for: pinned.name) } == .closed)
+    #expect(kind { try vault.set(form("lost"), for: pinned.name) } == .moved)
     #expect(try pinned.refusal() == .rolledBack)
   }
 
@@ -161,7 +161,7 @@ import Testing
     }
     let id = try UnlockedVault.create(at: place.path, with: identity()).id
     var options = VaultOptions(pins: place.folder.appending("pins"))
-    #expect(kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .refused)
+    #expect(kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .unproven)
     options.expected = id
     _ = try LockedVault.open(place.path, options: options).unlock(with: identity()).lock()
     options.expected = nil

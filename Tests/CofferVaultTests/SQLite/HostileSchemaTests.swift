@@ -120,7 +120,7 @@ import Testing
   @Test func `a negative number in the log is not taken for a large one`() throws {
     try fixture.attack("INSERT INTO log VALUES (-1, zeroblob(20))")
     var count = 0
-    try fixture.open().forEachLogRow(from: 0) { _, _ in count += 1 }
+    try fixture.open().log.forEach(from: 0) { _, _ in count += 1 }
     #expect(count == 0)
   }
 }

@@ -11,7 +11,7 @@ import Testing
 @Suite struct OutcomeTests {
   private let place: TemporaryVault
   private let id = TransactionID.random()
-  private static let day = VaultDatabase.droppedMemory
+  private static let day = OutcomeTable.droppedMemory
 
   init() throws {
     place = try TemporaryVault()
@@ -31,7 +31,7 @@ import Testing
     let vault = try place.unlock()
     try vault.commit(batch("old", deciding: nil), service: "app")
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(kind { try vault.commit(batch("new", deciding: id), service: "app") } == .refused)
+    #expect(kind { try vault.commit(batch("new", deciding: id), service: "app") } == .givenUp)
     #expect(try text(vault.get(ItemName(service: "app", account: "token"))) == "old")
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .dropped)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
@@ -67,14 +67,14 @@ import Testing
     try vault.commit(batch("new", deciding: other), service: "app")
     #expect(try DecidedTransactions.settle(other, in: place.path) == .committed)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .refused)
+    #expect(kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .givenUp)
   }
 
   @Test func `without a write-ahead log the state tells whether a failed commit was made only where the commit put one`() throws {
     try place.attack("PRAGMA journal_mode=DELETE")
     let database = try VaultDatabase.open(place.path)
     let before = try database.read { () throws(StoreError) in try database.stateBytes() }
-    try database.write { () throws(StoreError) in _ = try database.settle(id, now: Self.day) }
+    try database.write { () throws(StoreError) in _ = try database.outcomes.settle(id, now: Self.day) }
     let settled = try database.read { () throws(StoreError) in try database.hasWritten(since: before) }
     #expect(settled == nil)
     database.writtenState = [1]
@@ -98,31 +98,31 @@ import Testing
     let database = try VaultDatabase.open(place.path)
     let (now, dropped, committed) = (10 * Self.day, TransactionID.random(), TransactionID.random())
     try database.write { () throws(StoreError) in
-      _ = try database.settle(dropped, now: now)
-      try database.commit(committed, now: now)
-      try database.commit(.random(), now: now + Self.day)
-      #expect(try database.outcome(of: dropped) == .dropped)
-      try database.commit(.random(), now: now + Self.day + 1)
-      #expect(try database.outcome(of: dropped) == nil)
-      #expect(try database.outcome(of: committed) == .committed)
+      _ = try database.outcomes.settle(dropped, now: now)
+      try database.outcomes.commit(committed, now: now)
+      try database.outcomes.commit(.random(), now: now + Self.day)
+      #expect(try database.outcomes.outcome(of: dropped) == .dropped)
+      try database.outcomes.commit(.random(), now: now + Self.day + 1)
+      #expect(try database.outcomes.outcome(of: dropped) == nil)
+      #expect(try database.outcomes.outcome(of: committed) == .committed)
       // A clock that was ahead: the day is counted from when that is seen.
-      _ = try database.settle(dropped, now: now + 100 * Self.day)
-      try database.commit(.random(), now: now)
-      try database.commit(.random(), now: now + Self.day)
-      #expect(try database.outcome(of: dropped) == .dropped)
-      try database.commit(.random(), now: now + Self.day + 2)
-      #expect(try database.outcome(of: dropped) == nil)
+      _ = try database.outcomes.settle(dropped, now: now + 100 * Self.day)
+      try database.outcomes.commit(.random(), now: now)
+      try database.outcomes.commit(.random(), now: now + Self.day)
+      #expect(try database.outcomes.outcome(of: dropped) == .dropped)
+      try database.outcomes.commit(.random(), now: now + Self.day + 2)
+      #expect(try database.outcomes.outcome(of: dropped) == nil)
     }
   }
 
   @Test func `no more than 256 are dropped within a day, and the next one waits`() throws {
     let database = try VaultDatabase.open(place.path)
     try database.write { () throws(StoreError) in
-      for _ in 0..<256 { _ = try database.settle(.random(), now: Self.day) }
-      #expect(try database.settle(id, now: Self.day) == nil)
-      #expect(try database.outcome(of: id) == nil)
-      try database.checkOutcomes()
-      #expect(try database.settle(id, now: 2 * Self.day + 1) == .dropped)
+      for _ in 0..<256 { _ = try database.outcomes.settle(.random(), now: Self.day) }
+      #expect(try database.outcomes.settle(id, now: Self.day) == nil)
+      #expect(try database.outcomes.outcome(of: id) == nil)
+      try database.outcomes.check()
+      #expect(try database.outcomes.settle(id, now: 2 * Self.day + 1) == .dropped)
     }
   }
 
@@ -137,7 +137,7 @@ import Testing
     #expect(kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == nil && rows() == 256)
     let database = try VaultDatabase.open(place.path)
-    let dayLater = try database.write { () throws(StoreError) in try database.settle(id, now: now + 2 * Self.day) }
+    let dayLater = try database.write { () throws(StoreError) in try database.outcomes.settle(id, now: now + 2 * Self.day) }
     #expect(try dayLater == .dropped && rows() == 1)
   }
 

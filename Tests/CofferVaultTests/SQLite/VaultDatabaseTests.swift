@@ -102,17 +102,16 @@ import Testing
     try vault.putRecord(index: index, value: .repeating(9, count: 16))
     #expect(try vault.value(index) == .repeating(9, count: 16))
     try vault.putRecord(index: index, value: nil)
-    #expect(try index.lent { (idx) throws(StoreError) in try vault.withRecord(idx) { $0.value == nil } } == true)
-    try index.lent { (idx) throws(StoreError) in try vault.deleteRecord(idx) }
+    let place = try #require(RecordIndex(index))
+    #expect(try vault.withRecord(at: place) { $0.value == nil } == true)
+    try vault.deleteRecord(at: place)
     #expect(try vault.value(index) == nil)
   }
 
   @Test func `metadata is read without the value`() throws {
     let vault = try fixture.create()
-    let index = [UInt8].index(1)
-    let seen = try index.lent { (idx) throws(StoreError) in
-      try vault.withRecord(idx, .metadata) { ($0.rid.count, $0.meta.count, $0.value == nil) }
-    }
+    let place = try #require(RecordIndex([UInt8].index(1)))
+    let seen = try vault.withRecord(at: place, .metadata) { ($0.rid.count, $0.meta.count, $0.value == nil) }
     #expect(try #require(seen) == (16, 144, true))
   }
 
@@ -132,26 +131,26 @@ import Testing
   @Test func `the log grows at its end and is trimmed at its head`() throws {
     let vault = try fixture.create()
     let box = [UInt8].repeating(5, count: 20)
-    for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: seq) } }
+    for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.log.append(box, seq: seq) } }
     expectError(.damaged) { () throws(StoreError) in
-      try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: 5) }
+      try box.lent { (box) throws(StoreError) in try vault.log.append(box, seq: 5) }
     }
-    try vault.trimLog(before: 3)
+    try vault.log.trim(before: 3)
     var seen: [UInt64] = []
-    try vault.forEachLogRow(from: 0) { (seq, _) in seen.append(seq) }
+    try vault.log.forEach(from: 0) { (seq, _) in seen.append(seq) }
     #expect(seen == [3, 4, 5])
   }
 
   @Test func `a decision is remembered until it is forgotten`() throws {
     let vault = try fixture.create()
     let transaction = TransactionID.random()
-    #expect(try vault.outcome(of: transaction) == nil)
-    try vault.commit(transaction, now: 1)
-    try vault.commit(transaction, now: 2)
-    #expect(try vault.outcome(of: transaction) == .committed)
-    #expect(try vault.settle(transaction, now: 3) == .committed)
-    try vault.forget(transaction)
-    #expect(try vault.outcome(of: transaction) == nil)
+    #expect(try vault.outcomes.outcome(of: transaction) == nil)
+    try vault.outcomes.commit(transaction, now: 1)
+    try vault.outcomes.commit(transaction, now: 2)
+    #expect(try vault.outcomes.outcome(of: transaction) == .committed)
+    #expect(try vault.outcomes.settle(transaction, now: 3) == .committed)
+    try vault.outcomes.forget(transaction)
+    #expect(try vault.outcomes.outcome(of: transaction) == nil)
   }
 
   @Test func `a row beyond the limit is refused`() throws {

@@ -69,7 +69,7 @@ import Testing
     let vault = try place.unlock()
     let large = SecretForm(try SecretBytes.random(40_000))
     try vault.set(large, for: ItemName(service: "large"))
-    try vault.delete(ItemName(service: "large"))
+    try vault.remove(ItemName(service: "large"))
     _ = try vault.lock()
     let file = try Data(contentsOf: URL(fileURLWithPath: place.path.string))
     let first = file[32..<36].reduce(0) { $0 << 8 | Int($1) }
@@ -88,7 +88,7 @@ import Testing
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
     edit(&meta)
     let sealed = meta
-    try vault.write { (change) throws(StoreError) in
+    try vault.write { (_, change) throws(StoreError) in
       let index = vault.items.index(of: name)
       var list = try vault.items.touch(index.bucket, change)
       let record = try vault.view.checked { () throws(FormatError) in
@@ -97,7 +97,7 @@ import Testing
           try SealedRecord(sealed, value: value, index: index, keys: vault.view.keys)
         }
       }
-      try vault.items.put(record, replacing: false)
+      try vault.view.database.put(record, replacing: false)
       list.put(record.id, at: index)
       change.lists[index.bucket] = list
       change.added += 1
@@ -115,7 +115,7 @@ import Testing
     #expect(kind { _ = try place.unlock().list() } == .damaged)
     #expect(kind { _ = try place.unlock().verify() } == .damaged)
     #expect(kind { _ = try place.unlock().rotate() } == .damaged)
-    #expect(try place.unlock().delete(name))
+    #expect(try place.unlock().remove(name))
     #expect(try place.unlock().verify().records == 3)
   }
 
@@ -147,7 +147,7 @@ import Testing
     var bytes = known.encoded()
     bytes[1] = 200
     let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0) }
-    try vault.write { (change) throws(StoreError) in change.events.append(unknown) }
+    try vault.write { (_, change) throws(StoreError) in change.events.append(unknown) }
     vault.view.database.close()
     for _ in 0..<2 {
       let opened = try place.unlock()

@@ -81,7 +81,7 @@ struct ExtremeNumberTests {
     ("backup", { place, _ in _ = try LockedVault.open(place.path).backup(to: place.folder.appending("backup")) }),
     ("set", { place, name in _ = try place.unlock().set(form("new"), for: name) }),
     ("move", { place, name in _ = try place.unlock().apply([.move(name, to: ItemName(service: "moved"))]) }),
-    ("delete", { place, name in _ = try place.unlock().delete(name) }),
+    ("delete", { place, name in _ = try place.unlock().remove(name) }),
     ("slot", { place, _ in _ = try place.unlock().addSlot(Credentials(keyFile: KeyFile.generate())) }),
     ("rotate", { place, _ in _ = try place.unlock().rotate() }),
     ("repair", { place, _ in _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials()) }),
@@ -179,7 +179,7 @@ struct ExtremeNumberTests {
     try place.attack("INSERT INTO log VALUES (0, zeroblob(32))")
     for number in 0..<10 {
       let value = try form("\(number)")
-      _ = try vault.write { (change) throws(StoreError) in
+      _ = try vault.write { (_, change) throws(StoreError) in
         try vault.items.put(value, for: ItemName(service: "svc"), if: .always, &change)
       }
     }
@@ -222,7 +222,7 @@ extension OpenVault {
 
   fileprivate func plantRecord(_ edit: (inout RecordMeta) -> Void) throws(StoreError) {
     let name = try ItemName(service: "svc", account: "a")
-    try write { (change) throws(StoreError) in
+    try write { (_, change) throws(StoreError) in
       let index = items.index(of: name)
       var list = try items.touch(index.bucket, change)
       var meta = RecordMeta(revision: 1, service: "svc", account: "a", created: 1, modified: 1, valueCount: 5)
@@ -233,7 +233,7 @@ extension OpenVault {
           try SealedRecord(sealed, value: value, index: index, keys: view.keys)
         }
       }
-      try items.put(record, replacing: true)
+      try view.database.put(record, replacing: true)
       list.put(record.id, at: index)
       change.lists[index.bucket] = list
     }

@@ -61,8 +61,8 @@ import Testing
     let copy = try place.copy()
     try FileManager.default.moveItem(atPath: place.path.string, toPath: place.path.string + ".moved")
     if isReplaced { try FileManager.default.moveItem(atPath: copy.path.string, toPath: place.path.string) }
-    #expect(kind { try vault.set(form("lost"), for: name) } == .closed)
-    #expect(kind { _ = try vault.get(name) } == .closed)
+    #expect(kind { try vault.set(form("lost"), for: name) } == .moved)
+    #expect(kind { _ = try vault.get(name) } == .moved)
   }
 
   @Test func `a value that was taken away is tampering`() throws {

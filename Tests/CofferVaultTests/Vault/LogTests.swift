@@ -17,7 +17,7 @@ import Testing
     let vault = try place.create()
     try vault.set(form("1"), for: name)
     try vault.set(form("2"), for: gone)
-    try vault.delete(gone)
+    try vault.remove(gone)
     _ = try vault.lock()
     let again = try place.unlock()
     #expect(try again.get(name) != nil)
@@ -62,7 +62,7 @@ import Testing
 
   func put(_ value: String, _ vault: OpenVault) throws {
     let value = try form(value)
-    _ = try vault.write { (change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
+    _ = try vault.write { (_, change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
   }
 
   @Test func `a log that grows too long loses its older half, says so, and stays a chain`() throws {
@@ -70,9 +70,9 @@ import Testing
     var trims = 0
     for round in 0..<100 {
       try put("\(round)", vault)
-      let length = try vault.read { () throws(StoreError) in try vault.log.length() }
+      let length = try vault.read { (_) throws(StoreError) in try vault.log.length() }
       #expect(length <= 22)
-      let log = try vault.read { () throws(StoreError) in try vault.entries(limit: nil) }
+      let log = try vault.read { (_) throws(StoreError) in try vault.entries(limit: nil) }
       #expect(log.count == length)
       if log.last?.event == .trimmed { trims += 1 }
     }
@@ -109,7 +109,7 @@ import Testing
     let beginning = "SELECT seq || hex(box) FROM log ORDER BY seq LIMIT 1"
     let rows = "SELECT hex(box) FROM log ORDER BY seq LIMIT 1 OFFSET 1"
     let (before, oldRow) = try (place.hex(beginning), place.hex(rows))
-    let log = try vault.read { () throws(StoreError) in try vault.entries(limit: nil) }
+    let log = try vault.read { (_) throws(StoreError) in try vault.entries(limit: nil) }
     for _ in 0..<2 {
       let unlocked = try place.unlock()
       try unlocked.rotate()

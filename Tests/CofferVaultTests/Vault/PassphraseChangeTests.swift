@@ -44,10 +44,10 @@ import Testing
     #expect(text(try vault.get(FullVault.name)) == "hush")
     _ = try LockedVault.open(full.place.path).unlock(with: credentials("remembered"))
     #expect(kind { _ = try full.unlock(.passphrase) } == .wrongSecret)
-    #expect(kind { try vault.changePassphrase(to: credentials("x"), cost: .testing) } == .refused, "this slot has none")
+    #expect(kind { try vault.changePassphrase(to: credentials("x"), cost: .testing) } == .unfitSecret, "this slot has none")
     #expect(
       kind { try vault.changePassphrase(to: Credentials(keyFile: KeyFile.generate()), ofSlot: full.id(.passphrase)) }
-        == .refused)
+        == .unfitSecret)
   }
 
   /// With the old passphrase and an old copy, someone holds the old vault key and the old slot's key pair.
@@ -74,14 +74,14 @@ import Testing
   @Test func `a cost below the floor is refused and the floor is the cost of the first`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
-    #expect(kind { try vault.addSlot(credentials("p"), cost: .testing) } == .refused)
+    #expect(kind { try vault.addSlot(credentials("p"), cost: .testing) } == .unfitSecret)
     let least = PassphraseCost(passes: 3, mebibytes: 64)
     #expect(try vault.addSlot(credentials("p"), cost: least).mebibytes == 64)
     let cheap = try TemporaryVault()
     let own = PassphraseCost(passes: 2, mebibytes: 9)
     let made = try UnlockedVault.create(at: cheap.path, with: credentials("p"), cost: own)
     for wrong in [PassphraseCost(passes: 1, mebibytes: 900), PassphraseCost(passes: 64, mebibytes: 8)] {
-      #expect(kind { try made.addSlot(credentials("q"), cost: wrong) } == .refused)
+      #expect(kind { try made.addSlot(credentials("q"), cost: wrong) } == .unfitSecret)
     }
     #expect(try made.addSlot(credentials("q"), cost: own).passes == 2)
     let absurd = PassphraseCost(passes: 65, mebibytes: 9)

@@ -44,7 +44,7 @@ import Testing
     #expect(text(try other.get(name)) == "1")
     try other.set(form("2"), for: name)
     #expect(text(try unlock(place, keyFile).get(name)) == "2")
-    #expect(kind { try vault.addSlot(Credentials(passphrase: secret("p")), cost: .testing) } == .refused)
+    #expect(kind { try vault.addSlot(Credentials(passphrase: secret("p")), cost: .testing) } == .unfitSecret)
     #expect(try !vault.status().oldBytesRemain)
     let file = try Data(contentsOf: URL(fileURLWithPath: place.path.string))
     #expect(file.range(of: before.suffix(64)) == nil)
@@ -59,7 +59,7 @@ import Testing
     let costs = try LockedVault.open(place.path).slots.map(\.mebibytes).sorted()
     #expect(costs == [8, 9])
     let other = try LockedVault.open(place.path).unlock(with: Credentials(passphrase: secret("other")))
-    try other.delete(name)
+    try other.remove(name)
     #expect(try LockedVault.open(place.path).slots.map(\.mebibytes) == [9, 9])
   }
 

@@ -103,7 +103,7 @@ import Testing
     let name = try ItemName(service: "svc")
     for round in 0..<50 {
       let value = try form("\(round)")
-      _ = try vault.write { (change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
+      _ = try vault.write { (_, change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
     }
     vault.view.database.close()
     let length = try place.unlock().log().count

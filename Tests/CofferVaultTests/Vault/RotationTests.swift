@@ -21,7 +21,7 @@ import Testing
     let vault = try place.create()
     try fill(vault, 300)
     try vault.set(form("gone"), for: ItemName.sample)
-    try vault.delete(ItemName.sample)
+    try vault.remove(ItemName.sample)
     let items = try vault.list()
     let rows = try Set(place.rows())
     var reports: [Int] = []
@@ -60,14 +60,14 @@ import Testing
     let vault = try place.create()
     try fill(vault, 40)
     try vault.set(form("gone"), for: .sample)
-    try vault.delete(.sample)
+    try vault.remove(.sample)
     let before = try logEvents(vault)
     try vault.rotate()
     let after = try logEvents(vault)
     #expect(after.count == before.count + 1 && after.last?.event == .keyRotated)
     #expect(zip(before, after).allSatisfy { $0.event == $1.event && $0.time == $1.time && $0.process == $1.process })
     let places = try vault.core.run { (vault) throws(StoreError) in
-      try vault.read { () throws(StoreError) in
+      try vault.read { (_) throws(StoreError) in
         Set(try vault.items.list(service: nil).map { vault.items.index(of: $0.name) })
       }
     }

@@ -95,8 +95,8 @@ import Testing
     let vault = try place.create()
     let name = try ItemName(service: "s")
     try vault.set(form("v"), for: name)
-    #expect(try vault.delete(name))
-    #expect(try !vault.delete(name))
+    #expect(try vault.remove(name))
+    #expect(try !vault.remove(name))
     #expect(try vault.get(name) == nil)
     #expect(try vault.verify().records == 0)
   }
@@ -142,7 +142,7 @@ import Testing
     _ = try place.create()
     #expect(
       kind { _ = try LockedVault.open(place.path).unlock(with: Credentials(keyFile: KeyFile.generate())) } == .wrongSecret)
-    #expect(kind { _ = try LockedVault.open(place.path).unlock(with: Credentials()) } == .locked)
+    #expect(kind { _ = try LockedVault.open(place.path).unlock(with: Credentials()) } == .noCredentials)
   }
 
   @Test func `a passphrase opens its slot and a wrong one is told`() throws {

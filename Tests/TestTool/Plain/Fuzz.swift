@@ -89,7 +89,7 @@ enum Fuzz {
 
   // MARK: Journals
 
-  static func sidecars(_ folder: FilePath, seed: UInt64, count: Int) throws {
+  static func journals(_ folder: FilePath, seed: UInt64, count: Int) throws {
     var random = Random(seed: seed)
     let store = try open(folder)
     for number in 0..<5 { try store.save(.integer(Int64(number)), for: "folded.\(number)") }

@@ -49,7 +49,7 @@ enum PlainVerbs {
     case "failing": try Failing.run(folder, rest)
     case "power-loss": try PowerLoss.run(folder, seed: UInt64(rest[0]) ?? 0, trials: Int(rest[1]) ?? 0)
     case "fuzz-lists": try Fuzz.lists(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0, FilePath(rest[2]))
-    case "fuzz-journals": try Fuzz.sidecars(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
+    case "fuzz-journals": try Fuzz.journals(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
     case "fuzz-arguments": try Fuzz.arguments(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
     case "foundation-fault": FoundationFaults.show(rest[0], domain, Array(rest.dropFirst()))
     default: return false

@@ -1,27 +1,27 @@
 internal import Coffer
 internal import CofferVault
 
-/// What a command works with.
-final class Session {
+/// The places, options and input that one run of a command works with.
+final class Context {
   let places: Places
   let quiet: Bool
   let json: Bool
   let yes: Bool
-  /// What the command line says of opening the vault; nil for a command that opens none.
+  /// The options for unlocking that were given; nil for a command that opens no vault.
   let unlocking: UnlockingOptions?
   let input = StandardInput()
   /// Whether a question may be asked at the terminal.
   var mayAsk = true
 
-  init(_ options: some CommandOptions, json: Bool) throws {
-    unlocking = options.unlocking
-    let options = options.common
+  /// - Parameter home: the folder of all places; nil leaves it to the environment.
+  init(home: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil) throws {
     // Through the environment, so that the library and every child process agree on the place.
-    if let home = options.home { try ProcessEnvironment.set("COFFER_HOME", home) }
+    if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
     places = try Places.standard()
-    quiet = options.quiet
+    self.quiet = quiet
     self.json = json
-    yes = options.yes
+    self.yes = yes
+    self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
   }
 

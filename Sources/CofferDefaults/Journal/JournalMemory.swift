@@ -3,21 +3,21 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-/// The bytes of a sidecar, through a shared mapping where the file system allows it, else through read and write.
+/// The bytes of a journal, through a shared mapping where the file system allows it, else through read and write.
 ///
 /// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
 /// write preallocated blocks in place. Loads from memory need only one page cache, which a remote file system has not.
 ///
 /// The mapping is truncated under our feet when another program truncates the file; reading it is SIGBUS then, as with
-/// SQLite's WAL-index. Coffer itself never shortens a sidecar.
-struct SidecarMemory: ~Copyable, @unchecked Sendable {
+/// SQLite's WAL-index. Coffer itself never shortens a journal.
+struct JournalMemory: ~Copyable, @unchecked Sendable {
   // Sendable: the word is read and written atomically; all other bytes are written under the file's lock, and a reader of
   // records takes what it copied only if the word shows that they stood still.
   private let fd: Int32
   private let base: UnsafeMutableRawPointer?
   private let storesToMemory: Bool
   private let calls: SystemCalls
-  private let path: FilePath
+  let path: FilePath
 
   init(_ fd: Int32, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
     self.fd = fd
@@ -33,13 +33,13 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
       return
     }
     let protection = storesToMemory ? PROT_READ | PROT_WRITE : PROT_READ
-    let address = mmap(nil, SidecarLayout.mappedBytes, protection, MAP_SHARED, fd, 0)
+    let address = mmap(nil, JournalLayout.mappedBytes, protection, MAP_SHARED, fd, 0)
     guard let address, address != MAP_FAILED else { throw StoreError(errno: errno, "map the journal", place: path) }
     base = address
   }
 
   deinit {
-    if let base { munmap(base, SidecarLayout.mappedBytes) }
+    if let base { munmap(base, JournalLayout.mappedBytes) }
   }
 
   /// ext2 to ext4, XFS, tmpfs: `f_type` values from statfs(2).
@@ -56,7 +56,7 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
   @inline(__always)
   func word() throws(StoreError) -> JournalWord {
     guard let base else { return JournalWord(rawValue: try load(.word)) }
-    let word = (base + SidecarLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+    let word = (base + JournalLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
     return JournalWord(rawValue: word.pointee.load(ordering: .acquiring))
   }
 
@@ -64,7 +64,7 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
   @inline(__always)
   func publish(_ word: JournalWord) throws(StoreError) {
     guard storesToMemory, let base else { return try store(word.rawValue, .word) }
-    let place = (base + SidecarLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+    let place = (base + JournalLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
     place.pointee.store(word.rawValue, ordering: .releasing)
   }
 
@@ -84,18 +84,18 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
   /// Tells all watchers. A failure has no one to hear it, and loses nothing but time: the fold tells them again.
   func ring() {
     guard armed?.pointee.exchange(0, ordering: .sequentiallyConsistent) ?? 0 != 0 else { return }
-    withUnsafeBytes(of: UInt8(0)) { _ = calls.write(fd, $0, SidecarLayout.Field.bell.rawValue) }
+    withUnsafeBytes(of: UInt8(0)) { _ = calls.write(fd, $0, JournalLayout.Field.bell.rawValue) }
   }
 
   @inline(__always)
   private var armed: UnsafeMutablePointer<Atomic<UInt64>>? {
     guard storesToMemory, let base else { return nil }
-    return (base + SidecarLayout.Field.armed.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+    return (base + JournalLayout.Field.armed.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
   /// A field of the header.
   @inline(__always)
-  func load(_ field: SidecarLayout.Field) throws(StoreError) -> UInt64 {
+  func load(_ field: JournalLayout.Field) throws(StoreError) -> UInt64 {
     if let base { return UInt64(littleEndian: base.load(fromByteOffset: field.rawValue, as: UInt64.self)) }
     var number: UInt64 = 0
     try withUnsafeMutableBytes(of: &number) { (buffer) throws(StoreError) in try read(buffer, at: field.rawValue) }
@@ -104,7 +104,7 @@ struct SidecarMemory: ~Copyable, @unchecked Sendable {
 
   /// Changes a field of the header.
   @inline(__always)
-  func store(_ number: UInt64, _ field: SidecarLayout.Field) throws(StoreError) {
+  func store(_ number: UInt64, _ field: JournalLayout.Field) throws(StoreError) {
     if storesToMemory, let base {
       base.storeBytes(of: number.littleEndian, toByteOffset: field.rawValue, as: UInt64.self)
     } else {

@@ -1,5 +1,5 @@
-/// The sidecar's first page. Numbers are little-endian; the records follow at ``headerBytes``.
-enum SidecarLayout {
+/// The journal's first page. Numbers are little-endian; the records follow at ``headerBytes``.
+enum JournalLayout {
   /// One page, written out in full, so that a store to it never needs a block that the disk does not have.
   static let headerBytes = 4096
   /// `CofferJ1`, read as a little-endian number.
@@ -40,14 +40,14 @@ enum SidecarLayout {
     /// The word whose state the last fold wrote down without any foreign change in between; a reader who gets to that word
     /// needs not read the list again. Zero where there is none.
     case foldedFrom = 80
-    /// Whether the file is in use, or why it was given up, see ``Sidecar/Use``: a writer that waited for its lock must open the new one.
+    /// Whether the file is in use, or why it was given up, see ``JournalUse``: a writer that waited for its lock must open the new one.
     /// A ``CheckedNumber``.
     case use = 88
     /// How long the last fold took, in nanoseconds: idle folds by others wait the longer for it.
     case foldTime = 104
     /// The process that holds, or last held, the lock.
     case holder = 96
-    /// Not zero where somebody wants to be told of the next change: see ``Sidecar/unlock()``.
+    /// Not zero where somebody wants to be told of the next change: see ``Journal/unlock()``.
     case armed = 112
     /// Its lowest byte is written, always as zero, with a system call: file watches hear of that and not of stores to a mapping.
     case bell = 120
@@ -60,7 +60,7 @@ enum SidecarLayout {
     case carriedSecond = 208
     case carriedThird = 216
     case carriedFourth = 224
-    /// Not zero from before a sync of the file until one has succeeded: see ``Sidecar/synchronize()``.
+    /// Not zero from before a sync of the file until one has succeeded: see ``Journal/synchronize()``.
     case unsynced = 232
   }
 

@@ -4,7 +4,7 @@ internal import SystemPackage
 
 // A journal is made under another name and gets its own when it is whole and durable: an empty or short file at a journal's name is
 // damage, whoever dies when.
-extension Sidecar {
+extension Journal {
   /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
   static func make(at path: FilePath, _ calls: SystemCalls, until deadline: LockDeadline?) throws(StoreError) -> Bool {
     let draft = path.appending(suffix: draftSuffix)
@@ -37,15 +37,15 @@ extension Sidecar {
   private static let draftSuffix = "-new"
 
   private static func writeHead(_ fd: Int32, _ place: FilePath, _ calls: SystemCalls) throws(StoreError) {
-    let room = calls.allocate(fd, 0, SidecarLayout.smallestBytes)
+    let room = calls.allocate(fd, 0, JournalLayout.smallestBytes)
     guard room == 0 else { throw StoreError(errno: -room, "take room for the journal", place: place) }
     // Written out: an allocated page that was never written may still need a block elsewhere on some file systems.
-    var head = [UInt8](repeating: 0, count: SidecarLayout.headerBytes)
+    var head = [UInt8](repeating: 0, count: JournalLayout.headerBytes)
     // Of no boot: whoever opens it first sees to it that its name is durable too.
-    let fields: [(SidecarLayout.Field, UInt64)] = [
-      (.magic, SidecarLayout.magic), (.version, SidecarLayout.version), (.allocated, UInt64(SidecarLayout.smallestBytes)),
+    let fields: [(JournalLayout.Field, UInt64)] = [
+      (.magic, JournalLayout.magic), (.version, JournalLayout.version), (.allocated, UInt64(JournalLayout.smallestBytes)),
       (.evenStart, CheckedNumber(0, in: .evenStart).rawValue), (.oddStart, CheckedNumber(0, in: .oddStart).rawValue),
-      (.use, Use.current.field), (.identity, newIdentity()),
+      (.use, JournalUse.current.field), (.identity, JournalMemory.newIdentity()),
       (.holder, UInt64(UInt32(bitPattern: getpid()))), (.word, JournalWord(epoch: 1, end: 0).rawValue),
     ]
     for (field, number) in fields {

@@ -1,17 +1,19 @@
 internal import CofferPlatform
 internal import CofferStorage
 
-/// The log.
-extension VaultDatabase {
+/// The rows of the log.
+struct LogTable {
+  let database: VaultDatabase
+
   /// Bytes of one sealed log row: a tag at least; an entry names slots and counts, never values.
   private static let boxBytes = 16...(64 * 1024)
 
   /// Lends the rows of the log from `first` on to `body`, ascending.
-  func forEachLogRow(
+  func forEach(
     _ query: Query = .logRows, from first: UInt64,
     _ body: (_ seq: UInt64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let statement = try statement(query)
+    let statement = try database.statement(query)
     try statement.bind(sequence(first), at: 1)
     var least = first
     try statement.forEach { row throws(StoreError) in
@@ -24,8 +26,8 @@ extension VaultDatabase {
   }
 
   /// Lends row `seq` of the log to `body`, if there is one.
-  func withLogRow(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
-    let statement = try statement(.logRow)
+  func withRow(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    let statement = try database.statement(.logRow)
     try statement.bind(sequence(seq), at: 1)
     _ = try statement.first { row throws(StoreError) in try body(row.blob(0, Self.boxBytes)) }
   }
@@ -33,16 +35,16 @@ extension VaultDatabase {
   /// Adds row `seq` to the log.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when there is one already.
-  func appendLog(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
-    let statement = try statement(.appendLog)
+  func append(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
+    let statement = try database.statement(.appendLog)
     try statement.bind(sequence(seq), at: 1)
     try statement.bind(lending: box, at: 2)
     try statement.execute()
   }
 
   /// The number of the first row that is left; nil when there is none.
-  func firstLogRow() throws(StoreError) -> UInt64? {
-    let first = try statement(.logStart).first { row throws(StoreError) -> UInt64? in
+  func first() throws(StoreError) -> UInt64? {
+    let first = try database.statement(.logStart).first { row throws(StoreError) -> UInt64? in
       guard !row.isNull(0) else { return nil }
       guard let first = UInt64(exactly: try row.int64(0)), first <= FileCounter.most else {
         throw row.damaged("the log is not in order")
@@ -53,30 +55,38 @@ extension VaultDatabase {
   }
 
   /// Stores row `seq` in place of what is there.
-  func putLog(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
-    let statement = try statement(.putLog)
+  func put(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
+    let statement = try database.statement(.putLog)
     try statement.bind(sequence(seq), at: 1)
     try statement.bind(lending: box, at: 2)
     try statement.execute()
   }
 
   /// Removes the rows of the log from `seq` on.
-  func cutLog(from seq: UInt64) throws(StoreError) {
-    let statement = try statement(.cutLog)
+  func cut(from seq: UInt64) throws(StoreError) {
+    let statement = try database.statement(.cutLog)
     try statement.bind(sequence(seq), at: 1)
     try statement.execute()
   }
 
   /// Removes the rows of the log before `seq`.
-  func trimLog(before seq: UInt64) throws(StoreError) {
-    let statement = try statement(.trimLog)
+  func trim(before seq: UInt64) throws(StoreError) {
+    let statement = try database.statement(.trimLog)
     try statement.bind(sequence(seq), at: 1)
     try statement.execute()
   }
 
+  /// The first rows of the log from `sequence` on, some at a time, so that each can be replaced when none is being read.
+  func rows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {
+    var rows: [(UInt64, [UInt8])] = []
+    try forEach(.logBatch, from: sequence) { (seq, box) throws(StoreError) in rows.append((seq, [UInt8](box))) }
+    return rows
+  }
+
   private func sequence(_ seq: UInt64) throws(StoreError) -> Int64 {
     guard let number = Int64(exactly: seq), seq <= FileCounter.most else {
-      throw StoreError(.damaged, "the log's number is beyond what can be", place: connection.place, cure: "restore a backup")
+      throw StoreError(
+        .damaged, "the log's number is beyond what can be", place: database.connection.place, cure: "restore a backup")
     }
     return number
   }

@@ -3,15 +3,15 @@ internal import CofferStorage
 internal import Synchronization
 internal import SystemPackage
 
-// Opening a sidecar, and bringing it into order after a power loss.
-extension Sidecar {
-  /// Opens the sidecar at `path`, making it where there is none. A lock is waited for until `deadline`.
+// Opening a journal, and bringing it into order after a power loss.
+extension Journal {
+  /// Opens the journal at `path`, making it where there is none. A lock is waited for until `deadline`.
   ///
   /// - Returns: nil when there is none and none can be made, because the place is read-only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
   static func open(
     at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil
-  ) throws(StoreError) -> Sidecar? {
+  ) throws(StoreError) -> Journal? {
     while true {
       guard let (fd, isWritable) = try openFile(path, forWriting, calls) else {
         guard forWriting, try make(at: path, calls, until: deadline) else { return nil }
@@ -26,8 +26,8 @@ extension Sidecar {
         close(fd)
         throw error
       }
-      let sidecar = try Sidecar(fd, status, path: path, isWritable: isWritable, calls: calls)
-      if try sidecar.prepare(until: deadline) { return sidecar }
+      let journal = try Journal(fd, status, path: path, isWritable: isWritable, calls: calls)
+      if try journal.prepare(until: deadline) { return journal }
       // Its name was taken away while this waited for its lock.
     }
   }
@@ -64,7 +64,7 @@ extension Sidecar {
   /// A journal has its name only once it has its first room for records, durably, and never becomes shorter: not even a power loss
   /// explains a shorter one. (To look for a header behind a file's end would end the process.)
   private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
-    guard status.size < SidecarLayout.smallestBytes else { return }
+    guard status.size < JournalLayout.smallestBytes else { return }
     throw StoreError(
       .damaged, "the journal has \(status.size) bytes, fewer than any journal has", place: path.string, cure: damageCure)
   }
@@ -80,12 +80,12 @@ extension Sidecar {
     try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
     defer { unlock() }
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return false }
-    switch try use {
+    switch try memory.use {
     case .removed:
       // Its owner died before it could take the name away: nobody else would ever do so.
       try remove()
       return false
-    case .beingCarried, .carried: try revive()  // Somebody has put it back.
+    case .beingCarried, .carried: try memory.revive()  // Somebody has put it back.
     case .current: break
     }
     try checkFormat()
@@ -101,20 +101,15 @@ extension Sidecar {
 
   /// Throws unless the header is one: of no other format, and not overwritten.
   func checkFormat() throws(StoreError) {
-    guard try memory.load(.magic) == SidecarLayout.magic else { throw damagedHeader }
+    guard try memory.load(.magic) == JournalLayout.magic else { throw memory.damagedHeader }
     let version = try memory.load(.version)
-    guard version <= SidecarLayout.version else {
+    guard version <= JournalLayout.version else {
       throw StoreError(
-        .newerFormat(found: Int(clamping: version), supported: Int(SidecarLayout.version)),
+        .newerFormat(found: Int(clamping: version), supported: Int(JournalLayout.version)),
         "the journal has a newer format", place: path.string, cure: "update this program")
     }
-    guard version == SidecarLayout.version else { throw damagedHeader }
-    _ = try (wholeWord(), use)
-  }
-
-  /// The error of a header that no version of Coffer wrote: of another program's file, or of one whose bits have changed.
-  var damagedHeader: StoreError {
-    StoreError(.damaged, "the journal's header is not one, or was changed", place: path.string, cure: Self.damageCure)
+    guard version == JournalLayout.version else { throw memory.damagedHeader }
+    _ = try (wholeWord(), memory.use)
   }
 
   static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
@@ -124,9 +119,9 @@ extension Sidecar {
     let word = try wholeWord()
     // Asked for after the word: others may write meanwhile, and take room before they say so.
     let size = try FileStatus(of: fd, place: path).size
-    if try boot == .current, BootID.current.isKnown { return try check(word, size) }
-    let begin = try start(of: word)
-    let room = min(size, SidecarLayout.mappedBytes) - SidecarLayout.headerBytes
+    if try memory.boot == .current, BootID.current.isKnown { return try check(word, size) }
+    let begin = try memory.start(of: word)
+    let room = min(size, JournalLayout.mappedBytes) - JournalLayout.headerBytes
     let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
     let found = JournalWord(epoch: word.epoch, end: end)
     guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
@@ -142,9 +137,9 @@ extension Sidecar {
 
   /// Without a power loss, what was committed is there.
   private func check(_ word: JournalWord, _ size: Int) throws(StoreError) {
-    guard word.end + SidecarLayout.headerBytes <= size else {
+    guard word.end + JournalLayout.headerBytes <= size else {
       throw StoreError(
-        .damaged, "the journal ends at byte \(size) and holds \(word.end + SidecarLayout.headerBytes)", place: path.string,
+        .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
         cure: Self.damageCure)
     }
     // A file that was cut short has fewer blocks than it says: a store behind its end would end the process.

@@ -6,10 +6,10 @@ internal import SystemPackage
 /// The journal of one property list: a hidden file beside it whose records have not been written into the list yet.
 ///
 /// Every change of it happens under its lock. Readers take none: they compare the word.
-final class Sidecar: Sendable {
+final class Journal: Sendable {
   let path: FilePath
   let isWritable: Bool
-  let memory: SidecarMemory
+  let memory: JournalMemory
   let fd: Int32
   /// The file as it was when it was opened: which one it is never changes.
   let file: FileStatus
@@ -27,7 +27,7 @@ final class Sidecar: Sendable {
     self.path = path
     self.isWritable = isWritable
     self.calls = calls
-    do { memory = try SidecarMemory(fd, path: path, isWritable: isWritable, calls: calls) } catch {
+    do { memory = try JournalMemory(fd, path: path, isWritable: isWritable, calls: calls) } catch {
       close(fd)
       throw error
     }
@@ -85,22 +85,10 @@ final class Sidecar: Sendable {
   func isGone() throws(StoreError) -> Bool {
     // It may well have other names: a backup's, or the one it was moved to.
     guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return true }
-    if try isRetired() { return true }
+    if try memory.isRetired() { return true }
     guard scanned.load(ordering: .relaxed) != 0 else { return false }
     guard BootID.current.isKnown else { return false }
-    return try boot == .current
-  }
-
-  /// The boot of the kernel under which the header was last brought into order.
-  var boot: BootID {
-    get throws(StoreError) { BootID(high: try memory.load(.bootHigh), low: try memory.load(.bootLow)) }
-  }
-
-  /// Whether the file was given up by its owner: no system call where the journal is mapped.
-  @inline(__always)
-  func isRetired() throws(StoreError) -> Bool {
-    if try memory.load(.use) == Use.current.field { return false }
-    return try use != .current
+    return try memory.boot == .current
   }
 
   // MARK: The word and the records
@@ -115,34 +103,11 @@ final class Sidecar: Sendable {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where it is none that a journal can have.
   func wholeWord() throws(StoreError) -> JournalWord {
-    for _ in 0..<SidecarMemory.looks {
+    for _ in 0..<JournalMemory.looks {
       let word = try word()
       if word.isWhole { return word }
     }
-    throw damagedHeader
-  }
-
-  func start(of word: JournalWord) throws(StoreError) -> Int {
-    let start = try number(SidecarLayout.start(of: word.epoch))
-    guard start <= SidecarLayout.capacity else { throw damagedHeader }
-    return Int(start)
-  }
-
-  /// The number in a field that has a check.
-  ///
-  /// A writer may be storing it just now: where the file is read with system calls, a part of it may be older than the rest.
-  private func number(_ field: SidecarLayout.Field) throws(StoreError) -> UInt32 {
-    for _ in 0..<SidecarMemory.looks {
-      if let checked = CheckedNumber(rawValue: try memory.load(field), in: field) { return checked.number }
-    }
-    throw damagedHeader
-  }
-
-  var list: ListFingerprint {
-    get throws(StoreError) {
-      ListFingerprint(
-        inode: try memory.load(.listInode), modified: try memory.load(.listModified), size: try memory.load(.listSize))
-    }
+    throw memory.damagedHeader
   }
 
   /// Hands the bytes of the records in `range` to `body`.
@@ -153,7 +118,7 @@ final class Sidecar: Sendable {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(range.count, 1), alignment: 8)
     defer { buffer.deallocate() }
     let bytes = UnsafeMutableRawBufferPointer(rebasing: buffer[..<range.count])
-    try memory.read(bytes, at: SidecarLayout.headerBytes + range.lowerBound)
+    try memory.read(bytes, at: JournalLayout.headerBytes + range.lowerBound)
     // What was copied must not be read after the word that the caller compares next.
     atomicMemoryFence(ordering: .acquiring)
     return try body(UnsafeRawBufferPointer(bytes))
@@ -180,11 +145,11 @@ final class Sidecar: Sendable {
   }
 
   private func holds(_ end: Int) throws(StoreError) -> Bool {
-    let needed = SidecarLayout.headerBytes + end
+    let needed = JournalLayout.headerBytes + end
     if needed <= knownBytes.load(ordering: .relaxed) { return true }
     let size = try FileStatus(of: fd, place: path).size
     knownBytes.store(size, ordering: .relaxed)
-    return needed <= size && end <= SidecarLayout.capacity
+    return needed <= size && end <= JournalLayout.capacity
   }
 
   private func shortened(_ end: Int) -> StoreError {
@@ -205,18 +170,18 @@ final class Sidecar: Sendable {
   /// Makes sure of real blocks for records up to `end`.
   @inline(__always)
   func reserve(_ end: Int) throws(StoreError) {
-    if SidecarLayout.headerBytes + end > Int(clamping: try memory.load(.allocated)) { try allocate(end) }
+    if JournalLayout.headerBytes + end > Int(clamping: try memory.load(.allocated)) { try allocate(end) }
   }
 
   private func allocate(_ end: Int) throws(StoreError) {
-    guard end <= SidecarLayout.capacity else {
+    guard end <= JournalLayout.capacity else {
       throw StoreError(
-        .tooLarge(limit: SidecarLayout.capacity), "the journal is full", place: path.string,
+        .tooLarge(limit: JournalLayout.capacity), "the journal is full", place: path.string,
         cure: "let synchronize() succeed, whose error says what is in the way; nothing was changed")
     }
     let old = Int(clamping: try memory.load(.allocated))
-    let step = SidecarLayout.step
-    let new = min((SidecarLayout.headerBytes + end + step - 1) / step * step, SidecarLayout.mappedBytes)
+    let step = JournalLayout.step
+    let new = min((JournalLayout.headerBytes + end + step - 1) / step * step, JournalLayout.mappedBytes)
     let result = calls.allocate(fd, old, new - old)
     guard result == 0 else { throw StoreError(errno: -result, "take room for the journal", place: path) }
     try memory.store(UInt64(new), .allocated)
@@ -228,7 +193,7 @@ final class Sidecar: Sendable {
     _ count: Int, after word: JournalWord, _ encode: (UnsafeMutableRawBufferPointer) -> Void
   ) throws(StoreError) -> JournalWord {
     try reserve(word.end + count)
-    try memory.fill(count, at: SidecarLayout.headerBytes + word.end, encode)
+    try memory.fill(count, at: JournalLayout.headerBytes + word.end, encode)
     calls.reached?(.recordCopied)
     let new = word.advanced(by: count)
     try memory.publish(new)
@@ -253,10 +218,10 @@ final class Sidecar: Sendable {
   /// Stores the records of the present epoch over themselves; the caller stores to the header.
   private func storeAgain() throws(StoreError) {
     let word = try wholeWord()
-    let range = try start(of: word)..<word.end
+    let range = try memory.start(of: word)..<word.end
     try withRecords(range) { (bytes) throws(StoreError) in
       guard Record.wholeBytes(bytes, epoch: word.epoch) == bytes.count else { throw torn }
-      try memory.fill(bytes.count, at: SidecarLayout.headerBytes + range.lowerBound) { $0.copyMemory(from: bytes) }
+      try memory.fill(bytes.count, at: JournalLayout.headerBytes + range.lowerBound) { $0.copyMemory(from: bytes) }
     }
   }
 
@@ -266,13 +231,13 @@ final class Sidecar: Sendable {
   ) throws(StoreError) -> JournalWord {
     let count = survivors.reduce(0) { $0 + $1.count }
     // Survivors go where the present epoch has no records: below its first one, else behind its last.
-    let begin = try count <= start(of: word) || count == 0 ? 0 : word.end
+    let begin = try count <= memory.start(of: word) || count == 0 ? 0 : word.end
     let new = word.nextEpoch(end: begin + count)
     try reserve(new.end)
-    try memory.fill(count, at: SidecarLayout.headerBytes + begin) { buffer in
+    try memory.fill(count, at: JournalLayout.headerBytes + begin) { buffer in
       Record.encode(survivors, into: buffer, epoch: new.epoch, writer: writer)
     }
-    let field = SidecarLayout.start(of: new.epoch)
+    let field = JournalLayout.start(of: new.epoch)
     try memory.store(CheckedNumber(UInt32(begin), in: field).rawValue, field)
     try memory.store(list.inode, .listInode)
     try memory.store(list.modified, .listModified)
@@ -282,70 +247,12 @@ final class Sidecar: Sendable {
     return new
   }
 
-  /// What has become of a file, in the header's field.
-  enum Use: UInt32 {
-    /// It is in use.
-    case current = 0
-    /// Its domain was removed.
-    case removed
-    /// It lost its name, and somebody is writing what it holds into the journal that has the name now.
-    case beingCarried
-    /// Everything that it holds is in another journal.
-    case carried
-
-    /// The field's eight bytes.
-    @inline(__always)
-    var field: UInt64 { CheckedNumber(rawValue, in: .use).rawValue }
-  }
-
-  /// Says what has become of the file, under its lock: whoever has one open that was given up, opens a new one.
-  func mark(_ use: Use) throws(StoreError) { try memory.store(use.field, .use) }
-
-  /// What has become of the file.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.damaged` where the field says nothing that any Coffer wrote: then nobody can know whether its values
-  ///   are in another journal.
-  var use: Use {
-    get throws(StoreError) {
-      guard let use = Use(rawValue: try number(.use)) else { throw damagedHeader }
-      return use
-    }
-  }
-
-  /// This journal among all.
-  var identity: UInt64 { get throws(StoreError) { try memory.load(.identity) } }
-
-  static func newIdentity() -> UInt64 { .random(in: 1 ... .max) }
-
-  /// Takes a file into use again whose name was given back to it. It is another journal to those who had carried its values over.
-  func revive() throws(StoreError) {
-    try memory.store(Self.newIdentity(), .identity)
-    try mark(.current)
-  }
-
-  /// Whether the journal `identity` was carried over into this one before the present epoch.
-  func hasCarried(_ identity: UInt64) throws(StoreError) -> Bool {
-    // Zero is a field not yet used, and all that is left of a header overwritten with zeros: that journal's values were not carried over.
-    guard identity != 0 else { return false }
-    for field in SidecarLayout.carried where try memory.load(field) == identity { return true }
-    return false
-  }
-
-  /// Remembers journals that were carried over, whose records the next epoch will not have.
-  func remember(carried identities: [UInt64]) throws(StoreError) {
-    guard !identities.isEmpty else { return }
-    var all: [UInt64] = []
-    for field in SidecarLayout.carried { all.append(try memory.load(field)) }
-    all = (all + identities).suffix(SidecarLayout.carried.count)
-    for (field, identity) in zip(SidecarLayout.carried, all) { try memory.store(identity, field) }
-  }
-
   /// Overwrites every byte of room for records that `word` does not use.
   func scrub(outside word: JournalWord) throws(StoreError) {
-    let start = try start(of: word)
-    let end = min(Int(clamping: try memory.load(.allocated)), SidecarLayout.mappedBytes) - SidecarLayout.headerBytes
+    let start = try memory.start(of: word)
+    let end = min(Int(clamping: try memory.load(.allocated)), JournalLayout.mappedBytes) - JournalLayout.headerBytes
     for range in [0..<start, word.end..<max(word.end, end)] where !range.isEmpty {
-      try memory.fill(range.count, at: SidecarLayout.headerBytes + range.lowerBound) {
+      try memory.fill(range.count, at: JournalLayout.headerBytes + range.lowerBound) {
         _ = $0.initializeMemory(as: UInt8.self, repeating: 0)
       }
     }

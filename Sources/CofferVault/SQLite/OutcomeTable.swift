@@ -2,7 +2,9 @@ internal import CofferPlatform
 internal import CofferStorage
 
 /// The outcomes of transactions over two stores. Their rows are not sealed: whoever settles one may have no key.
-extension VaultDatabase {
+struct OutcomeTable {
+  let database: VaultDatabase
+
   /// Most transactions that are remembered as dropped. More within a day are a fault to be found, and not rows to be kept; forged rows
   /// cost a commit no more than this.
   static let mostDropped: Int64 = 256
@@ -28,14 +30,14 @@ extension VaultDatabase {
   /// Records that `transaction` is committed, within the write transaction that makes its changes. Saying it twice is no error.
   ///
   /// - Parameter now: milliseconds since 1970.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when it was dropped: whoever asks now comes too late.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/givenUp`` when it was dropped: whoever asks now comes too late.
   func commit(_ transaction: TransactionID, now: UInt64) throws(StoreError) {
     switch try outcome(of: transaction) {
     case .committed: return
     case .dropped:
       throw StoreError(
-        .refused, "transaction \(transaction) was given up before it came here, and nothing of it was made",
-        place: connection.place, cure: "run the transaction again")
+        .givenUp, "transaction \(transaction) was given up before it came here, and nothing of it was made",
+        place: database.connection.place, cure: "run the transaction again")
     case nil:
       try expire(now)
       try put(.committed, transaction, now)
@@ -54,7 +56,7 @@ extension VaultDatabase {
       try put(found.outcome, transaction, found.time == now ? now + 1 : now)
       return found.outcome
     }
-    let dropped = try statement(.droppedOutcomes).first { row throws(StoreError) in try row.int64(0) } ?? 0
+    let dropped = try database.statement(.droppedOutcomes).first { row throws(StoreError) in try row.int64(0) } ?? 0
     guard dropped < Self.mostDropped else { return nil }
     try put(.dropped, transaction, now)
     return .dropped
@@ -62,7 +64,7 @@ extension VaultDatabase {
 
   /// Drops what is recorded of `transaction`, if there is anything.
   func forget(_ transaction: TransactionID) throws(StoreError) {
-    let statement = try statement(.forget)
+    let statement = try database.statement(.forget)
     try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
     try statement.execute()
   }
@@ -70,21 +72,21 @@ extension VaultDatabase {
   /// Looks at every row.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than are remembered.
-  func checkOutcomes() throws(StoreError) {
+  func check() throws(StoreError) {
     var dropped: Int64 = 0
-    try statement(.outcomes).forEach { row throws(StoreError) in
+    try database.statement(.outcomes).forEach { row throws(StoreError) in
       _ = try row.blob(0, count: Self.transactionBytes)
       if try Self.entry(row, 1).outcome == .dropped { dropped += 1 }
       guard dropped <= Self.mostDropped else { throw row.damaged("more transactions are dropped than are ever remembered") }
     }
   }
 
-  /// Removes the rows that ``checkOutcomes()`` finds, within a transaction. Where more are dropped than are ever remembered, nobody can tell
+  /// Removes the rows that ``check()`` finds, within a transaction. Where more are dropped than are ever remembered, nobody can tell
   /// which of them are forged, and all of them go.
-  func removeForgedOutcomes() throws(StoreError) {
-    try connection.execute("DELETE FROM decided WHERE typeof(txid)<>'blob' OR length(txid)<>\(Self.transactionBytes)")
-    try connection.execute("DELETE FROM decided WHERE outcome<1 OR outcome>2 OR time<0 OR time>\(Self.times.upperBound)")
-    try connection.execute(
+  func removeForged() throws(StoreError) {
+    try database.connection.execute("DELETE FROM decided WHERE typeof(txid)<>'blob' OR length(txid)<>\(Self.transactionBytes)")
+    try database.connection.execute("DELETE FROM decided WHERE outcome<1 OR outcome>2 OR time<0 OR time>\(Self.times.upperBound)")
+    try database.connection.execute(
       "DELETE FROM decided WHERE outcome=2 AND (SELECT count(*) FROM decided WHERE outcome=2)>\(Self.mostDropped)")
   }
 
@@ -92,14 +94,14 @@ extension VaultDatabase {
   /// that was wrong: a day is counted from now on.
   private func expire(_ now: UInt64) throws(StoreError) {
     for (query, time) in [(Query.expireOutcomes, now - min(now, Self.droppedMemory)), (.redateOutcomes, now + 1)] {
-      let statement = try statement(query)
+      let statement = try database.statement(query)
       try statement.bind(Int64(clamping: time), at: 1)
       try statement.execute()
     }
   }
 
   private func entry(of transaction: TransactionID) throws(StoreError) -> Entry? {
-    let statement = try statement(.outcome)
+    let statement = try database.statement(.outcome)
     try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
     return try statement.first { row throws(StoreError) in try Self.entry(row, 0) }
   }
@@ -113,7 +115,7 @@ extension VaultDatabase {
   }
 
   private func put(_ outcome: TransactionOutcome, _ transaction: TransactionID, _ time: UInt64) throws(StoreError) {
-    let statement = try statement(.putOutcome)
+    let statement = try database.statement(.putOutcome)
     try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
     try statement.bind(outcome.stored, at: 2)
     try statement.bind(Int64(clamping: time), at: 3)
