@@ -71,6 +71,6 @@ extension Transaction {
 }
 
 extension ItemMetadata {
-  /// Whether a logout removes the item.
-  package var isSessionItem: Bool { attributes[Self.endsWithSession] == "true" }
+  /// Whether a logout removes the item: what a store's ``Store/sessionItems()`` lists.
+  public var isSessionItem: Bool { attributes[Self.endsWithSession] == "true" }
 }

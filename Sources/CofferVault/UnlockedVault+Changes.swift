@@ -57,7 +57,7 @@ extension UnlockedVault {
   ///
   /// - Throws: `StoreError` `.conflict` when the item is not at the revision that the condition names, and what writing throws.
   @discardableResult
-  public borrowing func delete(_ name: ItemName, if condition: WriteCondition) throws(StoreError) -> Bool {
+  public borrowing func remove(_ name: ItemName, if condition: WriteCondition) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try core.write { (vault, change) throws(StoreError) in
         try vault.items.require(condition, of: name)

@@ -95,7 +95,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// Removes `name`; false when there was nothing.
   @discardableResult
-  public borrowing func delete(_ name: ItemName) throws(StoreError) -> Bool {
+  public borrowing func remove(_ name: ItemName) throws(StoreError) -> Bool {
     try about(name) { () throws(StoreError) in
       try core.write { (vault, change) throws(StoreError) in
         try vault.items.remove(name, &change)

@@ -24,7 +24,7 @@ import Testing
     let inProcess = try own.item(name)
     #expect(try client.item(name) == inProcess)
     #expect(try client.list() == [item] && client.list(service: "host") == [item] && client.list(service: "x") == [])
-    #expect(try client.delete(name) && !client.delete(name))
+    #expect(try client.remove(name) && !client.remove(name))
   }
 
   @Test func `errors keep their kind, what they carry, and their key`() throws {
@@ -37,7 +37,7 @@ import Testing
     #expect(try client.item(name)?.revision == 1)
     #expect(kind { try client.set(form("b"), for: name, if: .absent) } == .alreadyExists)
     #expect(kind { try client.set(form("b"), for: name, if: .revision(7)) } == .conflict)
-    #expect(kind { try client.delete(name, if: .revision(7)) } == .conflict)
+    #expect(kind { try client.remove(name, if: .revision(7)) } == .conflict)
     let long = String(repeating: "x", count: VaultItem.largestValue + 1)
     #expect(kind { try client.set(form(long), for: name) } == .tooLarge(limit: VaultItem.largestValue))
     do { _ = try client.get(name) } catch { #expect(error.key == "host/me" && error.place?.hasSuffix("vault.sqlite") == true) }

@@ -116,7 +116,7 @@ import Testing
     try client.set(form("v"), for: ItemName(service: "x"))
     agent.stop()
     #expect(kind { _ = try client.list() } == .noAgent)
-    #expect(kind { try client.delete(ItemName(service: "x")) } == .noAgent)
+    #expect(kind { try client.remove(ItemName(service: "x")) } == .noAgent)
     let next = try TestAgent(folder: agent.folder)
     defer { next.stop(); TestAgent.remove(agent.folder) }
     #expect(try client.list().count == 1)

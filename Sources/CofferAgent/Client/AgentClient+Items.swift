@@ -44,7 +44,7 @@ extension AgentClient {
 
   /// Removes `name` where `condition` holds; false when there was nothing.
   @discardableResult
-  public func delete(_ name: ItemName, if condition: WriteCondition = .always) throws(StoreError) -> Bool {
+  public func remove(_ name: ItemName, if condition: WriteCondition = .always) throws(StoreError) -> Bool {
     try ask(.delete, isWrite: true) { (writer) throws(StoreError) in
       try writer.put(name)
       try writer.put(condition)

@@ -29,7 +29,7 @@ extension Conversation {
       let (name, condition) = try arguments(of: frame) { (fields) throws(StoreError) in
         (try fields.itemName(), try fields.condition())
       }
-      let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.delete(name, if: condition) }
+      let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.remove(name, if: condition) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
     case .load, .contains, .names, .commit, .forget, .version, .marked: try answerFromStore(request, frame, on: socket)
     }

@@ -1,4 +1,3 @@
-internal import Coffer
 internal import CofferAgent
 
 /// What commands print of an agent.

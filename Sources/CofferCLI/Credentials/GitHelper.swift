@@ -120,7 +120,7 @@ struct GitHelper {
         guard refused.password == nil || GitCredential.isSame(refused.password, stored.password) else { continue }
         guard refused.credential == nil || GitCredential.isSame(refused.credential, stored.credential) else { continue }
       }
-      try items.delete(item.name, if: .revision(item.revision))
+      try items.remove(item.name, if: .revision(item.revision))
     }
   }
 

@@ -114,11 +114,11 @@ final class VaultItems {
 
   /// Removes `name`; false when there was nothing.
   @discardableResult
-  func delete(_ name: ItemName, if condition: WriteCondition = .always) throws -> Bool {
+  func remove(_ name: ItemName, if condition: WriteCondition = .always) throws -> Bool {
     try ask { (agent) throws(StoreError) in
-      try agent.delete(name, if: condition)
+      try agent.remove(name, if: condition)
     } or: { (vault) throws(StoreError) in
-      try vault.delete(name, if: condition)
+      try vault.remove(name, if: condition)
     }
   }
 

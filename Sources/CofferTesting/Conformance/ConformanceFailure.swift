@@ -29,8 +29,10 @@ public enum ConformanceCheck: String, Sendable, CaseIterable {
   case names
   /// Several values in the order they were asked for, those that are absent too.
   case severalAtOnce
-  /// A stamp changes with its value and with nothing else.
+  /// A stamp changes with its value and with nothing else, and is the same whichever way it is asked for.
   case stamps
+  /// The items that a logout removes are listed with their stamps, expired ones too; preferences are none of them.
+  case sessionItems
   /// A batch happens as a whole.
   case batches
   /// A batch whose expectations do not hold is a conflict and changes nothing.

@@ -1,5 +1,6 @@
 internal import CofferPlatform
 internal import CofferStorage
+internal import Foundation
 
 // Single values.
 extension Examination {
@@ -63,7 +64,11 @@ extension Examination {
   }
 
   func stamps() throws {
-    func stamp() throws -> R.Stamp { try store.load(["a"])[0].stamp }
+    func stamp() throws -> R.Stamp {
+      let stamp = try store.load(["a"])[0].stamp
+      try expect(try store.version(of: "a") == stamp, "version(of:) and a reading have different stamps")
+      return stamp
+    }
     let absent = try stamp()
     try store.save(try samples.number(1), for: "a")
     let first = try stamp()
@@ -74,6 +79,20 @@ extension Examination {
     try expect(first != absent && second != first && second != absent, "a stamp stays as its value changes")
     try store.save(nil, for: "a")
     try expect(try stamp() == absent, "the stamp of what is absent is not always the same")
+  }
+
+  func sessionItems() throws {
+    try store.save(try samples.number(1), for: "other")
+    try expect(try store.sessionItems().isEmpty, "a value that says nothing of sessions is listed")
+    let past = Date(timeIntervalSince1970: 1)
+    guard let lasting = try samples.ofSession(nil), let expired = try samples.ofSession(past) else { return }
+    try store.save(lasting, for: "lasting")
+    try store.save(expired, for: "expired")
+    let items = try store.sessionItems()
+    try expect(items.keys.sorted() == ["expired", "lasting"], "the items of a session are said to be \(items.keys.sorted())")
+    for (name, stamp) in items {
+      try expect(try store.version(of: name) == stamp, "'\(name)' is listed with another stamp than its own")
+    }
   }
 
   func reopening() throws {

@@ -18,6 +18,7 @@ struct Examination<R: Route>: Sendable {
     case .names: try names()
     case .severalAtOnce: try severalAtOnce()
     case .stamps: try stamps()
+    case .sessionItems: try sessionItems()
     case .batches: try batches()
     case .expectations: try expectations()
     case .emptyBatch: try emptyBatch()

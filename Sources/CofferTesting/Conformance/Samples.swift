@@ -13,6 +13,8 @@ struct Samples<R: Route>: Sendable {
   /// A value that holds `number`, and the number in one.
   let number: @Sendable (_ number: Int) throws -> R.Form
   let read: @Sendable (R.Form) -> Int?
+  /// A value that a logout removes, and that expires then; nil where values cannot say that of themselves.
+  let ofSession: @Sendable (_ expires: Date?) throws -> R.Form?
   let isEqual: @Sendable (R.Form, R.Form) -> Bool
 }
 
@@ -31,6 +33,7 @@ extension Samples where R == Plain {
     holding: { .string($0) },
     number: { .integer(Int64($0)) },
     read: { if case .integer(let number) = $0 { Int(number) } else { nil } },
+    ofSession: { _ in nil },
     isEqual: { $0 == $1 })
 }
 
@@ -48,6 +51,7 @@ extension Samples where R == Vault {
     holding: { try form(Array($0.utf8)) },
     number: { try form(Array(String($0).utf8)) },
     read: { form in form.bytes.withUnsafeBytes { Int(String(decoding: $0, as: UTF8.self)) } },
+    ofSession: { try form([3], ItemMetadata(attributes: [ItemMetadata.endsWithSession: "true"], expires: $0)) },
     isEqual: { $0.bytes.isEqual(to: $1.bytes) && $0.metadata == $1.metadata })
 
   private static func form(_ bytes: [UInt8], _ metadata: ItemMetadata = ItemMetadata()) throws -> SecretForm {

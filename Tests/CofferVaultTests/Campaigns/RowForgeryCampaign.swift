@@ -117,7 +117,7 @@ struct RowForgeryCampaign {
       try forge.place.attack("PRAGMA synchronous=OFF; \(old.row.put)")
       for (group, write) in [
         ("the item itself is set", { (vault: borrowing UnlockedVault) in try vault.set(form("new"), for: name) }),
-        ("the item itself is deleted", { vault in try vault.delete(name) }),
+        ("the item itself is deleted", { vault in try vault.remove(name) }),
         ("a new item of its bucket is set", { vault in try vault.set(form("new"), for: neighbor) }),
         ("the key is rotated", { vault in try vault.rotate() }),
       ] as [(String, (borrowing UnlockedVault) throws -> Void)] {

@@ -36,7 +36,7 @@ struct UnwritableCampaign {
     #expect(try vault.verify().records == 1)
     #expect(try vault.pinStatus() == .unchanged)
     #expect(kind { try vault.set(form("new"), for: Self.name) } == .readOnly)
-    #expect(kind { try vault.delete(Self.name) } == .readOnly)
+    #expect(kind { try vault.remove(Self.name) } == .readOnly)
     #expect(kind { try vault.rotate() } == .readOnly)
     #expect(text(try vault.get(Self.name)) == "value", "a refused write does not end the vault")
   }

@@ -69,7 +69,7 @@ import Testing
     let vault = try place.unlock()
     let large = SecretForm(try SecretBytes.random(40_000))
     try vault.set(large, for: ItemName(service: "large"))
-    try vault.delete(ItemName(service: "large"))
+    try vault.remove(ItemName(service: "large"))
     _ = try vault.lock()
     let file = try Data(contentsOf: URL(fileURLWithPath: place.path.string))
     let first = file[32..<36].reduce(0) { $0 << 8 | Int($1) }
@@ -115,7 +115,7 @@ import Testing
     #expect(kind { _ = try place.unlock().list() } == .damaged)
     #expect(kind { _ = try place.unlock().verify() } == .damaged)
     #expect(kind { _ = try place.unlock().rotate() } == .damaged)
-    #expect(try place.unlock().delete(name))
+    #expect(try place.unlock().remove(name))
     #expect(try place.unlock().verify().records == 3)
   }
 

@@ -81,7 +81,7 @@ struct ExtremeNumberTests {
     ("backup", { place, _ in _ = try LockedVault.open(place.path).backup(to: place.folder.appending("backup")) }),
     ("set", { place, name in _ = try place.unlock().set(form("new"), for: name) }),
     ("move", { place, name in _ = try place.unlock().apply([.move(name, to: ItemName(service: "moved"))]) }),
-    ("delete", { place, name in _ = try place.unlock().delete(name) }),
+    ("delete", { place, name in _ = try place.unlock().remove(name) }),
     ("slot", { place, _ in _ = try place.unlock().addSlot(Credentials(keyFile: KeyFile.generate())) }),
     ("rotate", { place, _ in _ = try place.unlock().rotate() }),
     ("repair", { place, _ in _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials()) }),

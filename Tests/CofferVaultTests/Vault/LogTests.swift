@@ -17,7 +17,7 @@ import Testing
     let vault = try place.create()
     try vault.set(form("1"), for: name)
     try vault.set(form("2"), for: gone)
-    try vault.delete(gone)
+    try vault.remove(gone)
     _ = try vault.lock()
     let again = try place.unlock()
     #expect(try again.get(name) != nil)

@@ -59,7 +59,7 @@ import Testing
     let costs = try LockedVault.open(place.path).slots.map(\.mebibytes).sorted()
     #expect(costs == [8, 9])
     let other = try LockedVault.open(place.path).unlock(with: Credentials(passphrase: secret("other")))
-    try other.delete(name)
+    try other.remove(name)
     #expect(try LockedVault.open(place.path).slots.map(\.mebibytes) == [9, 9])
   }
 

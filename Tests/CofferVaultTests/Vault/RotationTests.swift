@@ -21,7 +21,7 @@ import Testing
     let vault = try place.create()
     try fill(vault, 300)
     try vault.set(form("gone"), for: ItemName.sample)
-    try vault.delete(ItemName.sample)
+    try vault.remove(ItemName.sample)
     let items = try vault.list()
     let rows = try Set(place.rows())
     var reports: [Int] = []
@@ -60,7 +60,7 @@ import Testing
     let vault = try place.create()
     try fill(vault, 40)
     try vault.set(form("gone"), for: .sample)
-    try vault.delete(.sample)
+    try vault.remove(.sample)
     let before = try logEvents(vault)
     try vault.rotate()
     let after = try logEvents(vault)

@@ -17,7 +17,7 @@ import Testing
     let name = try ItemName(service: words[0], account: words[1])
     try vault.set(form(words[6], metadata), for: name)
     try vault.set(form(words[6] + " again", metadata), for: name)
-    try vault.delete(name)
+    try vault.remove(name)
     try vault.set(form(words[6], metadata), for: name)
     // Both while the log file of SQLite is there and after it was folded into the database.
     try expectNone(of: words, in: place)

@@ -86,7 +86,7 @@ import Testing
     #expect(text(try vault.get(names[0])) == "value a")
     try place.attack(older)
     #expect(kind { try vault.set(form("new"), for: names[0]) } == .tampered)
-    #expect(kind { _ = try vault.delete(names[0]) } == .tampered)
+    #expect(kind { _ = try vault.remove(names[0]) } == .tampered)
     try expectTampered(place)
   }
 

@@ -95,8 +95,8 @@ import Testing
     let vault = try place.create()
     let name = try ItemName(service: "s")
     try vault.set(form("v"), for: name)
-    #expect(try vault.delete(name))
-    #expect(try !vault.delete(name))
+    #expect(try vault.remove(name))
+    #expect(try !vault.remove(name))
     #expect(try vault.get(name) == nil)
     #expect(try vault.verify().records == 0)
   }

@@ -33,7 +33,7 @@ enum Crowd {
         mine[number] = "\(seed) \(step)"
         done["set", default: 0] += 1
       case 5:
-        guard try vault.delete(name) == (mine[number] != nil) else { return wrong("a deletion", step) }
+        guard try vault.remove(name) == (mine[number] != nil) else { return wrong("a deletion", step) }
         mine[number] = nil
         done["delete", default: 0] += 1
       case 6..<9:

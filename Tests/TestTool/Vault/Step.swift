@@ -52,7 +52,7 @@ enum Step {
   private static func change(_ step: String, _ vault: consuming UnlockedVault, _ target: ItemName) throws {
     switch step {
     case "set": try vault.set(SecretForm(VaultVerbs.secret("new plaintext")), for: target)
-    case "delete": try vault.delete(target)
+    case "delete": try vault.remove(target)
     case "rotate": try vault.rotate()
     case "passphrase":
       let slot = try vault.slots().first { $0.summary.kind == .passphrase }

@@ -43,7 +43,7 @@ enum Story {
   }
 
   private static func delete(_ vault: borrowing UnlockedVault, _ number: Int) throws {
-    try vault.delete(ItemName(service: "svc", account: "\(number)"))
+    try vault.remove(ItemName(service: "svc", account: "\(number)"))
     VaultVerbs.say("deleted \(number)")
   }
 }

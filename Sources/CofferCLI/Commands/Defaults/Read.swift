@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 internal import CofferDefaults
 internal import CofferStorage
 internal import SystemPackage

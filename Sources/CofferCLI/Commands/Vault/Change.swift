@@ -15,7 +15,7 @@ struct VaultDeleteCommand: OpeningCommand {
     try item.check()
     let items = try context.items()
     let name = try item.item(in: items).name
-    guard try items.delete(name) else {
+    guard try items.remove(name) else {
       throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
     }
   }

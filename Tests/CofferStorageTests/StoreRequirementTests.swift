@@ -1,0 +1,49 @@
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import Foundation
+import Synchronization
+import Testing
+
+/// A store that says as little as a store may.
+private struct TerseStore<R: Route>: Store {
+  let base: MemoryStore<R>
+  var place: String { "terse" }
+  func load(_ name: String) throws(StoreError) -> R.Form? { try base.load(name) }
+  func load(_ names: [String]) throws(StoreError) -> [Reading<R>] { try base.load(names) }
+  func contains(_ name: String) throws(StoreError) -> Bool { try base.contains(name) }
+  func names() throws(StoreError) -> [String] { try base.names() }
+  func update(_ name: String, _ body: (R.Form?) throws(StoreError) -> R.Form?) throws(StoreError) { try base.update(name, body) }
+  func commit(_ batch: Batch<R>, decision: Decision?) throws(StoreError) { try base.commit(batch, decision: decision) }
+  func forget(_ transaction: TransactionID) throws(StoreError) { try base.forget(transaction) }
+}
+
+@Suite struct StoreRequirementTests {
+  private func secret(_ metadata: ItemMetadata = ItemMetadata()) throws -> SecretForm {
+    SecretForm(try SecretBytes(zeros: 3), metadata: metadata)
+  }
+
+  @Test func `a store of secrets that says nothing more tells versions and session items by reading`() throws {
+    let store = TerseStore(base: MemoryStore<Vault>())
+    try store.save(secret(), for: "kept")
+    try store.save(secret(ItemMetadata(attributes: [ItemMetadata.endsWithSession: "true"])), for: "token")
+    #expect(try store.sessionItems() == ["token": store.base.version(of: "token")])
+    #expect(try store.version(of: "kept") == store.base.version(of: "kept"))
+    #expect(try store.version(of: "absent") == .absent)
+    #expect(try store.explain("token").sources == [], "secrets have no layers")
+    #expect(store.part == "")
+    try store.synchronize()
+    try store.close()
+    #expect(try store.contains("kept"), "it holds nothing that a close would give back")
+  }
+
+  @Test func `a store of preferences that says nothing more has one layer and no session items`() throws {
+    let store = TerseStore(base: MemoryStore<Plain>())
+    try store.save(.string("dark"), for: "theme")
+    #expect(try store.sessionItems() == [:])
+    #expect(try store.version(of: "theme") == .string("dark"))
+    let explanation = try store.explain("theme")
+    #expect(explanation.sources == [Explanation.Source(layer: .domain, place: "terse", form: .string("dark"))])
+    #expect(try store.explain("absent").winner == nil)
+  }
+}
