@@ -187,7 +187,7 @@ let package = Package(
     .testTarget(
       name: "CofferTests",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferVault", "TestTool",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "CofferMemory", "TestTool",
         "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),

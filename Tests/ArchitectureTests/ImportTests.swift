@@ -68,7 +68,7 @@ import Testing
     #expect(Set(visible).isSuperset(of: ["Package.swift", "Sources", "Tests"]))
   }
 
-  @Test func `import lines are recognised in every spelling`() {
+  @Test func `import lines are recognized in every spelling`() {
     let text = """
       import A
       public import B

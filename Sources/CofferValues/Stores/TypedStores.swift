@@ -20,7 +20,7 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
   public func synchronize() throws(StoreError) { try store.synchronize() }
 }
 
-/// The value of a type, in memory alone. It is serialised all the same, so that a test exercises the conversion.
+/// The value of a type, in memory alone. It is serialized all the same, so that a test exercises the conversion.
 public struct InMemoryStore<Default: DefaultConvertible>: DefaultStoreType {
   /// The value as a handle.
   public let handle: AnyPersistedValue<Default?>

@@ -146,7 +146,7 @@ private struct SettingsViewModel {
     #expect(try userId.load() == nil && failures.all.count == 2)
   }
 
-  @Test func `C9 an initialiser takes any handle and erases it`() throws {
+  @Test func `C9 an initializer takes any handle and erases it`() throws {
     struct ViewModel {
       let userId: AnyPersistedValue<String?>
       init<PV: PersistedValue>(userId: PV) where PV.Value == String? { self.userId = userId.eraseToAnyPersistedValue() }

@@ -3,11 +3,6 @@ internal import CofferDefaults
 internal import CofferStorage
 internal import SystemPackage
 
-/// Print preferences and their types.
-extension DefaultsCommand {
-  static let reading: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
-}
-
 struct DefaultsReadCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "read", abstract: "Print a preference, a domain, or all domains.",
@@ -60,4 +55,9 @@ extension PlainForm {
   var typeWord: String {
     if case .real = self { "float" } else { kindName }
   }
+}
+
+/// Print preferences and their types.
+enum ReadingCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
 }

@@ -3,11 +3,6 @@ internal import Coffer
 internal import CofferDefaults
 internal import CofferStorage
 
-/// List the domains, and look through them.
-extension DefaultsCommand {
-  static let search: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
-}
-
 struct DefaultsDomainsCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "domains", abstract: "List the domains, one a line.",
@@ -75,4 +70,9 @@ struct DefaultsFindCommand: Command {
     default: holds(ClassicList.text(form), wanted)
     }
   }
+}
+
+/// List the domains, and look through them.
+enum SearchCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
 }

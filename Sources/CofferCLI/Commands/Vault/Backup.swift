@@ -4,11 +4,6 @@ internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
 
-/// Copy the whole vault, put a copy back, and mend damage.
-extension VaultCommand {
-  static let recovery: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
-}
-
 struct VaultBackupCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "backup", abstract: "Write a sealed copy of the vault to a new file. Needs no secret.",
@@ -137,4 +132,9 @@ struct VaultRepairCommand: OpeningCommand {
       returnedSlots = report.returnedSlots.isEmpty ? nil : report.returnedSlots.map(SlotJSON.init)
     }
   }
+}
+
+/// Copy the whole vault, put a copy back, and mend damage.
+enum RecoveryCommands {
+  static let all: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
 }

@@ -3,13 +3,6 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferVault
 
-/// Delete, rename, copy and edit an item.
-extension VaultCommand {
-  static let changes: [any ParsableCommand.Type] = [
-    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
-  ]
-}
-
 struct VaultDeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
@@ -128,4 +121,11 @@ struct VaultEditCommand: OpeningCommand {
     if exact || hadNewline { return edited }
     return try edited.withoutTrailingNewline(.lineFeed)
   }
+}
+
+/// Delete, rename, copy and edit an item.
+enum ChangeCommands {
+  static let all: [any ParsableCommand.Type] = [
+    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
+  ]
 }

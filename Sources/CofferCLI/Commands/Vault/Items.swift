@@ -3,11 +3,6 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferVault
 
-/// Store, print and show an item.
-extension VaultCommand {
-  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
-}
-
 struct VaultSetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Store an item, replacing the one of that name.",
@@ -122,4 +117,9 @@ struct VaultShowCommand: OpeningCommand {
     try Output.write(secret.bytes)
     try Output.write("\n")
   }
+}
+
+/// Store, print and show an item.
+enum ItemCommands {
+  static let all: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
 }

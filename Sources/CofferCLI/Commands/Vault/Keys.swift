@@ -3,11 +3,6 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferVault
 
-/// Change a passphrase or the vault's key, and make identities.
-extension VaultCommand {
-  static let keys: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
-}
-
 struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",
@@ -155,4 +150,9 @@ struct IdentityShowCommand: Command {
     let recipient = try Identity.recipient(of: identity).description
     try Output.line(json ? JSONText.encode(["recipient": recipient]) : recipient)
   }
+}
+
+/// Change a passphrase or the vault's key, and make identities.
+enum KeyCommands {
+  static let all: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
 }

@@ -2,11 +2,6 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferVault
 
-/// Find items; no value is decrypted.
-extension VaultCommand {
-  static let listing: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
-}
-
 struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])
@@ -88,4 +83,9 @@ struct ItemJSON: Encodable {
       ("expires", expires ?? ""), ("revision", String(revision)), ("bytes", String(bytes)),
     ] + attributes.sorted { $0.key < $1.key }
   }
+}
+
+/// Find items; no value is decrypted.
+enum ListingCommands {
+  static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
 }

@@ -2,11 +2,6 @@ internal import ArgumentParser
 internal import CofferMemory
 internal import CofferVault
 
-/// Check the vault, and print what it says of itself.
-extension VaultCommand {
-  static let upkeep: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
-}
-
 struct VaultStatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print what the unlocked vault says of itself.")
@@ -153,4 +148,9 @@ struct VaultLogCommand: OpeningCommand {
       slot = entry.slot
     }
   }
+}
+
+/// Check the vault, and print what it says of itself.
+enum UpkeepCommands {
+  static let all: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
 }
