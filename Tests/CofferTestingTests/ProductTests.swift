@@ -49,11 +49,13 @@ final class ThemeController {
   @Test
   func `A14: a test's instance is named after its file and function, and begins empty whatever a former run left`() throws {
     try alone {
-      let first = try DefaultsStore.makeClearedInstance()
+      // The caller's name is the instance's, and a sentence would be a long one.
+      func a14() throws -> DefaultsStore { try DefaultsStore.makeClearedInstance() }
+      let first = try a14()
       #expect(first.domain.name == "CofferTestingTests.ProductTests.a14")
       try first.save(.string("dark"), for: "theme")
       try first.synchronize()
-      let second = try DefaultsStore.makeClearedInstance()
+      let second = try a14()
       #expect(second.place == first.place)
       #expect(try second.names().isEmpty)
       let folder = URL(fileURLWithPath: first.place).deletingLastPathComponent()
@@ -71,7 +73,10 @@ final class ThemeController {
       let mine = try DefaultsStore.makeClearedInstance()
       try mine.save(.integer(1), for: "n")
       let other = try DefaultsStore.makeClearedInstance(function: "another(_:)")
-      let elsewhere = try DefaultsStore.makeClearedInstance(fileID: "Module/Other.Tests.swift")
+      func a14Isolation() throws -> DefaultsStore {
+        try DefaultsStore.makeClearedInstance(fileID: "Module/Other.Tests.swift")
+      }
+      let elsewhere = try a14Isolation()
       #expect(try other.names().isEmpty && elsewhere.names().isEmpty && mine.names() == ["n"])
       #expect(other.domain.name == "CofferTestingTests.ProductTests.another")
       #expect(elsewhere.domain.name == "Module.Other.a14Isolation")

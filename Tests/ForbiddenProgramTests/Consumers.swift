@@ -59,8 +59,8 @@ struct Consumer: Sendable {
       static func items(_ vault: borrowing UnlockedVault, _ secret: consuming SecretBytes) throws -> Bool {
         let name = try ItemName(service: "smtp", account: "ada")
         try vault.set(secret, label: "Mail", for: name)
-        let same = try vault.get(name).map { $0.bytes.count == 6 && $0.metadata.label == "Mail" }
-        return same ?? false
+        guard let first = try vault.get(name), let second = try vault.get(name) else { return false }
+        return first.bytes.isEqual(to: second.bytes) && first.metadata.label == "Mail"
       }
       static func plain() throws -> DefaultsStore { try Places.standard().openDefaults("app") }
       static func kind(_ error: StoreError) -> Bool { error.kind == .locked }
