@@ -99,7 +99,7 @@ package struct OpenFolder: ~Copyable {
   /// - Throws: ``StoreError/Kind/io(_:)`` of a disk that fails. The names are changed then, and a power loss may undo that.
   package borrowing func synchronize() throws(StoreError) {
     let result = calls.synchronize(descriptor)
-    // Some file systems cannot synchronise a folder and say so; they order renames by themselves.
+    // Some file systems cannot synchronize a folder and say so; they order renames by themselves.
     guard result != 0, result != -EINVAL else { return }
     throw StoreError(
       .io(-result), "what was changed in the folder may be lost with the power", place: path.string,

@@ -33,7 +33,7 @@ public struct VaultItem: Sendable, Equatable {
   }
 }
 
-/// The address of an item: a service and an account, as in a keychain. Bytes of UTF-8, never normalised.
+/// The address of an item: a service and an account, as in a keychain. Bytes of UTF-8, never normalized.
 public struct ItemName: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// What the secret opens: a host, a URL, an app's domain.
   public let service: String

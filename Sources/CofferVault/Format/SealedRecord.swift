@@ -105,7 +105,7 @@ enum RecordPlace: Hashable, Sendable {
   /// The `number`th older content, from 1.
   case history(_ number: UInt32)
 
-  /// Where the record of `name` stands. Names are taken byte by byte, never normalised.
+  /// Where the record of `name` stands. Names are taken byte by byte, never normalized.
   func index(service: String, account: String, keys: borrowing Subkeys) -> RecordIndex {
     let vault = keys.vault
     return keys.withKey(.idx) { key in
