@@ -28,7 +28,7 @@ extension StorageRouter {
       guard error.kind == .noVault else { throw error }
       vault = AbsentVault(refusal: error)
     }
-    return try StorageRouter(plain: places.openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
+    return try open(domain, spaces, vault, places, overrides)
   }
 
   /// A router for the app `domain` over an open vault, which it takes over.
@@ -47,41 +47,38 @@ extension StorageRouter {
     _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, places: Places? = nil,
     overrides: Overrides = .commandLine
   ) throws(StoreError) -> StorageRouter {
-    let store = try VaultStore(service: domain, vault: vault)
-    return try StorageRouter(plain: places.orStandard().openDefaults(domain, overrides: overrides), vault: store, spaces: spaces)
+    try open(domain, spaces, VaultStore(service: domain, vault: vault), places.orStandard(), overrides)
   }
 
-  /// A router for the app `domain` over a vault store that the caller keeps, to unlock and lock it while the router lives.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
-  ///   the property list throws.
-  public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: VaultStore, places: Places? = nil,
-    overrides: Overrides = .commandLine
-  ) throws(StoreError) -> StorageRouter {
-    try StorageRouter(plain: places.orStandard().openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
-  }
-
-  /// A router for the app `domain` whose secrets the user's agent keeps: this program needs nothing to unlock the vault with.
+  /// A router for the app `domain` over a store of secrets that the caller keeps: a ``/CofferVault/VaultStore``, to unlock and lock it while the
+  /// router lives, or the user's agent, with which this program needs nothing to unlock the vault with.
   ///
   /// ```swift
   /// let places = try Places.standard()
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: places.agentStore(service: "com.example.app"))
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, and what opening the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
+  ///   the property list throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: AgentStore, places: Places? = nil,
+    _ domain: String, keys spaces: any KeySpace..., vault: any Store<Vault>, places: Places? = nil,
     overrides: Overrides = .commandLine
   ) throws(StoreError) -> StorageRouter {
-    try StorageRouter(plain: places.orStandard().openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
+    try open(domain, spaces, vault, places.orStandard(), overrides)
+  }
+
+  private static func open(
+    _ domain: String, _ spaces: [any KeySpace], _ vault: any Store<Vault>, _ places: Places, _ overrides: Overrides
+  ) throws(StoreError) -> StorageRouter {
+    try StorageRouter(plain: places.openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
   }
 
   /// Returns once everything written through this router survives a power loss and other programs can read it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.readOnly`, `.io`.
   public func synchronize() throws(StoreError) {
-    if let defaults = plain as? DefaultsStore { try defaults.synchronize() }
+    try plain.synchronize()
+    try vault.synchronize()
   }
 
   /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain keys
@@ -90,7 +87,7 @@ extension StorageRouter {
   /// - Throws: what ``/CofferDefaults/DefaultsStore/close()`` throws; the store is closed all the same.
   public func close() throws(StoreError) {
     endObservation()
-    if let defaults = plain as? DefaultsStore { try defaults.close() }
+    try plain.close()
   }
 }
 

@@ -1,5 +1,7 @@
 import CofferTestSupport
 import Coffer
+import CofferDefaults
+import CofferStorage
 import Foundation
 import Testing
 

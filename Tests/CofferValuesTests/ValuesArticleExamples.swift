@@ -1,5 +1,6 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferValues
 internal import Foundation
 
 // The Swift of the article on values, compiled. `ValuesArticleTests` holds the two against each other, line by line.

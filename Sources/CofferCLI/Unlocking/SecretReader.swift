@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferVault
 internal import CofferPlatform
 
 /// Reads secrets from descriptors straight into guarded memory: no buffer of the language or of the C library sees them.

@@ -43,8 +43,8 @@ extension Connection {
     for pragma in pragmas { try execute(pragma) }
   }
 
-  /// Learns how the file commits, and makes a commit that was acknowledged survive a power loss: FULL synchronises the log at each
-  /// commit; a rollback journal needs EXTRA, which also synchronises the folder it was deleted from (sqlite.org/pragma.html).
+  /// Learns how the file commits, and makes a commit that was acknowledged survive a power loss: FULL synchronizes the log at each
+  /// commit; a rollback journal needs EXTRA, which also synchronizes the folder it was deleted from (sqlite.org/pragma.html).
   func settleDurability() throws(StoreError) {
     usesWriteAheadLog = try text("PRAGMA journal_mode") == "wal"
     try execute(usesWriteAheadLog ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=EXTRA")

@@ -11,7 +11,7 @@ struct HostilePeerTests {
   private final class FalseAgent: Sendable {
     private let listener: Int32
 
-    init(_ home: Home, _ behaviour: @escaping @Sendable (Int32) -> Void) throws {
+    init(_ home: Home, _ behavior: @escaping @Sendable (Int32) -> Void) throws {
       try FileManager.default.createDirectory(atPath: home.path + "/run", withIntermediateDirectories: true)
       chmod(home.path + "/run", 0o700)
       listener = try LocalAddress.listener(home.path + "/run/agent.sock")
@@ -19,7 +19,7 @@ struct HostilePeerTests {
       Thread.detachNewThread {
         while case let client = accept(listener, nil, nil), client >= 0 {
           Thread.detachNewThread {
-            behaviour(client)
+            behavior(client)
             close(client)
           }
         }

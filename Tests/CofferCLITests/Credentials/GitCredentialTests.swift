@@ -125,7 +125,7 @@ struct GitCredentialTests {
   func `what the protocol does not know is ignored; what could forge a line is refused`() throws {
     let home = try home()
     try home.transcript("credential git reboot", in: "x")
-    try home.transcript("credential git store", in: Self.place + "colour=blue\nodd[]=\nusername=a\npassword=p=q\n")
+    try home.transcript("credential git store", in: Self.place + "color=blue\nodd[]=\nusername=a\npassword=p=q\n")
     try home.transcript(
       "credential git get", in: Self.place + "quit=1\nwwwauth[]=Basic realm=\"é\"\n", out: "username=a\npassword=p=q\n")
     for line in ["username=a\rb", "password=a\0b", "host=x\r", "nonsense"] {

@@ -1,6 +1,4 @@
-public import CofferStorage
-
-/// Where a key's value comes from: what ``DefaultsStore/explain(_:)`` tells.
+/// Where a key's value comes from: what ``Store/explain(_:)`` tells.
 public struct Explanation: Sendable, Equatable {
   /// One of the places that values come from, strongest first.
   public enum Layer: Sendable, Equatable {
@@ -22,12 +20,13 @@ public struct Explanation: Sendable, Equatable {
     public let layer: Layer
     /// The property list's path, the variable's name, or a word for the layer.
     public let place: String
-    /// The value. Overrides are ``/CofferStorage/PlainForm/argument(_:)``: their type is the reading key's.
+    /// The value. Overrides are ``PlainForm/argument(_:)``: their type is the reading key's.
     public let form: PlainForm
 
     var isOverride: Bool { if case .argument = form { true } else { false } }
 
-    package init(layer: Layer, place: String, form: PlainForm) {
+    /// What `layer` has at `place`.
+    public init(layer: Layer, place: String, form: PlainForm) {
       self.layer = layer
       self.place = place
       self.form = form
@@ -39,7 +38,8 @@ public struct Explanation: Sendable, Equatable {
   /// All layers that have a value, strongest first: a read gets the first one.
   public let sources: [Source]
 
-  package init(key: String, sources: [Source]) {
+  /// What `sources` have for `key`, strongest first.
+  public init(key: String, sources: [Source]) {
     self.key = key
     self.sources = sources
   }

@@ -1,4 +1,5 @@
-import Coffer
+import CofferMemory
+import CofferStorage
 import Foundation
 import CofferTestSupport
 import Testing

@@ -1,5 +1,5 @@
+import CofferMemory
 import CofferTestSupport
-import Coffer
 import Foundation
 import Testing
 
