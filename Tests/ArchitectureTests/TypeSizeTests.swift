@@ -11,7 +11,6 @@ import Testing
 
   /// Types that may be in more files, and why.
   private static let exceptions: [String: String] = [
-    "CofferCLI.VaultCommand": "a namespace: each file has the commands of one page",
     "CofferValues.PersistedValues": "a namespace: each file has the operators of one idea",
     "CofferValues.ThrowingPersistedValue": "each operator stands beside what it returns",
     "CofferStorage.StorageKey": "a key's declaration, its two routes, its coding and its migration",
