@@ -71,7 +71,7 @@ extension SourceFile {
     var named: (kind: String, name: String)?
     let plain = SourceFile(path: path, text: Self.withoutLongLiterals(text))
     for (_, line) in plain.code {
-      for part in line.split(separator: ";", omittingEmptySubsequences: true).flatMap(Self.atBraces) {
+      for part in line.split(separator: ";").flatMap(Self.atBraces) {
         let words = part.split { $0.isWhitespace || "(:<=,!?[".contains($0) }.map(String.init)
         let declared = words.drop { Self.modifiers.contains($0) || $0.hasPrefix("@") || $0.hasSuffix(")") }
         if let kind = declared.first, let name = declared.dropFirst().first, Self.types.contains(kind) { named = (kind, name) }
