@@ -21,6 +21,7 @@ let package = Package(
   products: [
     .library(name: "Coffer", targets: ["Coffer"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
+    .library(name: "CofferObservation", targets: ["CofferObservation"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .executable(name: "coffer", targets: ["CofferCLI"]),
   ],
@@ -45,10 +46,12 @@ let package = Package(
       swiftSettings: strict),
 
     .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CofferPlatform"], swiftSettings: strict),
+    // Closures bound to owners. A leaf: who uses nothing else links nothing else.
+    .target(name: "CofferObservation", swiftSettings: strict),
     .target(
       name: "CofferStorage",
       dependencies: [
-        "CofferMemory", "CofferPlatform",
+        "CofferMemory", "CofferObservation", "CofferPlatform",
         systemPackage,
       ],
       swiftSettings: strict),
@@ -158,7 +161,7 @@ let package = Package(
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(
       name: "ForbiddenProgramTests",
-      dependencies: ["CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport"]),
+      dependencies: ["Coffer", "CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport"]),
     // The five systems, row by row, on the real stores.
     .testTarget(
       name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool", "CofferTestSupport"],

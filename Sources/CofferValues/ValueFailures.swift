@@ -6,7 +6,7 @@ public enum ValueFailures {
   /// Called with each. While nobody is registered they are written to standard error, so that none passes unseen.
   public static let handler = Handler<StoreError>()
 
-  static func report(_ failure: StoreError) {
+  package static func report(_ failure: StoreError) {
     guard handler.count == 0 else { return handler.trigger(failure) }
     var line = "coffer: \(failure)\n"
     line.withUTF8 { bytes in

@@ -31,6 +31,20 @@ import Testing
     #expect(main.texts == expected && settings.texts == expected)
   }
 
+  private class Screen { var states: [String] = [] }
+
+  @MainActor @Test("a screen of the main actor, which is not Sendable, gets the present state at once and then what follows")
+  func onMain() async throws {
+    let home = try SessionHome(), screen = Screen()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    try session.observe(screen, on: .shared) { screen, state in screen.states.append("\(state)") }
+    #expect(screen.states.count == 1 && screen.states.last?.contains("loggedOut") == true)
+    try home.login(session, "ada")
+    for _ in 0..<24_000 where screen.states.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+    #expect(screen.states.count == 2 && screen.states.last?.contains("ada") == true)
+  }
+
   @Test("nobody hears of a login that was not committed")
   func uncommitted() async throws {
     let home = try SessionHome()

@@ -138,7 +138,7 @@ struct IdentityShow: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ session: Session) throws {
-    let identity = try SecretReader.file(file, limit: SecretReader.largestToken, what: "the identity", session: session)
+    let identity = try SecretReader.file(file, limit: SecretFile.largestToken, what: "the identity")
     try Self.show(identity, json: options.json)
   }
 

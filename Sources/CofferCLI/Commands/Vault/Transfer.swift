@@ -150,7 +150,7 @@ struct VaultImport: Command {
 
   private func content(_ file: String, _ session: Session) throws -> SecretBytes {
     let limit = Self.largestFile
-    guard file == "-" else { return try SecretReader.file(file, limit: limit, what: "the file", session: session) }
+    guard file == "-" else { return try SecretReader.file(file, limit: limit, what: "the file") }
     return try SecretReader.read(0, limit: limit, what: "the file", place: "standard input")
   }
 
