@@ -120,7 +120,8 @@ let package = Package(
 
     // What tests share: tags, the fast run, campaigns and their random choices.
     .target(
-      name: "CofferTestSupport", dependencies: ["CofferPlatform"], path: "Tests/CofferTestSupport", swiftSettings: strict),
+      name: "CofferTestSupport", dependencies: ["CofferPlatform", systemPackage], path: "Tests/CofferTestSupport",
+      swiftSettings: strict),
     .testTarget(
       name: "CofferPlatformTests",
       dependencies: ["CofferPlatform", "CofferTestSupport", systemPackage]),
@@ -131,31 +132,22 @@ let package = Package(
     .testTarget(
       name: "CofferVaultTests",
       dependencies: [
-        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "VaultTestTool",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "CCofferSQLite", "CCofferSodium", "TestTool",
         "CofferTestSupport",
         systemPackage,
       ]),
-    // The vault's other processes: they rotate, die in the midst of it, and write meanwhile.
+    // The other processes of all tests: they write, rotate, log in, and die at given points.
     .executableTarget(
-      name: "VaultTestTool",
-      dependencies: ["CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", systemPackage],
-      path: "Tests/VaultTestTool", swiftSettings: strict),
-    // A vault store that ends its process at a given step, for the two tools that die.
-    .target(
-      name: "DyingVault", dependencies: ["CofferVault", "CofferPlatform", "CofferStorage"], path: "Tests/DyingVault",
-      swiftSettings: strict),
-    // A transaction over both real stores, and the process that dies in the midst of it.
-    .executableTarget(
-      name: "TransactionTestTool",
+      name: "TestTool",
       dependencies: [
-        "CofferAgent", "CofferDefaults", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "DyingVault",
-        systemPackage,
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferTestSupport", systemPackage,
       ],
-      path: "Tests/TransactionTestTool", swiftSettings: strict),
+      path: "Tests/TestTool", swiftSettings: strict),
     .testTarget(
       name: "TransactionTests",
       dependencies: [
-        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TransactionTestTool", "CofferTestSupport",
+        "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport",
         systemPackage,
       ]),
     // Compiles programs that must not compile, against the modules of this build.
@@ -164,28 +156,16 @@ let package = Package(
       dependencies: ["Coffer", "CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport"]),
     // The five systems, row by row, on the real stores.
     .testTarget(
-      name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "DefaultsTestTool", "CofferTestSupport"],
+      name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "TestTool", "CofferTestSupport"],
       swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", dependencies: ["CofferTestSupport"]),
-    // The plain store's other processes: they write, die at given points, and ask Foundation.
-    .executableTarget(
-      name: "DefaultsTestTool",
-      dependencies: ["CofferDefaults", "CofferPlatform", "CofferStorage", "CofferTestSupport", systemPackage],
-      path: "Tests/DefaultsTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferDefaultsTests",
       dependencies: [
-        "CofferDefaults", "CofferPlatform", "CofferStorage", "DefaultsTestTool", "CofferTestSupport",
+        "CofferDefaults", "CofferPlatform", "CofferStorage", "TestTool", "CofferTestSupport",
         systemPackage,
       ],
       swiftSettings: strict),
-    // A session's other processes: they log in, log out and refresh, and die in the midst of it.
-    .executableTarget(
-      name: "SessionTestTool",
-      dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "DyingVault", systemPackage,
-      ],
-      path: "Tests/SessionTestTool", swiftSettings: strict),
     .testTarget(
       name: "CofferAgentTests",
       dependencies: [
@@ -195,7 +175,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "CofferTests",
-      dependencies: ["Coffer", "CofferPlatform", "CofferStorage", "SessionTestTool", "CofferTestSupport", systemPackage],
+      dependencies: [
+        "Coffer", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport", systemPackage,
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",

@@ -1,90 +1,96 @@
 internal import ArgumentParser
 
-/// A command of this program: says what it takes, and does its work with a session that `Main` opened for it. `Main` also claims standard
-/// input for the passphrase, and makes an exit status of every error.
+/// A command of this program: declares its options, and does its work with the context that `Main` opened for it. `Main` also claims
+/// standard input for the passphrase, and makes an exit status of every error.
+///
+/// A command holds its groups of options itself, not in groups that hold groups. In a debug build ArgumentParser checks a group anew
+/// for each group around it, four times each: options four groups deep made every start of the program three times as long.
 protocol Command: ParsableCommand {
   associatedtype Options: CommandOptions
   var options: Options { get }
+  /// The options for unlocking; nil for a command that opens nothing.
+  var opening: UnlockingOptions? { get }
   /// Whether the command starts another program, which may need the rights of a set-user-id file.
   static var startsPrograms: Bool { get }
-  /// Claims standard input for what comes from there beside the passphrase, after what can be judged before that.
-  func claimInput(_ session: Session) throws
-  func perform(_ session: Session) throws
-  /// What `Main` is to tell of `error`.
+  /// Claims standard input for input of the command's own, once it has checked whatever needs no input.
+  func claimInput(_ context: Context) throws
+  func perform(_ context: Context) throws
+  /// The error that `Main` reports in the place of `error`.
   func failure(_ error: any Error) throws -> any Error
 }
 
 extension Command {
+  var opening: UnlockingOptions? { nil }
   static var startsPrograms: Bool { false }
-  func claimInput(_ session: Session) throws {}
+  func claimInput(_ context: Context) throws {}
   func failure(_ error: any Error) throws -> any Error { error }
 
-  /// The whole of a command, in a session of its own.
+  /// Runs the command from its context to its last line of output.
   func answer(json: Bool) throws {
-    let session = try Session(options, json: json)
+    let context = try Context(
+      home: options.home, quiet: options.quiet, json: json, yes: options.yes, unlocking: opening)
     do {
-      try claimInput(session)
-      try CredentialSources(session).claimInput()
-      try perform(session)
+      try claimInput(context)
+      try CredentialSources(context).claimInput()
+      try perform(context)
     } catch { throw try failure(error) }
   }
 }
 
-/// The options that commands share: ``CommonOptions`` alone, ``AnswerOptions``, or one of them in ``Opening``.
+/// A command that opens the vault.
+protocol OpeningCommand: Command {
+  var unlocking: UnlockingOptions { get }
+}
+
+extension OpeningCommand {
+  var opening: UnlockingOptions? { unlocking }
+}
+
+/// The options that every command has.
 protocol CommandOptions: ParsableArguments {
-  var common: CommonOptions { get }
-  var json: Bool { get }
-  /// Nil for a command that opens nothing.
-  var unlocking: UnlockingOptions? { get }
+  var home: String? { get }
+  var quiet: Bool { get }
+  var yes: Bool { get }
 }
 
-extension CommandOptions {
-  var unlocking: UnlockingOptions? { nil }
-}
-
-/// The work of a command that has two names, done by what both take.
-protocol CommandWork: CommandOptions {
-  func claimInput(_ session: Session) throws
-  func perform(_ session: Session) throws
-}
-
-extension CommandWork {
-  func claimInput(_ session: Session) throws {}
-}
-
-extension Command where Options: CommandWork {
-  func claimInput(_ session: Session) throws { try options.claimInput(session) }
-  func perform(_ session: Session) throws { try options.perform(session) }
-}
-
-/// The options of every command.
+/// The options of a command whose answer no program reads.
 struct CommonOptions: CommandOptions {
-  @Option(help: ArgumentHelp("Keep everything under this folder (also COFFER_HOME).", valueName: "dir"))
-  var home: String?
-
-  @Flag(name: [.long, .customShort("q")], help: "No notes on standard error, only errors.")
-  var quiet = false
-
-  @Flag(help: "Answer yes where the command would ask whether it shall go on.")
-  var yes = false
-
-  var common: CommonOptions { self }
-  var json: Bool { false }
+  @Option(help: .home) var home: String?
+  @Flag(name: .quiet, help: .quiet) var quiet = false
+  @Flag(help: .yes) var yes = false
 }
 
 /// The options of a command whose answer a program may read.
 struct AnswerOptions: CommandOptions {
-  @Flag(help: "Answer in JSON, and errors in JSON on standard error.")
-  var json = false
-  @OptionGroup var common: CommonOptions
+  @Flag(help: "Answer in JSON, and errors in JSON on standard error.") var json = false
+  @Option(help: .home) var home: String?
+  @Flag(name: .quiet, help: .quiet) var quiet = false
+  @Flag(help: .yes) var yes = false
 }
 
-/// The options of a command that opens the vault, before its others.
-struct Opening<Others: CommandOptions>: CommandOptions {
-  @OptionGroup(title: "Unlocking") var given: UnlockingOptions
-  @OptionGroup var others: Others
+extension ArgumentHelp {
+  fileprivate static var home: ArgumentHelp {
+    ArgumentHelp("Keep everything under this folder (also COFFER_HOME).", valueName: "dir")
+  }
+  fileprivate static var quiet: ArgumentHelp { "No notes on standard error, only errors." }
+  fileprivate static var yes: ArgumentHelp { "Answer yes where the command would ask whether it shall go on." }
+}
 
-  var common: CommonOptions { others.common }
-  var json: Bool { others.json }
-  var unlocking: UnlockingOptions? { given }
+extension NameSpecification {
+  fileprivate static var quiet: NameSpecification { [.long, .customShort("q")] }
+}
+
+/// One of the two places of a command that stands at two: `coffer login` is `coffer auth login`.
+protocol CommandPlace {
+  static var isShorthand: Bool { get }
+}
+
+/// The command's place in its family.
+enum FamilyPlace: CommandPlace {
+  static var isShorthand: Bool { false }
+}
+
+/// The command's place at the root.
+enum RootPlace: CommandPlace {
+  static var isShorthand: Bool { true }
 }

@@ -52,18 +52,21 @@ extension StoreError.Kind {
   var exitStatus: ExitStatus {
     switch self {
     case .expired, .notFound: .notFound
-    case .ambiguous, .clockBehind, .kdfMemory, .reentrant, .closed, .unencodable: .failed
+    case .ambiguous, .clockBehind, .kdfMemory, .reentrant, .closed, .afterFork, .moved, .unencodable: .failed
     case .invalidName, .duplicateKey, .undeclared, .tooLarge: .usage
     case .undecodable, .damaged, .notAVault: .damaged
     case .tampered, .rolledBack, .forked, .replaced: .untrusted
-    case .locked: .locked
+    case .locked, .noAgent, .noCredentials: .locked
     case .alreadyExists: .cannotCreate
-    case .noSpace, .readOnly, .io: .io
+    case .noSpace, .readOnly, .memory, .io: .io
     case .busy, .conflict, .pending: .busy
     // Not .busy, which scripts answer by doing it again: this may have been done.
     case .outcomeUnknown: .io
     case .newerFormat: .newerVersion
-    case .wrongSecret, .denied, .refused: .refused
+    case .wrongSecret, .denied, .refused, .unsupported, .incomplete, .closureThrew, .givenUp, .unfitSecret, .lastSlot,
+      .otherVault,
+      .unproven, .inUse:
+      .refused
     case .noVault: .noVault
     }
   }

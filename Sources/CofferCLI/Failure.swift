@@ -100,21 +100,11 @@ struct Failure: Error {
     let error: Body
     struct Body: Encodable {
       let kind: String, message: String
-      let cure: String?, key: String?, place: String?
+      @OrNull var cure: String?
+      @OrNull var key: String?
+      @OrNull var place: String?
       let code: Int32
       let detail: String?
-      enum CodingKeys: String, CodingKey { case kind, message, cure, key, place, code, detail }
-      // Every field is always there, null where it does not apply: a program need not ask first.
-      func encode(to encoder: any Encoder) throws {
-        var fields = encoder.container(keyedBy: CodingKeys.self)
-        try fields.encode(kind, forKey: .kind)
-        try fields.encode(message, forKey: .message)
-        try fields.encode(cure, forKey: .cure)
-        try fields.encode(key, forKey: .key)
-        try fields.encode(place, forKey: .place)
-        try fields.encode(code, forKey: .code)
-        try fields.encodeIfPresent(detail, forKey: .detail)
-      }
     }
   }
 }

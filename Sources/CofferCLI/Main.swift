@@ -10,75 +10,69 @@ internal import SystemPackage
 enum Main {
   static func main() {
     Hardening.apply()
-    let words = CommandWords.all.map(\.text)
+    let line = CommandWords.all
     // Without its words every command would be the one that prints the help, and has done nothing.
-    guard !words.isEmpty else { exit(report(unreadableWords, json: false).rawValue) }
-    exit(run(CommandWords.split(ProgramName.arguments(words))).rawValue)
+    guard !line.isEmpty else { exit(report(unreadableWords, nil).rawValue) }
+    exit(run(Arguments(line)).rawValue)
   }
 
   private static let unreadableWords = Failure(
     .io, kind: "io", "the arguments of the program cannot be read", cure: "mount /proc; nothing was done")
 
-  static func run(_ arguments: [String]) -> ExitStatus {
-    let json = CommonOptions.asksForJSON(arguments)
+  private static func run(_ arguments: Arguments) -> ExitStatus {
     do {
-      try CommandWords.refuseUnreadable(arguments)
-      try SecretArguments.refuse(arguments)
-      try AppleWords.refuse(arguments)
-      if let help = try HelpTopic.answer(arguments) {
-        try Output.line(help)
-        return .done
-      }
-      if arguments == ["--version"] {
-        try Output.line(CofferCommand.configuration.version)
+      if let refusal = arguments.refusal { throw refusal }
+      if let text = try arguments.topic() {
+        try Output.line(text)
         return .done
       }
       try ProcessEnvironment.refuseUnreadable()
-      var command = try parse(LeadingOptions.line(arguments))
+      var command = try parse(arguments)
       guard let ours = command as? any Command else {
         try command.run()
         return .done
       }
       if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }
-      try ours.answer(json: json)
+      try ours.answer(json: arguments.wantsJSON)
       return .done
     } catch {
-      return report(error, arguments, json: json)
+      return report(error, arguments)
     }
   }
 
-  /// A command that is named in full is parsed by itself, which takes half the time of going through the tree above it. Whatever
-  /// that does not answer is the whole tree's to answer: it knows help and errors by their full names.
-  ///
-  /// A root without a `_superCommandName` is parsed twice more by ArgumentParser, for requests of a completion script, which takes as
-  /// long as the line itself: the commands that scripts and other programs run often have one.
-  private static func parse(_ line: LeadingOptions.Line) throws -> any ParsableCommand {
-    if line.depth > 0, line.command.configuration.subcommands.isEmpty {
-      do {
-        let command = try line.command.parseAsRoot(Array(line.words.dropFirst(line.depth)))
-        // For --help another command comes back, which would leave out the names above.
-        if type(of: command) == line.command { return command }
-      } catch {}
+  /// Parses the words of a command by that command alone: with its whole tree of commands ArgumentParser takes twice the time, and builds
+  /// the tree anew for each error. The tree answers what needs it: help, which has the full names, the version and completion.
+  private static func parse(_ arguments: Arguments) throws -> any ParsableCommand {
+    guard arguments.namesLeaf else { return try CofferCommand.parseAsRoot(arguments.words) }
+    do {
+      let command = try arguments.command.parseAsRoot(Array(arguments.rest))
+      // For --help another command comes back.
+      if type(of: command) == arguments.command { return command }
+    } catch {
+      // Without any words the parser would add the help, and with the wrong name.
+      guard arguments.asksTree || arguments.rest.isEmpty else { throw UsageError.explain(error, arguments) }
     }
-    return try CofferCommand.parseAsRoot(line.words)
+    return try CofferCommand.parseAsRoot(arguments.words)
   }
 
   /// Says on standard error what went wrong, or on standard output what was asked for (help, the version).
-  private static func report(_ error: any Error, _ arguments: [String] = [], json: Bool) -> ExitStatus {
+  ///
+  /// - Parameter arguments: nil where they could not be read.
+  private static func report(_ error: any Error, _ arguments: Arguments?) -> ExitStatus {
     guard let failure = failure(error, arguments) else {
       // Newlines alone: the last line of what zsh asked for is a blank, which its script takes away.
       let text = CofferCommand.fullMessage(for: error).reversed().drop { $0 == "\n" }.reversed()
-      do { try Output.write(String(text) + "\n") } catch { return report(error, json: json) }
+      do { try Output.write(String(text) + "\n") } catch { return report(error, arguments) }
       return .done
     }
-    let isRun = LeadingOptions.moved(arguments).first == RunCommand.configuration.commandName
+    let isRun = arguments?.words.first == RunCommand.configuration.commandName
     let said = isRun ? failure.beforeCommand : failure
-    if !said.isQuiet { Output.message(json ? said.json : said.text) }
+    if !said.isQuiet { Output.message(arguments?.wantsJSON == true ? said.json : said.text) }
     return said.status
   }
 
-  /// What `error` means to who called; nil for what the parser throws to print help or the version.
-  static func failure(_ error: any Error, _ arguments: [String] = []) -> Failure? {
+  /// The failure that `error` means to the caller; nil for an error that the parser throws to print help or the version.
+  static func failure(_ error: any Error, _ arguments: Arguments? = nil) -> Failure? {
     switch error {
     case let error as Failure: error
     case let error as StoreError: Failure(error)

@@ -2,24 +2,26 @@ internal import ArgumentParser
 
 /// Errors of the argument parser, in this program's words.
 enum UsageError {
-  static func explain(_ error: any Error, _ arguments: [String]) -> Failure {
-    let line = LeadingOptions.line(arguments)
-    let name = (["coffer"] + line.words.prefix(line.depth)).joined(separator: " ")
-    if name == "coffer", let word = arguments.first, !word.hasPrefix("-") {
-      return .usage("there is no command of the name '\(word)'", try: hint(name, line.command, word))
+  /// - Parameter arguments: nil for an error that did not come from them.
+  static func explain(_ error: any Error, _ arguments: Arguments?) -> Failure {
+    guard let arguments else { return said(CofferCommand.message(for: error)[...], "coffer") }
+    let name = (["coffer"] + arguments.words.prefix(arguments.depth)).joined(separator: " ")
+    if name == "coffer", let word = arguments.given.first, !word.hasPrefix("-") {
+      return .usage("there is no command of the name '\(word)'", try: hint(name, arguments.command, word))
     }
-    let message = withoutValues(CofferCommand.message(for: error), arguments)
-    guard let first = message.split(separator: "\n").first, !message.contains("nexpected argument") else {
-      guard name != "coffer run" else {
-        return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
-      }
-      if !line.command.configuration.subcommands.isEmpty, let word = line.words.dropFirst(line.depth).first, !word.hasPrefix("-")
-      {
-        return .usage("\(name) has no such command (not repeated here)", try: hint(name, line.command, word))
-      }
-      return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
+    let message = withoutValues(CofferCommand.message(for: error), arguments.given)
+    if let first = message.split(separator: "\n").first, !message.contains("nexpected argument") { return said(first, name) }
+    guard name != "coffer run" else {
+      return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
-    return .usage(first.prefix(1).lowercased() + first.dropFirst().trimmingDot, try: "\(name) --help")
+    if !arguments.command.configuration.subcommands.isEmpty, let word = arguments.rest.first, !word.hasPrefix("-") {
+      return .usage("\(name) has no such command (not repeated here)", try: hint(name, arguments.command, word))
+    }
+    return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
+  }
+
+  private static func said(_ line: Substring, _ name: String) -> Failure {
+    .usage(line.prefix(1).lowercased() + line.dropFirst().trimmingDot, try: "\(name) --help")
   }
 
   /// The parser quotes what it could not use, and that may be a secret in the wrong place: every value is left out.
@@ -38,7 +40,8 @@ enum UsageError {
 
 extension ParsableCommand {
   static func answers(to word: String) -> Bool {
-    configuration.commandName == word || configuration.aliases.contains(word)
+    let own = configuration
+    return own.commandName == word || own.aliases.contains(word)
   }
 }
 
@@ -81,24 +84,31 @@ extension ParsableCommand {
   }
 }
 
-/// `coffer help`, with its topics that are no commands.
-enum HelpTopic {
-  /// The text for `coffer help …`; nil when the command line is something else.
-  static func answer(_ arguments: [String]) throws -> String? {
-    guard arguments.first == "help" else { return nil }
-    let words = arguments.dropFirst()
-    if words.first == "exit-codes" { return exitCodes }
+extension Arguments {
+  /// The text that `coffer help …` and `coffer --version` print; nil for any other command line.
+  func topic() throws(Failure) -> String? {
+    if given == ["--version"] { return CofferCommand.configuration.version }
+    guard given.first == "help" else { return nil }
+    let names = given.dropFirst()
+    if names.first == "exit-codes" { return Self.exitCodes }
     var type: any ParsableCommand.Type = CofferCommand.self
-    for word in words {
-      guard let next = type.configuration.subcommands.first(where: { $0.answers(to: word) }) else {
-        throw Failure.usage("there is no command or topic of the name '\(Printable.line(word))'", try: "coffer --help")
+    for name in names {
+      guard let next = type.configuration.subcommands.first(where: { $0.answers(to: name) }) else {
+        throw Failure.usage("there is no command or topic of the name '\(Printable.line(name))'", try: "coffer --help")
       }
       type = next
     }
     return CofferCommand.helpMessage(for: type).trimmedEnd
   }
 
-  static var exitCodes: String {
+  /// Whether a word asks the parser for something that needs the whole tree of commands.
+  var asksTree: Bool {
+    rest.contains { word in
+      ["--version", "--generate-completion-script", "--experimental-dump-help"].contains { word.hasPrefix($0) }
+    }
+  }
+
+  private static var exitCodes: String {
     "Every exit status of coffer has one meaning.\n\n"
       + ExitStatus.allCases.map { status in
         let code = String(status.rawValue)

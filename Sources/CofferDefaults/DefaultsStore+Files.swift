@@ -10,14 +10,14 @@ extension DefaultsStore {
   /// - Throws: `StoreError` `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`. Acknowledged values are safe all the same.
   public func synchronize() throws(StoreError) {
     try check()
-    if engine.isWritable { try engine.synchronize() }
+    if engine.isWritable { try Fold(engine: engine).synchronize() }
   }
 
   /// Like ``synchronize()``, and leaves no trace of removed or replaced values in the journal and in the last good copy: for
   /// a value that should never have been stored in the clear. What the disk keeps of replaced files is out of reach.
   public func scrub() throws(StoreError) {
     try check()
-    try engine.synchronize(scrubbing: true)
+    try Fold(engine: engine).synchronize(scrubbing: true)
   }
 
   /// Writes what is acknowledged into the property list and ends the store's use: later calls throw
@@ -27,7 +27,7 @@ extension DefaultsStore {
   public func close() throws(StoreError) {
     try Reentrancy.check(place)
     guard !isClosed.exchange(true, ordering: .relaxed) else { return }
-    defer { engine.afterTelling { [changes] in changes.end() } }
-    if engine.isWritable { try engine.synchronize() }
+    defer { engine.observation.afterTelling(engine) { [changes] in changes.end() } }
+    if engine.isWritable { try Fold(engine: engine).synchronize() }
   }
 }

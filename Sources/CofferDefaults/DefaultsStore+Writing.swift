@@ -28,13 +28,14 @@ extension DefaultsStore {
 
   /// Applies all of `batch` to the domain, or nothing. Expectations are compared with the domain's own values.
   ///
-  /// - Throws: what ``save(_:for:)`` throws; `.conflict`; `.refused` for a batch that decides a transaction, which the plain
+  /// - Throws: what ``save(_:for:)`` throws; `.conflict`; `.unsupported` for a batch that decides a transaction, which the plain
   ///   store does not; `.pending` when `decision` was made and only its completion here failed.
   public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
     try check()
     guard batch.decides == nil else {
       throw StoreError(
-        .refused, "the plain store does not decide transactions", place: place, cure: "let the vault decide, and pass a decision")
+        .unsupported, "the plain store does not decide transactions", place: place,
+        cure: "let the vault decide, and pass a decision")
     }
     var changes: [Record.Change] = []
     for (name, write) in batch.writes { changes.append((try checked(name), write.form)) }
@@ -42,7 +43,7 @@ extension DefaultsStore {
     for (name, stamp) in batch.expectations { expectations[prefix + name] = .some(stamp) }
     let cause: Record.Cause = batch.isMigration ? .migration : .write
     if let decision {
-      try engine.commit(changes, cause, if: expectations, decision: decision)
+      try PreparedBatches(engine: engine).commit(changes, cause, if: expectations, decision: decision)
     } else {
       try engine.commit(changes, cause, if: expectations)
     }
@@ -51,7 +52,7 @@ extension DefaultsStore {
   /// Notes that the store that decided `transaction` has forgotten it: the plain store keeps no record of its own, and need not see to
   /// that store's.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
-    engine.state.withLock { state in state.finished.removeAll { $0.id == transaction } }
+    engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
   /// Removes every value of the domain whose name in the file begins with this instance's ``prefix``, in one step.

@@ -12,7 +12,7 @@ internal import Synchronization
 /// - Two processes that write one domain overwrite one another; an update is atomic among the users of one store object, and a batch
 ///   happens at once for them and not on the disk.
 /// - Neither prepares nor decides a transaction: ``/CofferStorage/StorageRouter/transaction(_:)`` over this store and a vault
-///   throws ``/CofferPlatform/StoreError/Kind/refused``. That over plain keys alone works.
+///   throws ``/CofferPlatform/StoreError/Kind/unsupported``. That over plain keys alone works.
 /// - Changes are told that were made through this store. Others' are not: Foundation tells that something changed, not what.
 /// - It cannot be closed.
 /// - Values are not limited in size.
@@ -116,12 +116,12 @@ extension UserDefaultsStore {
 
   /// All of `batch`, or nothing.
   ///
-  /// - Throws: `.refused` for a batch that decides or that waits for a decision; `.conflict`; `.unencodable`.
+  /// - Throws: `.unsupported` for a batch that decides or that waits for a decision; `.conflict`; `.unencodable`.
   public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
     guard decision == nil, batch.decides == nil else {
       try Reentrancy.check(place)
       throw StoreError(
-        .refused, "Foundation's UserDefaults takes no part in a transaction over two stores", place: place,
+        .unsupported, "Foundation's UserDefaults takes no part in a transaction over two stores", place: place,
         cure: "keep what must change together with a secret in a DefaultsStore")
     }
     for name in batch.writes.keys { try StoredName.check(name) }

@@ -31,8 +31,8 @@ final class SecretArena: Sendable {
     var isIntact: Bool { region.load(as: UInt64.self) == SecretArena.mark }
   }
 
-  /// What `mlock` said, summed over the regions that live.
-  struct LockTally { var locked = 0, unlocked = 0, firstError: Int32 = 0 }
+  /// What `mlock` said, summed over the regions that live, and how many regions there ever were.
+  struct LockTally { var locked = 0, unlocked = 0, firstError: Int32 = 0, regions = 0 }
 
   private struct State {
     /// Free blocks of 2^n bytes at place n. A dictionary's hashing would cost as much as the wiping.
@@ -107,6 +107,7 @@ final class SecretArena: Sendable {
   ) throws(SecretMemoryError) -> (start: UnsafeMutableRawPointer, isLocked: Bool) {
     let bytes = roundedToPages(bytes)
     guard let region = sodium_malloc(bytes) else { throw .exhausted(bytes: bytes) }
+    tally.regions += 1
     let isLocked = sodium_mlock(region, bytes) == 0
     if isLocked {
       tally.locked += bytes

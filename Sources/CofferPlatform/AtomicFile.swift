@@ -16,25 +16,33 @@ package struct AtomicFile {
     self.calls = calls
   }
 
+  /// Which of two replacements in one folder this is, where they follow each other at once: they share what is done to the folder.
+  package enum Turn {
+    case only
+    /// Removes what processes that died left in the folder.
+    case first
+    /// Makes both renames durable.
+    case last
+  }
+
   /// Makes `bytes` the content, with `mode`, and with the owner and group of `like` where that is another's file.
   ///
   /// - Parameters:
-  ///   - followedByAnother: true where another replacement in the same folder follows at once, which makes this rename
-  ///     durable too.
+  ///   - turn: where several files of one folder are replaced at once, which of them this is.
   ///   - beforeRename: called with the new file's status when the new content is durable under its temporary name, from where
   ///     no other program takes it; throwing leaves the old file.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`; the old content stands then, but for what
   ///   ``OpenFolder/synchronize()`` throws.
   package func replace(
-    with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, followedByAnother: Bool = false,
+    with bytes: RawSpan, mode: UInt32, like: FileStatus? = nil, _ turn: Turn = .only,
     beforeRename: (FileStatus) throws(StoreError) -> Void = { _ in }
   ) throws(StoreError) {
-    var file = try UnfinishedFile(for: path, temporary, calls)
+    var file = try UnfinishedFile(for: path, temporary, sweeping: turn != .last, calls)
     var folder: OpenFolder? = nil
     do {
       let status = try file.write(bytes, mode, like)
       // Before the rename: a folder that cannot be opened, such as one without leave to read, refuses while all is as it was.
-      folder = try followedByAnother ? nil : OpenFolder(of: path, calls)
+      folder = try turn == .first ? nil : OpenFolder(of: path, calls)
       try beforeRename(status)
       try file.putInPlace()
     } catch {

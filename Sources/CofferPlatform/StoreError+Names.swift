@@ -41,6 +41,20 @@ extension StoreError.Kind {
     case .noSpace: (31, "noSpace")
     case .io: (32, "io")
     case .outcomeUnknown: (33, "outcomeUnknown")
+    case .unsupported: (34, "unsupported")
+    case .incomplete: (35, "incomplete")
+    case .closureThrew: (36, "closureThrew")
+    case .afterFork: (37, "afterFork")
+    case .givenUp: (38, "givenUp")
+    case .noAgent: (39, "noAgent")
+    case .noCredentials: (40, "noCredentials")
+    case .unfitSecret: (41, "unfitSecret")
+    case .lastSlot: (42, "lastSlot")
+    case .otherVault: (43, "otherVault")
+    case .unproven: (44, "unproven")
+    case .moved: (45, "moved")
+    case .inUse: (46, "inUse")
+    case .memory: (47, "memory")
     }
   }
 
@@ -50,6 +64,7 @@ extension StoreError.Kind {
     .undecodable(stored: ""), .unencodable, .expired, .clockBehind, .notFound, .alreadyExists, .ambiguous, .conflict,
     .pending(.zero), .locked, .wrongSecret, .noVault, .notAVault, .damaged, .tampered, .rolledBack, .forked,
     .replaced, .newerFormat(found: 0, supported: 0), .kdfMemory(needs: 0, has: 0), .busy, .denied, .readOnly,
-    .noSpace, .io(0), .outcomeUnknown,
+    .noSpace, .io(0), .outcomeUnknown, .unsupported, .incomplete, .closureThrew, .afterFork, .givenUp, .noAgent,
+    .noCredentials, .unfitSecret, .lastSlot, .otherVault, .unproven, .moved, .inUse, .memory,
   ]
 }

@@ -11,8 +11,14 @@ public struct StoreError: Error, Sendable {
     case undeclared
     /// Two declared keys share a name.
     case duplicateKey
-    /// A secret may not go where this call would put it.
+    /// A secret may not go where this call would put it, or somebody said no.
     case refused
+    /// The store, the system or a protocol cannot do this at all.
+    case unsupported
+    /// Something that the call needs was not given: a credential at login, a folder of pins, the declaration of a key of a session.
+    case incomplete
+    /// The closure that the caller gave threw; the error beneath is its own.
+    case closureThrew
     /// Larger than `limit` bytes.
     case tooLarge(limit: Int)
     /// A call into Coffer from inside an `update` closure, which runs under the store's lock; or a write through a router from inside a
@@ -20,6 +26,8 @@ public struct StoreError: Error, Sendable {
     case reentrant
     /// The store was closed.
     case closed
+    /// What is asked belongs to the process that this one was forked from.
+    case afterFork
 
     // The value.
     /// The stored bytes are not a value of the key's type; they are left alone. `stored` says what is there.
@@ -41,6 +49,8 @@ public struct StoreError: Error, Sendable {
     /// Part of a transaction over both stores whose outcome is not known yet: the store that decides it cannot be asked now. Once it
     /// can, all of the transaction was made, or nothing.
     case pending(TransactionID)
+    /// The transaction was given up before it came here, and nothing of it was made.
+    case givenUp
     /// Whether the change was made is not known: the place failed while the change was made durable, or an agent was asked for it and did
     /// not answer. Look at what is stored before trying again.
     case outcomeUnknown
@@ -48,6 +58,14 @@ public struct StoreError: Error, Sendable {
     // The vault.
     /// Nothing has unlocked the vault.
     case locked
+    /// No agent is running that could hold the vault's key.
+    case noAgent
+    /// Nothing was given to unlock the vault with, or to make one with.
+    case noCredentials
+    /// A passphrase's cost, a key file or a slot is not one that the vault could be opened with.
+    case unfitSecret
+    /// No slot would remain, and nothing would open the vault.
+    case lastSlot
     /// The passphrase or key opens no slot.
     case wrongSecret
     /// No vault at this place.
@@ -64,6 +82,14 @@ public struct StoreError: Error, Sendable {
     case forked
     /// Another vault stands where a known one was.
     case replaced
+    /// It is about another vault: one that the agent does not keep, or that a backup is not of.
+    case otherVault
+    /// Nothing shows who made the vault: a recipient sees it for the first time.
+    case unproven
+    /// The open file no longer stands at its path.
+    case moved
+    /// The file is a vault in use, and not all of it is in the file.
+    case inUse
     /// Made by a newer version than this one reads.
     case newerFormat(found: Int, supported: Int)
     /// Unlocking needs more memory than there is, in bytes.
@@ -78,6 +104,8 @@ public struct StoreError: Error, Sendable {
     case readOnly
     /// The disk is full.
     case noSpace
+    /// Memory ran out, guarded memory above all.
+    case memory
     /// Any other failure of the system, with its `errno`.
     case io(Int32)
   }

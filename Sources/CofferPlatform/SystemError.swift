@@ -11,6 +11,7 @@ extension StoreError {
       case .permissionDenied, .notPermitted: (.denied, "check the owner and mode of the path, or choose another place")
       case .tooManySymbolicLinkLevels: (.denied, "replace the symbolic link by the real file")
       case .resourceTemporarilyUnavailable, .deadlock: (.busy, "another process holds it: try again")
+      case .noMemory: (.memory, "see the system's message; nothing was changed")
       default: (.io(code), "see the system's message; nothing was changed")
       }
     self.init(kind, "could not \(doing)", place: place.string, cure: cure, underlying: errno)

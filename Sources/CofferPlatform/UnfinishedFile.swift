@@ -13,8 +13,11 @@ struct UnfinishedFile: ~Copyable {
 
   /// A new, empty file beside `target`.
   ///
+  /// - Parameter sweeping: whether what dead processes left in the folder is removed first.
   /// - Throws: ``StoreError`` `.noSpace`, `.readOnly`, `.denied`, `.io`.
-  init(for target: FilePath, _ temporary: FilePath?, _ calls: SystemCalls) throws(StoreError) {
+  init(
+    for target: FilePath, _ temporary: FilePath?, sweeping: Bool = true, _ calls: SystemCalls
+  ) throws(StoreError) {
     self.target = target
     self.calls = calls
     if let temporary {
@@ -23,7 +26,7 @@ struct UnfinishedFile: ~Copyable {
       name = temporary
       return
     }
-    Self.sweep(target.folder, calls)
+    if sweeping { Self.sweep(target.folder, calls) }
     let unnamed = calls.openUnnamed(target.folder.string, 0o600)
     if unnamed >= 0 {
       _ = calls.lock(unnamed, LOCK_EX | LOCK_NB)
@@ -63,7 +66,7 @@ struct UnfinishedFile: ~Copyable {
 
   // MARK: Content
 
-  /// Writes `bytes` and makes them durable; see ``AtomicFile/replace(with:mode:like:followedByAnother:beforeRename:)``.
+  /// Writes `bytes` and makes them durable; see ``AtomicFile/replace(with:mode:like:_:beforeRename:)``.
   func write(_ bytes: RawSpan, _ mode: UInt32, _ like: FileStatus?) throws(StoreError) -> FileStatus {
     if let like, like.owner != geteuid() || like.group != getegid() {
       guard fchown(descriptor, like.owner, like.group) == 0 else {

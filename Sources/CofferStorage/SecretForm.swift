@@ -2,17 +2,38 @@ public import CofferMemory
 public import FoundationEssentials
 
 /// A value on its way into or out of an encrypted store: guarded bytes and what is said about them, all of it sealed at rest.
-public final class SecretForm: Sendable {
-  /// The value.
-  public let bytes: SecretBytes
+///
+/// Copies share the bytes, so that other metadata can be said of a secret without another copy of it. It prints as `SecretForm(•••)`.
+public struct SecretForm: Sendable {
+  @usableFromInline let box: GuardedBox
   /// Label, content type, attributes and expiry.
-  public let metadata: ItemMetadata
+  public var metadata: ItemMetadata
 
   /// A form of `bytes`.
   public init(_ bytes: consuming SecretBytes, metadata: ItemMetadata = ItemMetadata()) {
-    self.bytes = bytes
+    box = GuardedBox(bytes)
     self.metadata = metadata
   }
+
+  /// The value.
+  @inlinable public var bytes: SecretBytes { _read { yield box.bytes } }
+}
+
+/// Bytes that several forms share. They are wiped when the last of these is gone.
+@usableFromInline
+final class GuardedBox: Sendable {
+  @usableFromInline let bytes: SecretBytes
+
+  init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
+}
+
+extension SecretForm: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Always `SecretForm(•••)`.
+  public var description: String { "SecretForm(•••)" }
+  /// Always `SecretForm(•••)`.
+  public var debugDescription: String { description }
+  /// A mirror without children.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 /// What is said about an item of the vault. Sealed like the value, but apart from it: listing opens this and never the value.

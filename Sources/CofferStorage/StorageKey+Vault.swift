@@ -42,18 +42,11 @@ extension StorageKey where R == Vault {
     var key = StorageKey(
       name: name, site: site, absent: declaration.absent, decode: declaration.decode,
       encode: { (value, traits) throws(StoreError) in
-        guard let value, let form = try encode(value, traits) else { return nil }
-        return try form.expiring(at: moment(value.reveal()))
+        guard let value, var form = try encode(value, traits) else { return nil }
+        form.metadata.expires = try moment(value.reveal())
+        return form
       })
     key.traits = traits
     return key
-  }
-}
-
-extension SecretForm {
-  func expiring(at moment: Date?) throws(StoreError) -> SecretForm {
-    var metadata = self.metadata
-    metadata.expires = moment
-    return SecretForm(try SecretCoding.copy(bytes), metadata: metadata)
   }
 }

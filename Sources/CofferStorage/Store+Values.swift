@@ -30,7 +30,7 @@ extension Store {
         var value = try key.read(form)
         do { try body(&value) } catch {
           refusal = error
-          throw StoreError(.refused, "the update closure threw", key: key.name, cure: "see the underlying error")
+          throw StoreError(.closureThrew, "the update closure threw", key: key.name, cure: "see the underlying error")
         }
         return try key.form(of: value)
       }

@@ -132,7 +132,7 @@ public final class TransactionSide<R: Route> {
     guard let first = wanted.first else { return }
     do {
       for (name, reading) in zip(wanted, try store.load(wanted)) { readings[name] = reading }
-    } catch { throw error.kind == .locked ? error.about(key: first) : error }
+    } catch { throw [.locked, .noAgent].contains(error.kind) ? error.about(key: first) : error }
   }
 
   // What was read once stays so for the rest of the closure; the commit finds out whether it still stands.

@@ -44,7 +44,7 @@ public final class TestHome: Sendable {
       passphrase.withUnsafeMutableBytes { $0.copyBytes(from: Self.passphrase.utf8) }
       return Credentials(passphrase: passphrase)
     } catch {
-      throw StoreError(.io(12), "guarded memory ran out", cure: "free memory", underlying: error)
+      throw StoreError(.memory, "guarded memory ran out", cure: "free memory", underlying: error)
     }
   }
 

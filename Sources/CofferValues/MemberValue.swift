@@ -82,7 +82,7 @@ extension PersistedValue {
   /// Changes the value by what cannot throw.
   fileprivate func change(_ body: (inout Value) -> Void) throws(StoreError) {
     do { try mutate { value in body(&value) } } catch let error as StoreError { throw error } catch {
-      throw StoreError(.io(0), "the value could not be changed", cure: "see the underlying error", underlying: error)
+      throw StoreError(.closureThrew, "the value could not be changed", cure: "see the underlying error", underlying: error)
     }
   }
 }

@@ -14,7 +14,7 @@ extension Credentials {
 
   /// The passphrase in the file at `path`, without one line end after it.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.refused` for an
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.unfitSecret` for an
   ///   empty passphrase, `.tooLarge` above 1 024 bytes.
   public init(passphraseFileAt path: FilePath) throws(StoreError) { self.init(passphrase: try Self.passphrase(at: path)) }
 
@@ -32,7 +32,7 @@ extension Credentials {
   /// `COFFER_PASSPHRASE` is the command line's alone: whoever may read this process's environment would have it, and a library cannot take
   /// it away from other threads.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` where none of these is set; ``/CofferPlatform/StoreError/Kind/refused`` for a
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` where none of these is set; ``/CofferPlatform/StoreError/Kind/unsupported`` for a
   ///   `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the program's; what reading one of the files throws.
   public static func standard() throws(StoreError) -> Credentials {
     var found = Credentials()
@@ -49,13 +49,13 @@ extension Credentials {
 
   private static var standardInput: StoreError {
     StoreError(
-      .refused, "COFFER_PASSPHRASE_FILE names standard input, which a library does not read", place: "the environment",
+      .unsupported, "COFFER_PASSPHRASE_FILE names standard input, which a library does not read", place: "the environment",
       cure: "set COFFER_PASSPHRASE_FILE to the path of a file")
   }
 
   private static var nothing: StoreError {
     StoreError(
-      .locked, "the environment names nothing to unlock a vault with", place: "the environment",
+      .noCredentials, "the environment names nothing to unlock a vault with", place: "the environment",
       cure: """
         set COFFER_KEY_FILE, COFFER_PASSPHRASE_FILE or COFFER_IDENTITY to the path of a file, give a service the credential \
         coffer.passphrase, or make Credentials(keyFileAt:)
@@ -114,11 +114,11 @@ extension SecretBytes {
 
   /// These bytes, checked to be a passphrase.
   ///
-  /// - Throws: `.refused` where there are none, `.tooLarge`.
+  /// - Throws: `.unfitSecret` where there are none, `.tooLarge`.
   package consuming func checkedAsPassphrase(from source: String) throws(StoreError) -> SecretBytes {
     let length = count
     guard length > 0 else {
-      throw StoreError(.refused, "the passphrase from \(source) is empty", place: source, cure: "give one of 1 to 1024 bytes")
+      throw StoreError(.unfitSecret, "the passphrase from \(source) is empty", place: source, cure: "give one of 1 to 1024 bytes")
     }
     guard length <= SecretFile.largestPassphrase else {
       throw StoreError(

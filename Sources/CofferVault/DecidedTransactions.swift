@@ -15,7 +15,7 @@ public enum DecidedTransactions {
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.
   public static func outcome(of transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome? {
     let database = try VaultDatabase.openToRead(path)
-    return try database.read { () throws(StoreError) in try database.outcome(of: transaction) }
+    return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 
   /// What became of `transaction` in the vault at `path`, durably. Where nothing is recorded, it is dropped: a commit that was written and
@@ -26,9 +26,10 @@ public enum DecidedTransactions {
   public static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let now = Milliseconds.count(Date())
-    guard let outcome = try database.write({ () throws(StoreError) in try database.settle(transaction, now: now) }) else {
+    guard let outcome = try database.write({ () throws(StoreError) in try database.outcomes.settle(transaction, now: now) })
+    else {
       throw StoreError(
-        .busy, "\(VaultDatabase.mostDropped) transactions were dropped within a day, and no more can be remembered",
+        .busy, "\(OutcomeTable.mostDropped) transactions were dropped within a day, and no more can be remembered",
         place: database.connection.place,
         cure: "find out what kills the programs that use this vault; a day later there is room again")
     }
@@ -43,10 +44,10 @@ public enum DecidedTransactions {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let recorded = try database.read { () throws(StoreError) in
       var recorded: [TransactionID] = []
-      for transaction in transactions where try database.outcome(of: transaction) != nil { recorded.append(transaction) }
+      for transaction in transactions where try database.outcomes.outcome(of: transaction) != nil { recorded.append(transaction) }
       return recorded
     }
     guard !recorded.isEmpty else { return }
-    try database.write { () throws(StoreError) in for transaction in recorded { try database.forget(transaction) } }
+    try database.write { () throws(StoreError) in for transaction in recorded { try database.outcomes.forget(transaction) } }
   }
 }

@@ -80,10 +80,15 @@ final class HeldVault: Sendable {
   /// The error to throw for one of `core`, which is locked from now on where the error says that it is of no more use.
   func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
     // Locked by another thread in between, or of no more use: either way unlocking is what helps.
-    guard error.kind == .closed || (error.kind == .locked && !core.isOpen) else { return error }
+    guard error.isEndOfUse || (error.kind == .locked && !core.isOpen) else { return error }
     drop(core)
-    guard error.kind == .closed else { return error }
+    guard error.isEndOfUse else { return error }
     return StoreError(
       .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
   }
+}
+
+extension StoreError {
+  /// Whether it says that an open vault is of no more use.
+  fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
 }

@@ -15,11 +15,11 @@ public struct PinMemory: Sendable, Equatable {
 extension LockedVault {
   /// What the pins in the options' folder say. Changes nothing.
   ///
-  /// - Throws: `StoreError` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file, `.refused`
+  /// - Throws: `StoreError` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file, `.incomplete`
   ///   when the options name no folder.
   public func pinMemory() throws(StoreError) -> PinMemory {
     guard let pins = options.pins else {
-      throw StoreError(.refused, "there is no folder of pins", place: path.string, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
     }
     let folder = try PinFolder(pins, calls: SystemCalls())
     let expected = try folder.expected(at: path)

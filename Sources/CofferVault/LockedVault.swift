@@ -105,8 +105,8 @@ public struct LockedVault: Sendable {
 
   /// Unlocks with the first slot that `credentials` open. Blocks for Argon2id (about 0.3 s) where a passphrase is tried.
   ///
-  /// - Throws: `StoreError` `.wrongSecret`, `.locked` (no credentials given), `.tampered`, `.damaged`, `.kdfMemory`; against the pin or
-  ///   the options `.rolledBack`, `.forked`, `.replaced`, `.refused` (a recipient sees the vault for the first time and nobody said
+  /// - Throws: `StoreError` `.wrongSecret`, `.noCredentials`, `.tampered`, `.damaged`, `.kdfMemory`; against the pin or
+  ///   the options `.rolledBack`, `.forked`, `.replaced`, `.unproven` (a recipient sees the vault for the first time and nobody said
   ///   which to expect); and what ``open(_:options:)`` throws.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options))
@@ -116,10 +116,10 @@ public struct LockedVault: Sendable {
   /// back or a vault replaced knowingly, and where the pin itself is damaged.
   ///
   /// - Throws: what ``unlock(with:)`` throws, but never `.rolledBack`, `.forked`, `.replaced` or `.damaged` because of the pin; the errors
-  ///   of writing the pin, which here are the point; `.refused` when the options name no folder of pins.
+  ///   of writing the pin, which here are the point; `.incomplete` when the options name no folder of pins.
   public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     guard options.pins != nil else {
-      throw StoreError(.refused, "there is no folder of pins", place: path.string, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
     }
     return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, accepting: true))
   }

@@ -29,7 +29,7 @@ public struct RestorableBackup: ~Copyable {
 
   /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
   ///
-  /// - Throws: `StoreError` `.io` (no such file), `.refused` (the file is in use), and what ``LockedVault/open(_:options:)`` throws.
+  /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and what ``LockedVault/open(_:options:)`` throws.
   public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
     let place = try VaultPlace(path).made()
     let copy = try Draft(beside: place)
@@ -61,7 +61,7 @@ public struct RestorableBackup: ~Copyable {
   ///   - options: where this machine remembers the vault, and takes turns with passphrases.
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
   ///   - progress: called with the number of records verified and their total.
-  /// - Throws: `StoreError` `.refused` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
+  /// - Throws: `StoreError` `.otherVault` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
   ///   the vault is as it was then, unless it is `.outcomeUnknown` or the message says that the backup is in its place and may be lost
   ///   with the power.
   public consuming func restore(
@@ -72,7 +72,7 @@ public struct RestorableBackup: ~Copyable {
     do throws(StoreError) {
       backup = try OpenVault.unlock(
         copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
-      try backup.read { () throws(StoreError) in _ = try backup.verify(progress) }
+      try backup.read { (backup) throws(StoreError) in _ = try backup.verify(progress) }
     } catch {
       throw error.naming(file, insteadOf: copy.path)
     }
@@ -155,7 +155,7 @@ private struct Restoration {
     }
     guard !replacing, let found, found != backup.view.header.vault else { return }
     throw StoreError(
-      .refused, "vault \(found) stands there, and the backup is of vault \(backup.view.header.vault)", place: place.string,
+      .otherVault, "vault \(found) stands there, and the backup is of vault \(backup.view.header.vault)", place: place.string,
       cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
   }
 
@@ -173,9 +173,22 @@ private struct Restoration {
       guard try Stat.ofLink(side) != nil else { continue }
       try name(side, aside.appending(suffix: suffix))
     }
-    try name(backup.view.path, place)
+    do { try name(backup.view.path, place) } catch { throw putBack(from: aside, after: error) }
     try folder.synchronize()
     return kept
+  }
+
+  /// `error`, which kept the copy from its name, once what stood there has that name again, or else with the place where it is.
+  private func putBack(from aside: FilePath, after error: StoreError) -> StoreError {
+    // The file itself last: beside it stand what belongs to it by then.
+    for suffix in SideFiles.suffixes + [""] {
+      guard [0, ENOENT].contains(NewName.give(aside.appending(suffix: suffix), place.appending(suffix: suffix))) else {
+        return StoreError(
+          error.kind, "\(error.what), and what stood there is beside it, as \(aside)", place: error.place,
+          cure: "give that the name \(place) again, or restore again", underlying: error.underlying)
+      }
+    }
+    return error
   }
 
   private func name(_ from: FilePath, _ to: FilePath) throws(StoreError) {

@@ -17,8 +17,8 @@ extension UnlockedVault {
   ///   - label: a name for people, at most 64 bytes.
   ///   - cost: the Argon2id cost of a passphrase, at least the vault's floor; nil measures this machine.
   /// - Returns: the new slot.
-  /// - Throws: `StoreError` `.tooLarge` (16 slots, a label), `.refused` (a cost below the floor, a key file that was not generated
-  ///   and comes alone), `.kdfMemory`, `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`.
+  /// - Throws: `StoreError` `.tooLarge` (16 slots, a label), `.unfitSecret` (a cost below the floor, a key file that was not
+  ///   generated and comes alone), `.kdfMemory`, `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`.
   @discardableResult
   public borrowing func addSlot(
     _ credentials: consuming Credentials, label: String = "", cost: PassphraseCost? = nil
@@ -66,7 +66,7 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - id: the slot.
   ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.refused` (the last slot), and what ``rotate(only:progress:)`` throws.
+  /// - Throws: `StoreError` `.notFound`, `.lastSlot`, and what ``rotate(only:progress:)`` throws.
   public borrowing func removeSlot(
     _ id: SlotSummary.ID, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) {
@@ -92,7 +92,7 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - only: the slots that go on opening the vault; nil for all of them.
   ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.refused` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
+  /// - Throws: `StoreError` `.notFound`, `.lastSlot` (no slot given), `.tampered` (also for what only ``verify(progress:)`` would notice),
   ///   `.busy`, `.noSpace`; nothing has changed then, unless it is `.outcomeUnknown`. `.damaged` also when the key was changed, and damaged
   ///   pages keep what the old one opens in the file: the message says so.
   public borrowing func rotate(
@@ -122,7 +122,7 @@ extension UnlockedVault {
   ///   - cost: the Argon2id cost, at least the vault's floor; nil measures this machine.
   ///   - key: whether the vault gets a new key too.
   ///   - progress: called now and then with the number of records sealed anew and their total.
-  /// - Throws: `StoreError` `.notFound`, `.refused` (the slot, or the new secret, has no passphrase; a cost below the floor),
+  /// - Throws: `StoreError` `.notFound`, `.unfitSecret` (the slot, or the new secret, has no passphrase; a cost below the floor),
   ///   `.kdfMemory`, and what ``rotate(only:progress:)`` throws; nothing has changed then, unless it is
   ///   `.outcomeUnknown`.
   public borrowing func changePassphrase(

@@ -1,6 +1,5 @@
 public import CofferPlatform
 public import CofferStorage
-public import FoundationEssentials
 public import SystemPackage
 
 /// An open vault. Safe to share between threads; locking it consumes it, so that nothing can be asked of a locked vault.
@@ -22,7 +21,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
   ///   - options: how the vault is opened, and where this machine remembers it.
-  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.locked` (no credentials); nothing is left
+  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`; nothing is left
   ///   behind then.
   public static func create(
     at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
@@ -38,7 +37,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// The value and metadata of `name`; nil when there is no such item.
   ///
-  /// - Throws: `StoreError` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.locked` (after a fork), `.io`.
+  /// - Throws: `StoreError` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.afterFork`, `.io`.
   public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
       try core.read { (vault) throws(StoreError) in
@@ -93,24 +92,6 @@ public struct UnlockedVault: ~Copyable, Sendable {
     }
   }
 
-  /// Checks everything a vault holds without decrypting a value: both headers, state, lists, digests, root, the log's chain,
-  /// both tags of every row, that there is no row more, and every page of the file.
-  ///
-  /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
-  /// - Throws: `StoreError` `.tampered`, `.damaged`.
-  public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
-    try core.read { (vault) throws(StoreError) in
-      try vault.verify(progress)
-    }
-  }
-
-  /// What is known of the vault: for `status`.
-  public borrowing func status() throws(StoreError) -> VaultStatus {
-    try core.read { (vault) throws(StoreError) in
-      vault.status
-    }
-  }
-
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
     core.close()
@@ -131,60 +112,6 @@ public enum WriteCondition: Sendable, Equatable {
   case absent
   /// The item's revision must be this one: ``/CofferPlatform/StoreError/Kind/conflict`` otherwise.
   case revision(UInt64)
-}
-
-/// What ``UnlockedVault/verify(progress:)`` checked.
-public struct VerifyReport: Sendable, Equatable {
-  /// Records whose place and both tags are right.
-  public let records: Int
-  /// Buckets whose digests fit the root.
-  public let buckets: Int
-  package init(records: Int, buckets: Int) {
-    self.records = records
-    self.buckets = buckets
-  }
-}
-
-/// What an unlocked vault tells about itself.
-public struct VaultStatus: Sendable, Equatable {
-  /// Items stored.
-  public let items: Int
-  /// Commits since creation.
-  public let generation: UInt64
-  /// The key epoch: grows with each rotation.
-  public let epoch: UInt64
-  /// When the vault was created, and its key last rotated.
-  public let created: Date, rotated: Date
-  /// The slots with their labels.
-  public let slots: [Slot]
-  /// One slot.
-  public struct Slot: Sendable, Equatable {
-    /// What the header says of it.
-    public let summary: SlotSummary
-    /// A name for people.
-    public let label: String
-    /// Whether this vault was unlocked with it.
-    public let isInUse: Bool
-    package init(summary: SlotSummary, label: String, isInUse: Bool) {
-      self.summary = summary
-      self.label = label
-      self.isInUse = isInUse
-    }
-  }
-  /// Whether sealed bytes of an older key are still in the file, because another program kept reading it: the next write removes
-  /// them.
-  public let oldBytesRemain: Bool
-  package init(
-    items: Int, generation: UInt64, epoch: UInt64, created: Date, rotated: Date, slots: [Slot], oldBytesRemain: Bool
-  ) {
-    self.items = items
-    self.generation = generation
-    self.epoch = epoch
-    self.created = created
-    self.rotated = rotated
-    self.slots = slots
-    self.oldBytesRemain = oldBytesRemain
-  }
 }
 
 /// The Argon2id cost of a passphrase slot: passes over a memory.

@@ -12,7 +12,7 @@ public final class VaultStore: Store {
   public let service: String
   /// The vault's path.
   public let place: String
-  fileprivate let held: HeldVault
+  let held: HeldVault
   let observation = VaultObservation()
 
   /// A store over a locked vault.
@@ -69,7 +69,9 @@ public final class VaultStore: Store {
   /// Runs `body` in one read transaction of the unlocked vault.
   func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let core = try held.opened()
-    do throws(StoreError) { return try core.read(body) } catch { throw held.lapsed(core, error) }
+    do throws(StoreError) { return try core.run { (vault) throws(StoreError) in try vault.read(body) } } catch {
+      throw held.lapsed(core, error)
+    }
   }
 
   /// Runs `body` in one write transaction of the unlocked vault.
@@ -110,6 +112,16 @@ extension VaultStore {
     }
   }
 
+  /// Stores `form` as the item `name`, or removes the item where there is no form.
+  public func save(_ form: SecretForm?, for name: String) throws(StoreError) {
+    let item = try ItemName(service: service, account: name)
+    try telling { (vault, change) throws(StoreError) in
+      guard let form else { return try vault.items.remove(item, &change) ? [name: .removed] : [:] }
+      _ = try vault.items.put(form, for: item, if: .always, &change)
+      return [name: .set]
+    }
+  }
+
   /// Read, change and write in one SQLite transaction.
   public func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
@@ -124,11 +136,11 @@ extension VaultStore {
 
   /// All of `batch` in one SQLite transaction, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a `decision` is given.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(
-        .refused, "a vault cannot wait for another store's decision", place: place,
+        .unsupported, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
     try telling { (vault, change) throws(StoreError) in

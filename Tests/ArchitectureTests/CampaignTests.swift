@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Which tests a fast run leaves out, and where the campaigns are listed.
+/// Which tests a fast run leaves out, where the campaigns are listed, and how tests are named.
 @Suite struct CampaignTests {
   /// The files with tests of all targets.
   private static func files() throws -> [SourceFile] {
@@ -61,5 +61,18 @@ import Testing
         #expect(!names.contains { line.contains("\"\($0)\"") }, "Tests/\(file.path):\(number + 1)")
       }
     }
+  }
+
+  @Test func `each test is named by a sentence of words`() throws {
+    // A name in words says what holds, and a run prints it as it stands.
+    let declaration = /@Test(?s:(?!\bfunc\b|@Test).)*?\bfunc\s+(`[^`]+`|\w+)/
+    var tests = 0
+    for file in try Self.files() {
+      for match in file.text.matches(of: declaration) {
+        tests += 1
+        #expect(match.1.hasPrefix("`") && match.1.contains(" "), "Tests/\(file.path): \(match.1)")
+      }
+    }
+    #expect(tests > 1_000)
   }
 }

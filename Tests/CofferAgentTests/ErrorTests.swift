@@ -21,6 +21,20 @@ import Testing
     (28, .busy, "busy"),
     (29, .denied, "denied"), (30, .readOnly, "readOnly"), (31, .noSpace, "noSpace"), (32, .io(EIO), "io"),
     (33, .outcomeUnknown, "outcomeUnknown"),
+    (34, .unsupported, "unsupported"),
+    (35, .incomplete, "incomplete"),
+    (36, .closureThrew, "closureThrew"),
+    (37, .afterFork, "afterFork"),
+    (38, .givenUp, "givenUp"),
+    (39, .noAgent, "noAgent"),
+    (40, .noCredentials, "noCredentials"),
+    (41, .unfitSecret, "unfitSecret"),
+    (42, .lastSlot, "lastSlot"),
+    (43, .otherVault, "otherVault"),
+    (44, .unproven, "unproven"),
+    (45, .moved, "moved"),
+    (46, .inUse, "inUse"),
+    (47, .memory, "memory"),
   ]
 
   @Test func `every kind of error crosses the wire under its code, with all that it carries`() throws {

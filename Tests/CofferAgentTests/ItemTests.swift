@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferStorage
 import CofferVault
 import Foundation

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import CofferVault
@@ -27,7 +28,7 @@ import Testing
     let agent = try TestAgent()
     #expect(kind { _ = try AgentServer(agent.settings) } == .alreadyExists)
     agent.stop()
-    #expect(kind { _ = try agent.client().status() } == .locked)
+    #expect(kind { _ = try agent.client().status() } == .noAgent)
     // What a killed agent leaves: its name, and nobody who listens.
     let socket = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(socket) }
@@ -39,7 +40,7 @@ import Testing
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
     }
     #expect(access(path, F_OK) == 0)
-    #expect(kind { _ = try agent.client().status() } == .locked)
+    #expect(kind { _ = try agent.client().status() } == .noAgent)
     #expect(try !agent.client().isRunning())
     let next = try TestAgent(folder: agent.folder)
     defer { next.stop(); TestAgent.remove(agent.folder) }
@@ -114,8 +115,8 @@ import Testing
     let client = agent.client()
     try client.set(form("v"), for: ItemName(service: "x"))
     agent.stop()
-    #expect(kind { _ = try client.list() } == .locked)
-    #expect(kind { try client.delete(ItemName(service: "x")) } == .locked)
+    #expect(kind { _ = try client.list() } == .noAgent)
+    #expect(kind { try client.delete(ItemName(service: "x")) } == .noAgent)
     let next = try TestAgent(folder: agent.folder)
     defer { next.stop(); TestAgent.remove(agent.folder) }
     #expect(try client.list().count == 1)

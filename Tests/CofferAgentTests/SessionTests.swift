@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
@@ -33,7 +34,7 @@ private struct Keys: KeySpace {
     try session.login(as: "ada") { try $0.set(Sealed(Token(text: text, expiry: moment)), for: keys.token) }
   }
 
-  @Test("an expired credential in the agent is renewed") func renewed() async throws {
+  @Test func `an expired credential in the agent is renewed`() async throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let (app, session) = try expired(agent)
@@ -46,7 +47,7 @@ private struct Keys: KeySpace {
     #expect(try app.value(for: keys.token)?.reveal().text == "new")
   }
 
-  @Test("an expired credential in the agent stands in the way of no logout and of no login") func ended() throws {
+  @Test func `an expired credential in the agent stands in the way of no logout and of no login`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let (_, session) = try expired(agent)

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -82,7 +83,7 @@ import Testing
     #expect(try DecidedTransactions.outcome(of: id, in: agent.settings.vault) == nil)
     #expect(kind { try store.commit(batch, decision: nil) } == .conflict)
     #expect(try store.names() == ["b"])
-    #expect(kind { try store.commit(batch, decision: Decision(place: "x") { _ in }) } == .refused)
+    #expect(kind { try store.commit(batch, decision: Decision(place: "x") { _ in }) } == .unsupported)
   }
 
   @Test func `updates by many lose none, and their closures may not call in`() throws {

@@ -86,11 +86,6 @@ extension SecretForm {
   var text: String { bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 }
 
-func kind(_ body: () throws -> Void) -> StoreError.Kind? {
-  do { try body() } catch let error as StoreError { return error.kind } catch { return nil }
-  return nil
-}
-
 /// Two clocks that a test sets.
 ///
 /// A thread that reads `awake` gets a `sinceBoot` of the same moment next: a test that lets a minute pass between the two would else look

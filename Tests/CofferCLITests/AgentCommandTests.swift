@@ -30,8 +30,8 @@ struct AgentCommandTests {
 
   private func process(_ home: Home) throws -> pid_t { pid_t(try #require(status(home)["process"] as? Int)) }
 
-  @Test("unlock starts an agent; every item command works through it; lock and stop end that")
-  func wholeStory() throws {
+  @Test
+  func `unlock starts an agent; every item command works through it; lock and stop end that`() throws {
     let home = try unlockedHome()
     defer { stop(home) }
     try home.transcript("vault get github", out: "tok3n")
@@ -60,8 +60,8 @@ struct AgentCommandTests {
     try home.transcript("vault get github", err: "there is nothing to unlock it with", exit: 69)
   }
 
-  @Test("the agent stands between the command line and the environment; --no-agent leaves it out")
-  func order() throws {
+  @Test
+  func `the agent stands between the command line and the environment; --no-agent leaves it out`() throws {
     let home = try unlockedHome()
     defer { stop(home) }
     let wrong = try home.file("wrong", "PVKEY1-nonsense")
@@ -74,8 +74,8 @@ struct AgentCommandTests {
     try home.transcript("unlock --no-agent", err: "nothing to unlock without the agent", exit: 64)
   }
 
-  @Test("status says what the agent does, for people and programs")
-  func statuses() throws {
+  @Test
+  func `status says what the agent does, for people and programs`() throws {
     let home = try unlockedHome("--idle 50m --lifetime 2h")
     defer { stop(home) }
     // Some minutes may have gone by since.
@@ -93,8 +93,8 @@ struct AgentCommandTests {
     try home.transcript("vault list --key-file \(home.path)/key", out: "github  alice\n")
   }
 
-  @Test("an agent that was killed is replaced, and commands fall through to the next source")
-  func killed() throws {
+  @Test
+  func `an agent that was killed is replaced, and commands fall through to the next source`() throws {
     let home = try unlockedHome()
     defer { stop(home) }
     let process = try process(home)
@@ -108,8 +108,8 @@ struct AgentCommandTests {
     #expect(try self.process(home) != process)
   }
 
-  @Test("SIGUSR1 locks; SIGTERM ends the agent and takes its socket away")
-  func signals() throws {
+  @Test
+  func `SIGUSR1 locks; SIGTERM ends the agent and takes its socket away`() throws {
     let home = try unlockedHome()
     defer { stop(home) }
     let process = try process(home)
@@ -120,8 +120,8 @@ struct AgentCommandTests {
     #expect(eventually { !home.exists("run/agent.sock") })
   }
 
-  @Test("neither its command line nor its environment nor its folders hold a secret")
-  func traces() throws {
+  @Test
+  func `neither its command line nor its environment nor its folders hold a secret`() throws {
     let home = try Home()
     _ = try home.file("pass", "correct horse")
     try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
@@ -143,8 +143,8 @@ struct AgentCommandTests {
     #expect(home.mode("run") == 0o700 && home.mode("run/agent.sock") == 0o600)
   }
 
-  @Test("another user's agent is not asked, and another user is not answered")
-  func otherUsers() throws {
+  @Test
+  func `another user's agent is not asked, and another user is not answered`() throws {
     guard geteuid() == 0 else { return print("skipped: only root can be another user") }
     let home = try unlockedHome()
     defer { stop(home) }
@@ -179,8 +179,8 @@ struct AgentCommandTests {
     try home.transcript("vault get github", out: "tok3n")
   }
 
-  @Test("control-C at the passphrase of unlock restores the terminal, and leaves a locked agent")
-  func interrupted() throws {
+  @Test
+  func `control-C at the passphrase of unlock restores the terminal, and leaves a locked agent`() throws {
     let home = try Home()
     _ = try home.file("pass", "correct horse")
     try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
@@ -195,8 +195,8 @@ struct AgentCommandTests {
     #expect(try home.coffer("agent status").status == 69)
   }
 
-  @Test("standard output that is closed is exit 141 through the agent too")
-  func closedOutput() throws {
+  @Test
+  func `standard output that is closed is exit 141 through the agent too`() throws {
     let home = try unlockedHome()
     defer { stop(home) }
     let process = Process()
@@ -212,8 +212,8 @@ struct AgentCommandTests {
     #expect(process.terminationStatus == 141)
   }
 
-  @Test("the unit for systemd is written once, replaced on demand, and is one that systemd takes")
-  func unit() throws {
+  @Test
+  func `the unit for systemd is written once, replaced on demand, and is one that systemd takes`() throws {
     let home = try Home.withVault()
     let file = home.path + "/config/systemd/user/coffer-agent.service"
     try home.transcript("agent install --idle 30m", err: "systemctl --user enable --now coffer-agent")

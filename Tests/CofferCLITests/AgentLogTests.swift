@@ -24,8 +24,8 @@ struct AgentLogTests {
     return UInt32(child.id)
   }
 
-  @Test("the log names the client that asked, by user, process and program, and never the agent")
-  func clients() throws {
+  @Test
+  func `the log names the client that asked, by user, process and program, and never the agent`() throws {
     let home = try Home.withVault()
     try home.withHelpers()
     try home.transcript("unlock --quiet")

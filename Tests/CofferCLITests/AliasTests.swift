@@ -8,8 +8,8 @@ import Testing
 /// The spellings that people bring from other programs.
 @Suite(.tags(.process), .wholeRun)
 struct AliasTests {
-  @Test("the everyday words of other secret stores work")
-  func vault() throws {
+  @Test
+  func `the everyday words of other secret stores work`() throws {
     let home = try Home.withVault()
     for (index, word) in ["set", "add", "insert", "store"].enumerated() {
       try home.transcript("vault \(word) s\(index)", in: "v\(index)")
@@ -28,8 +28,8 @@ struct AliasTests {
     #expect(try home.coffer("vault passwd --help").out.contains("Change the passphrase"))
   }
 
-  @Test("so they do for keys and preferences")
-  func keys() throws {
+  @Test
+  func `so they do for keys and preferences`() throws {
     let home = try Home()
     for key in ["a", "b", "c", "d"] { try home.transcript("set \(key) 1 --plain") }
     #expect(try home.coffer("ls --plain").out == home.coffer("list --plain").out)
@@ -42,8 +42,8 @@ struct AliasTests {
     try home.transcript("exec -- /bin/echo x", out: "x\n")
   }
 
-  @Test("no two commands of one level answer to the same word")
-  func distinct() {
+  @Test
+  func `no two commands of one level answer to the same word`() {
     func check(_ type: any ParsableCommand.Type) {
       let next = type.configuration.subcommands
       let words = next.flatMap { [$0.configuration.commandName ?? ""] + $0.configuration.aliases }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct AuthCommandTests {
-  @Test("a token goes in by standard input, comes out as its bytes, and goes with the logout")
-  func loginAndLogout() throws {
+  @Test
+  func `a token goes in by standard input, comes out as its bytes, and goes with the logout`() throws {
     let home = try Home.withVault()
     try home.transcript("auth status", err: "coffer: nobody is logged in\n  try: coffer auth login HOST", exit: 1)
     try home.transcript(
@@ -24,8 +24,8 @@ struct AuthCommandTests {
     try home.transcript("vault list", out: "")
   }
 
-  @Test("login and logout are shorthands")
-  func shorthands() throws {
+  @Test
+  func `login and logout are shorthands`() throws {
     let home = try Home.withVault()
     try home.transcript("login GitHub.com --account ada --with-token --quiet", in: "t")
     try home.transcript("auth token github.com", out: "t")
@@ -33,8 +33,8 @@ struct AuthCommandTests {
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
   }
 
-  @Test("several accounts of several hosts: the last login is active, switch changes it, a logout leaves the others")
-  func accounts() throws {
+  @Test
+  func `several accounts of several hosts: the last login is active, switch changes it, a logout leaves the others`() throws {
     let home = try Home.withVault()
     try home.transcript("auth login github.com --account ada --with-token --quiet", in: "ada-1")
     try home.transcript("auth login github.com --account bob --with-token --quiet", in: "bob-1")
@@ -72,8 +72,8 @@ struct AuthCommandTests {
     try home.transcript("vault list", out: "coffer.auth  gitlab.com\ngitlab.com   default\n")
   }
 
-  @Test("status tells a program everything but the token")
-  func json() throws {
+  @Test
+  func `status tells a program everything but the token`() throws {
     let home = try Home.withVault()
     try home.transcript("auth login github.com --account ada --with-token --expires 30d --quiet", in: "hunter2")
     let answer = try home.coffer("auth status --json")
@@ -86,8 +86,8 @@ struct AuthCommandTests {
     #expect(error.status == 1 && error.err.contains("\"kind\":\"notFound\""))
   }
 
-  @Test("a token that has expired is not printed, and status says so")
-  func expired() throws {
+  @Test
+  func `a token that has expired is not printed, and status says so`() throws {
     let home = try Home.withVault()
     try home.transcript("login github.com --with-token --expires 1s --quiet", in: "t")
     #expect(try eventually { try home.coffer("auth token").status != 0 })
@@ -97,8 +97,8 @@ struct AuthCommandTests {
     try home.transcript("auth token", out: "u")
   }
 
-  @Test("a token is never an argument, and never empty")
-  func refused() throws {
+  @Test
+  func `a token is never an argument, and never empty`() throws {
     let home = try Home.withVault()
     try home.transcript("auth login github.com ghp_secret", err: "a secret is never", exit: 64)
     try home.transcript("auth login github.com --token ghp_secret", err: "there is no --token", exit: 64)
@@ -113,8 +113,8 @@ struct AuthCommandTests {
     try home.transcript("vault list", out: "")
   }
 
-  @Test("an item that is no login is neither listed nor replaced")
-  func otherItems() throws {
+  @Test
+  func `an item that is no login is neither listed nor replaced`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set github.com default", in: "my password")
     try home.transcript("auth status", err: "nobody is logged in", exit: 1)
@@ -124,8 +124,8 @@ struct AuthCommandTests {
     try home.transcript("vault get github.com default", out: "my password")
   }
 
-  @Test("locked or absent, the vault's own exit statuses")
-  func locked() throws {
+  @Test
+  func `locked or absent, the vault's own exit statuses`() throws {
     let home = try Home.withVault()
     home.locked()
     for line in ["auth status", "auth token", "auth logout", "auth switch", "login github.com --with-token"] {
@@ -134,8 +134,8 @@ struct AuthCommandTests {
     #expect(try Home().coffer("auth status").status == 78)
   }
 
-  @Test("without --with-token the token is typed at a hidden prompt")
-  func prompt() throws {
+  @Test
+  func `without --with-token the token is typed at a hidden prompt`() throws {
     let home = try Home.withVault()
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("auth login github.com", in: home)
@@ -147,8 +147,8 @@ struct AuthCommandTests {
     try home.transcript("auth token", out: "typed")
   }
 
-  @Test("neither a host nor an account can be read outside of the vault")
-  func secrecy() throws {
+  @Test
+  func `neither a host nor an account can be read outside of the vault`() throws {
     let home = try Home.withVault()
     try home.transcript("login example.test --account adalovelace --with-token --quiet", in: "t0ken-value")
     for text in ["example.test", "adalovelace", "t0ken-value"] {

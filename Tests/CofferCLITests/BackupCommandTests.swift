@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct BackupCommandTests {
-  @Test("a backup needs no secret and replaces nothing; restoring keeps what was there")
-  func backup() throws {
+  @Test
+  func `a backup needs no secret and replaces nothing; restoring keeps what was there`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")
     let key = try #require(home.environment["COFFER_KEY_FILE"])
@@ -35,8 +35,37 @@ struct BackupCommandTests {
     try home.transcript("vault verify", out: "1 record is where and what it was when it was sealed\n")
   }
 
-  @Test("a pin that cannot be written is a warning after a restore and a rebuild, and refuses nothing afterwards")
-  func unwritablePin() throws {
+  @Test
+  func `a backup that cannot be given the vault's name leaves what stood there under it, or says where that is`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    try home.transcript("vault backup \(home.path)/backup -q")
+    let place = home.path + "/data/vault.sqlite"
+    for number in ["2", "2+"] {
+      // No vault that could be replaced in its place: it is moved aside, and the copy then gets its name.
+      try Data("something else".utf8).write(to: URL(fileURLWithPath: place))
+      let line = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", place, "-e", "trace=renameat2"]
+      let answer = try #require(
+        try home.program(
+          line + ["-e", "inject=renameat2:error=EIO:when=\(number)", Home.coffer, "vault", "restore", home.path + "/backup"]))
+      guard answer.err.contains("could not rename") else {
+        return print("skipped: strace cannot trace a process here: \(answer)")
+      }
+      #expect(answer.status == 74)
+      let kept = try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter { $0.hasPrefix("vault.sqlite.") }
+      if number == "2" {
+        #expect(answer.err.contains("nothing was changed") && kept.isEmpty, "\(answer)")
+        #expect(try home.content("data/vault.sqlite") == "something else")
+      } else {
+        let name = try #require(kept.first)
+        #expect(answer.err.contains("/data/\(name)") && !answer.err.contains("nothing was changed"), "\(answer)")
+        #expect(try home.content("data/\(name)") == "something else" && !home.exists("data/vault.sqlite"))
+      }
+    }
+  }
+
+  @Test
+  func `a pin that cannot be written is a warning after a restore and a rebuild, and refuses nothing afterwards`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "old")
     try home.transcript("vault backup --quiet \(home.path)/backup")
@@ -59,8 +88,8 @@ struct BackupCommandTests {
     }
   }
 
-  @Test("another vault, a broken file or a wrong secret restores nothing")
-  func refused() throws {
+  @Test
+  func `another vault, a broken file or a wrong secret restores nothing`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "mine")
     let other = try Home.withVault()
@@ -76,8 +105,8 @@ struct BackupCommandTests {
     try home.transcript("vault get a --key-file \(other.path)/key", out: "theirs")
   }
 
-  @Test("a vault that is lost comes back from its backup")
-  func lost() throws {
+  @Test
+  func `a vault that is lost comes back from its backup`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "kept")
     try home.transcript("vault backup --quiet \(home.path)/backup")
@@ -88,8 +117,8 @@ struct BackupCommandTests {
     try home.transcript("vault get a", out: "kept")
   }
 
-  @Test("log tells what happened, in order, and a broken chain is 66")
-  func log() throws {
+  @Test
+  func `log tells what happened, in order, and a broken chain is 66`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set github ada", in: "secret-value")
     try home.transcript("vault set gone", in: "1")
@@ -115,8 +144,8 @@ struct BackupCommandTests {
     }
   }
 
-  @Test("repair mends a header, rebuilds a state, and says what it cannot prove")
-  func repair() throws {
+  @Test
+  func `repair mends a header, rebuilds a state, and says what it cannot prove`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     try home.transcript("vault repair", out: "nothing to repair: 1 record is where and what it was\n")
@@ -139,8 +168,8 @@ struct BackupCommandTests {
     try home.transcript("vault list")
   }
 
-  @Test("repair --rebuild does nothing to a vault that is whole, and a file that is no vault is named by its own name")
-  func nothingToRebuild() throws {
+  @Test
+  func `repair --rebuild does nothing to a vault that is whole, and a file that is no vault is named by its own name`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     let before = try Data(contentsOf: URL(fileURLWithPath: home.vault))
@@ -159,8 +188,8 @@ struct BackupCommandTests {
     #expect(answer.status == 77 && answer.err.contains(other.vault) && !answer.err.contains("draft"), "\(answer.err)")
   }
 
-  @Test("repair goes back to an older key only when told so, and names the slots that are back")
-  func olderKey() throws {
+  @Test
+  func `repair goes back to an older key only when told so, and names the slots that are back`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     let added = try home.coffer("vault slot add --recovery-code --label paper")
@@ -184,8 +213,8 @@ struct BackupCommandTests {
     try home.transcript("vault get a", out: "1")
   }
 
-  @Test("export and import bring items, attributes and bytes from one vault to another")
-  func transfer() throws {
+  @Test
+  func `export and import bring items, attributes and bytes from one vault to another`() throws {
     let home = try Home.withVault()
     let binary = Data((0...255).map(UInt8.init))
     let text = "line\nquote\" back\\slash \u{1F511} \u{7}tab\t"
@@ -226,8 +255,8 @@ struct BackupCommandTests {
     #expect(try home.coffer("vault export --reveal --service two").out.split(separator: "\n").count == 3)
   }
 
-  @Test("an export to a vault has a secret of its own")
-  func exportVault() throws {
+  @Test
+  func `an export to a vault has a secret of its own`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set one a", in: "1")
     try home.transcript("vault set two b", in: "2")
@@ -246,8 +275,8 @@ struct BackupCommandTests {
     try other.transcript("vault get one --key-file \(home.path)/key", err: "no slot of the vault opens", exit: 77)
   }
 
-  @Test("what shows every value asks at a terminal")
-  func revealAtTerminal() throws {
+  @Test
+  func `what shows every value asks at a terminal`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hunter2")
     let terminal = try PseudoTerminal()
@@ -260,17 +289,14 @@ struct BackupCommandTests {
     #expect(try second.wait() == 0)
   }
 
-  @Test(
-    "a file that is not what it should be imports nothing, and no part of it is quoted",
-    arguments: [
-      "", "{", "[]x", "{\"coffer\":1,\"items\":[{\"service\":\"hunter2\"}]}", "[{\"value\":\"hunter2\"}]",
-      "[{\"service\":\"a\",\"value\":\"hunter2\",\"acount\":\"b\"}]", "[{\"service\":\"a\",\"value\":\"hunter2\\x\"}]",
-      "[{\"service\":\"a\",\"value\":\"hunter2\\ud800\"}]", "[{\"service\":\"a\",\"value\":{\"base64\":\"hunter2\"}}]",
-      "[{\"service\":\"a\",\"value\":{\"base64\":\"aGk=aGk=\"}}]", "[{\"service\":\"a\",\"value\":{\"base64\":\"aGl=\"}}]",
-      "[{\"service\":\"a\",\"value\":\"hunter2\"},{\"service\":\"b\",\"value\":null}]", "[{\"service\":\"a\",\"value\":\"hunter2",
-      "[{\"service\":\"a\",\"value\":\"1\",\"expires\":\"hunter2\"}]", "[\n\n{\"service\":3}]",
-    ]) func badImport(_ content: String) throws
-  {
+  @Test(arguments: [
+    "", "{", "[]x", "{\"coffer\":1,\"items\":[{\"service\":\"hunter2\"}]}", "[{\"value\":\"hunter2\"}]",
+    "[{\"service\":\"a\",\"value\":\"hunter2\",\"acount\":\"b\"}]", "[{\"service\":\"a\",\"value\":\"hunter2\\x\"}]",
+    "[{\"service\":\"a\",\"value\":\"hunter2\\ud800\"}]", "[{\"service\":\"a\",\"value\":{\"base64\":\"hunter2\"}}]",
+    "[{\"service\":\"a\",\"value\":{\"base64\":\"aGk=aGk=\"}}]", "[{\"service\":\"a\",\"value\":{\"base64\":\"aGl=\"}}]",
+    "[{\"service\":\"a\",\"value\":\"hunter2\"},{\"service\":\"b\",\"value\":null}]", "[{\"service\":\"a\",\"value\":\"hunter2",
+    "[{\"service\":\"a\",\"value\":\"1\",\"expires\":\"hunter2\"}]", "[\n\n{\"service\":3}]",
+  ]) func `a file that is not what it should be imports nothing, and no part of it is quoted`(_ content: String) throws {
     let home = try Home.withVault()
     let answer = try home.coffer("vault import --from json -", in: Data(content.utf8))
     #expect(answer.status == 65, "\(answer.err)")
@@ -278,8 +304,8 @@ struct BackupCommandTests {
     try home.transcript("vault list")
   }
 
-  @Test("a newer file, a repeated name and an unknown format are told apart")
-  func badImportKinds() throws {
+  @Test
+  func `a newer file, a repeated name and an unknown format are told apart`() throws {
     let home = try Home.withVault()
     try home.transcript("vault import --from json -", in: "{\"coffer\":2,\"items\":[]}", err: "has version 2", exit: 76)
     try home.transcript(

@@ -33,8 +33,8 @@ struct BadFilesTests {
     return home
   }
 
-  @Test("not a vault, an empty file, a truncated vault")
-  func otherFiles() throws {
+  @Test
+  func `not a vault, an empty file, a truncated vault`() throws {
     let home = try filled()
     let vault = home.path + "/data/vault.sqlite"
     let sound = try Data(contentsOf: URL(fileURLWithPath: vault))
@@ -52,8 +52,8 @@ struct BadFilesTests {
     try home.transcript("vault get s", out: "value")
   }
 
-  @Test("no vault at all: 78; a newer version: 76; a wrong key: 77; nothing to unlock with: 69")
-  func otherVaults() throws {
+  @Test
+  func `no vault at all: 78; a newer version: 76; a wrong key: 77; nothing to unlock with: 69`() throws {
     let home = try filled()
     try Home().transcript("vault get s", err: "there is no vault", exit: 78)
     let key = try Home.withVault()
@@ -69,8 +69,8 @@ struct BadFilesTests {
     try refuses(home, 76, "format 9")
   }
 
-  @Test("a file that others can read or write, a link, a file with two names")
-  func openFiles() throws {
+  @Test
+  func `a file that others can read or write, a link, a file with two names`() throws {
     let home = try filled()
     let vault = home.path + "/data/vault.sqlite"
     for mode in [0o620, 0o604, 0o660] as [mode_t] {
@@ -89,8 +89,8 @@ struct BadFilesTests {
     try refuses(home, 77, "has 2 names")
   }
 
-  @Test("another user's vault is refused")
-  func foreignOwner() throws {
+  @Test
+  func `another user's vault is refused`() throws {
     guard geteuid() == 0 else { return print("skipped: only root can give a file to another user") }
     let home = try filled()
     chown(home.path + "/data/vault.sqlite", 65534, 65534)
@@ -98,8 +98,8 @@ struct BadFilesTests {
   }
 
   /// Permission faults do not happen to root: as root, the program runs as another user who owns the home.
-  @Test("an unreadable vault and an unreadable property list are refused to their own user")
-  func unreadable() throws {
+  @Test
+  func `an unreadable vault and an unreadable property list are refused to their own user`() throws {
     let home = try filled()
     _ = try home.file("config/d.plist", "<plist version=\"1.0\"><dict/></plist>")
     let other: uid_t = geteuid() == 0 ? 65534 : geteuid()
@@ -118,8 +118,8 @@ struct BadFilesTests {
     #expect(write.status == 77, "\(write)")
   }
 
-  @Test("a planted journal is refused, and the file it names survives")
-  func plantedJournal() throws {
+  @Test
+  func `a planted journal is refused, and the file it names survives`() throws {
     let home = try filled()
     let bystander = try home.file("bystander", "precious")
     // A rollback journal whose tail names a super-journal: SQLite would delete the named file.
@@ -136,16 +136,16 @@ struct BadFilesTests {
     #expect(try home.content("bystander") == "precious")
   }
 
-  @Test("a property list that does not parse is reported and kept")
-  func brokenList() throws {
+  @Test
+  func `a property list that does not parse is reported and kept`() throws {
     let home = try Home()
     _ = try home.file("config/com.example.app.plist", "<plist version=\"1.0\"><dict><key>theme</key><string>da")
     try refuses(home, 65, "com.example.app.plist", command: "defaults read com.example.app theme")
     try refuses(home, 65, "com.example.app.plist", command: "defaults write com.example.app theme light")
   }
 
-  @Test("a full disk is said, and what was there stays")
-  func fullDisk() throws {
+  @Test
+  func `a full disk is said, and what was there stays`() throws {
     let home = try Home()
     let disk = home.path + "/disk"
     try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)

@@ -18,8 +18,8 @@ struct ByteWordTests {
       err: String(decoding: try Data(contentsOf: URL(fileURLWithPath: err)), as: UTF8.self))
   }
 
-  @Test("run passes any bytes on, and starts a program of any name", arguments: ["", "--mask "])
-  func passedOn(mask: String) throws {
+  @Test(arguments: ["", "--mask "])
+  func `run passes any bytes on, and starts a program of any name`(mask: String) throws {
     let home = try Home.withVault()
     let every = (1...255).map { "\\x" + String($0, radix: 16) }.joined()
     let answer = try sh(home, "coffer run \(mask)-- printf '%s|' $'\\xff' $'a\\xfe\\xc3' $'\(every)' '' 'é' --help")
@@ -34,8 +34,8 @@ struct ByteWordTests {
     #expect(program.out == "here\nhere\n", "\(program.err)")
   }
 
-  @Test("where a name is wanted, what is not UTF-8 is refused, and nothing is taken for something else")
-  func refused() throws {
+  @Test
+  func `where a name is wanted, what is not UTF-8 is refused, and nothing is taken for something else`() throws {
     let home = try Home.withVault()
     for line in [
       "vault set $'x\\xff' a", "vault get $'x\\xff' a", "get $'\\xff'", "defaults write d k $'\\xff'", "vault backup $'\\xff'",
@@ -50,13 +50,10 @@ struct ByteWordTests {
     #expect(try sh(home, "coffer --json $'\\xff'").err.hasPrefix("{\"error\":"))
   }
 
-  @Test("a variable that coffer reads is refused where it is not UTF-8, and a command gets the others as they are")
-  func environment() throws {
+  @Test
+  func `a variable that coffer reads is refused where it is not UTF-8, and a command gets the others as they are`() throws {
     let home = try Home.withVault()
-    let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let article = try String(contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/CommandLine.md"), encoding: .utf8)
-    let table = try #require(article.components(separatedBy: "\n## Environment\n").last)
-    let names = table.matches(of: /(?m)^\| `([A-Z_]+)` \|/).map { String($0.1) }.filter { $0 != "COFFER_PASSPHRASE" }
+    let names = try CommandLineArticle.table("Environment").map { $0[0] }.filter { $0 != "COFFER_PASSPHRASE" }
     #expect(names.count >= 14)
     for name in names + ["HOME"] {
       let answer = try sh(home, "\(name)=$'\(home.path)/b\\xff' coffer vault list")
@@ -70,8 +67,8 @@ struct ByteWordTests {
     #expect(passed.status == 0 && passed.bytes == Data("a".utf8) + Data([0xFE, 0xFF]), "\(passed.err)")
   }
 
-  @Test("a combining mark after an option's sign belongs to the value, and a secret there is refused unseen")
-  func combining() throws {
+  @Test
+  func `a combining mark after an option's sign belongs to the value, and a secret there is refused unseen`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set s a --attribute=\u{301}k=\u{301}v --label=\u{301}l", in: "x")
     let shown = try home.coffer("vault show s a --json").out

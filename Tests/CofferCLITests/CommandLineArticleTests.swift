@@ -5,28 +5,12 @@ import Testing
 
 @testable import CofferCLI
 
-/// The article about the command line says nothing that is not so.
+/// Every statement of the pages about the command line that can be run holds.
 @Suite(.tags(.process), .wholeRun)
 struct CommandLineArticleTests {
-  private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent()
-
-  private static func lines() throws -> [String] {
-    try String(contentsOf: root.appending(path: "Sources/Coffer/Coffer.docc/CommandLine.md"), encoding: .utf8)
-      .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-  }
-
-  /// The rows of the table below the heading `heading`, without its head, cell by cell and without backticks.
-  private static func table(_ heading: String) throws -> [[String]] {
-    let section = try lines().drop { $0 != "## \(heading)" }.dropFirst().prefix { !$0.hasPrefix("## ") }
-    return section.filter { $0.hasPrefix("| ") }.dropFirst().map { row in
-      row.dropFirst(2).dropLast(2).components(separatedBy: " | ").map { $0.replacing("`", with: "") }
-    }
-  }
-
-  @Test("every command that it names exists")
-  func commands() throws {
-    let rows = try Self.table("Commands")
+  @Test
+  func `every command that it names exists`() throws {
+    let rows = try CommandLineArticle.table("Commands")
     #expect(rows.count >= 28)
     for row in rows {
       var type: any ParsableCommand.Type = CofferCommand.self
@@ -38,30 +22,30 @@ struct CommandLineArticleTests {
     }
   }
 
-  @Test("every exit status is there with its meaning, and no other")
-  func exitStatuses() throws {
+  @Test
+  func `every exit status is there with its meaning, and no other`() throws {
     let expected = ExitStatus.allCases.map { [String($0.rawValue), $0.meaning] }
-    #expect(try Self.table("Exit status") == expected)
+    #expect(try CommandLineArticle.table("Exit status") == expected)
   }
 
-  @Test("every variable that it names is looked at")
-  func variables() throws {
+  @Test
+  func `every variable that it names is looked at`() throws {
     var sources = ""
     for folder in ["Sources/CofferCLI", "Sources/Coffer"] {
-      let path = Self.root.appending(path: folder).path()
+      let path = CommandLineArticle.root.appending(path: folder).path()
       for file in try FileManager.default.subpathsOfDirectory(atPath: path) where file.hasSuffix(".swift") {
         sources += try String(contentsOfFile: path + "/" + file, encoding: .utf8)
       }
     }
-    let rows = try Self.table("Environment")
+    let rows = try CommandLineArticle.table("Environment")
     #expect(rows.count >= 12)
     for row in rows { #expect(sources.contains("\"\(row[0])\""), "\(row[0])") }
   }
 
-  @Test("its transcript is what happens")
-  func transcript() throws {
+  @Test
+  func `its transcript is what happens`() throws {
     let home = try Home.withVault()
-    let block = try Self.lines().drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
+    let block = try CommandLineArticle.lines().drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
     var commands: [(line: String, out: String)] = []
     for line in block {
       if line.hasPrefix("$ coffer ") {
@@ -77,9 +61,9 @@ struct CommandLineArticleTests {
     }
   }
 
-  @Test("every JSON answer has the fields that it lists")
-  func fields() throws {
-    let rows = try Self.lines().filter { $0.hasPrefix("- `coffer ") && $0.contains("--json`: `") }
+  @Test
+  func `every JSON answer has the fields that it lists`() throws {
+    let rows = try CommandLineArticle.table("JSON")
     #expect(rows.count >= 40)
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain")
@@ -88,15 +72,14 @@ struct CommandLineArticleTests {
     defer { _ = try? home.coffer("agent stop") }
     _ = try home.file("files/app.env", "A=1\n")
     for row in rows {
-      let words = row.split(separator: "`").map(String.init)
-      let line = String(words[1].dropFirst("coffer ".count))
+      let line = String(row[0].dropFirst("coffer ".count))
       let isInit = line.hasPrefix("vault init")
       let answer = try (isInit ? try Home() : home).coffer(
         line.replacing("PATH", with: "\(home.path)/new-key").replacing("DIR", with: "\(home.path)/files"))
       #expect(answer.status == 0 || line.hasPrefix("doctor"), "\(line): \(answer.err)")
       let json = try JSONSerialization.jsonObject(with: answer.bytes)
       let object = try #require(json as? [String: Any] ?? (json as? [[String: Any]])?.first, "\(line)")
-      #expect(object.keys.sorted() == words.dropFirst(3).filter { $0 != " " }, "\(line)")
+      #expect(object.keys.sorted() == row[1].split(separator: " ").map(String.init), "\(line)")
     }
   }
 }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct CompletionTests {
-  @Test("each shell accepts its script", arguments: ["bash", "zsh", "fish"])
-  func scripts(shell: String) throws {
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func `each shell accepts its script`(shell: String) throws {
     let home = try Home()
     let script = try home.coffer("completion \(shell)")
     #expect(script.status == 0 && script.out.contains("coffer") && script.err.isEmpty)
@@ -26,8 +26,8 @@ struct CompletionTests {
     return answer.out.split(separator: "\n").map(String.init)
   }
 
-  @Test("services, accounts, domains and keys are offered where they can be known without a question")
-  func offers() throws {
+  @Test
+  func `services, accounts, domains and keys are offered where they can be known without a question`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set github ada", in: "1")
     try home.transcript("vault set github bob", in: "1")
@@ -90,16 +90,16 @@ struct CompletionTests {
     #expect(!home.exists("sprung"), "a name ran as a command")
   }
 
-  @Test("bash completes at the tab key what the agent has open, and runs no name of an item")
-  func bash() throws {
+  @Test
+  func `bash completes at the tab key what the agent has open, and runs no name of an item`() throws {
     let home = try unlockedHome()
     defer { _ = try? home.coffer("agent stop") }
     let script = try home.file("coffer.bash", home.coffer("completion bash").out)
     try complete(home, ["bash", "--norc", "--noprofile", "-i"], "source \(script)")
   }
 
-  @Test("zsh does")
-  func zsh() throws {
+  @Test
+  func `zsh does`() throws {
     let home = try unlockedHome()
     defer { _ = try? home.coffer("agent stop") }
     _ = try home.file("functions/_coffer", home.coffer("completion zsh").out)
@@ -108,8 +108,8 @@ struct CompletionTests {
       "bindkey -e; fpath=(\(home.path)/functions $fpath); autoload -U compinit; compinit -u -D")
   }
 
-  @Test("fish does")
-  func fish() throws {
+  @Test
+  func `fish does`() throws {
     let home = try unlockedHome()
     defer { _ = try? home.coffer("agent stop") }
     let script = try home.file("coffer.fish", home.coffer("completion fish").out)

@@ -18,8 +18,8 @@ struct DefaultsCommandTests {
     return home
   }
 
-  @Test("read prints single values bare and collections space for space as macOS does")
-  func read() throws {
+  @Test
+  func `read prints single values bare and collections space for space as macOS does`() throws {
     let home = try filled()
     try home.transcript("defaults read app scale", out: "-0.5\n")
     try home.transcript("defaults read app loud", out: "0\n")
@@ -62,12 +62,10 @@ struct DefaultsCommandTests {
     #expect(try home.coffer("defaults read --json").out.hasPrefix(#"{"app":{"day":"2026-12-31T18:00:00Z","loud":false,"#))
   }
 
-  @Test(
-    "read-type names the type as macOS does",
-    arguments: [
-      ("volume", "integer"), ("scale", "float"), ("loud", "boolean"), ("day", "date"), ("mark", "data"), ("shape", "dictionary"),
-    ])
-  func readType(key: String, type: String) throws {
+  @Test(arguments: [
+    ("volume", "integer"), ("scale", "float"), ("loud", "boolean"), ("day", "date"), ("mark", "data"), ("shape", "dictionary"),
+  ])
+  func `read-type names the type as macOS does`(key: String, type: String) throws {
     let home = try filled()
     try home.transcript("defaults read-type app \(key)", out: "Type is \(type)\n")
     try home.transcript(
@@ -75,8 +73,8 @@ struct DefaultsCommandTests {
     try home.transcript("defaults read-type app nothing", err: "nothing is stored in domain 'app'", exit: 1)
   }
 
-  @Test("a word that begins as a property list is one, in the old notation or in XML, and refused if it is none")
-  func writePropertyList() throws {
+  @Test
+  func `a word that begins as a property list is one, in the old notation or in XML, and refused if it is none`() throws {
     let home = try Home()
     try home.transcript("defaults write app dock -array '<dict><key>tile</key><string>a &amp; b</string></dict>'")
     try home.transcript("defaults write app dock -array-add '{ \"tile-type\"=\"spacer-tile\"; }' -int -7")
@@ -93,8 +91,8 @@ struct DefaultsCommandTests {
         + #""plain":"a {b} (c)","text":"{a=1;}"}"# + "\n")
   }
 
-  @Test("what cannot be added to is left alone")
-  func addToOther() throws {
+  @Test
+  func `what cannot be added to is left alone`() throws {
     let home = try filled()
     let before = try home.content("config/app.plist")
     try home.transcript("defaults write app volume -array-add x", err: "the stored value is no array", exit: 65)
@@ -103,8 +101,8 @@ struct DefaultsCommandTests {
     #expect(try home.content("config/app.plist") == before)
   }
 
-  @Test("rename moves a value in one step and replaces what the new key had")
-  func rename() throws {
+  @Test
+  func `rename moves a value in one step and replaces what the new key had`() throws {
     let home = try filled()
     try home.transcript("defaults rename app volume loudness")
     try home.transcript("defaults read app loudness", out: "-5\n")
@@ -118,8 +116,8 @@ struct DefaultsCommandTests {
     try home.transcript("defaults read app loudness", out: "-0.5\n")
   }
 
-  @Test("delete removes a key, or a domain with all its files")
-  func delete() throws {
+  @Test
+  func `delete removes a key, or a domain with all its files`() throws {
     let home = try filled()
     try home.transcript("defaults delete app volume")
     try home.transcript("defaults delete app volume", err: "nothing is stored", exit: 1)
@@ -130,8 +128,8 @@ struct DefaultsCommandTests {
     try home.transcript("defaults domains --json", out: "[]\n")
   }
 
-  @Test("find looks in names, keys and values, nested ones too, whatever the case")
-  func find() throws {
+  @Test
+  func `find looks in names, keys and values, nested ones too, whatever the case`() throws {
     let home = try filled()
     try home.transcript("defaults write org.Example.Player title 'Dark Side'")
     try home.transcript(
@@ -144,8 +142,8 @@ struct DefaultsCommandTests {
     try home.transcript("defaults find nowhere", err: "no domain, key or value contains the word", exit: 1)
   }
 
-  @Test("what is exported can be imported, in XML and in binary, from a file and from standard input")
-  func exportImport() throws {
+  @Test
+  func `what is exported can be imported, in XML and in binary, from a file and from standard input`() throws {
     let home = try filled()
     let list = try home.coffer("defaults export app -")
     #expect(list.status == 0 && list.out.hasPrefix("<?xml version=\"1.0\""))
@@ -160,8 +158,8 @@ struct DefaultsCommandTests {
     for domain in ["one", "two", "three"] { try home.transcript("defaults read \(domain) --json", out: values) }
   }
 
-  @Test("import replaces the keys that the list has and keeps the others, or changes nothing")
-  func importMerges() throws {
+  @Test
+  func `import replaces the keys that the list has and keeps the others, or changes nothing`() throws {
     let home = try filled()
     try home.transcript(
       "defaults import app -", in: "<plist><dict><key>volume</key><string>loud</string><key>new</key><true/></dict></plist>")
@@ -181,8 +179,8 @@ struct DefaultsCommandTests {
     #expect(!home.exists("x"))
   }
 
-  @Test("export replaces a file in one step, keeps its mode, and writes through a link")
-  func exportOver() throws {
+  @Test
+  func `export replaces a file in one step, keeps its mode, and writes through a link`() throws {
     let home = try filled()
     let file = try home.file("over.plist", "old", mode: 0o640)
     try home.transcript("defaults export app \(file)")
@@ -194,8 +192,8 @@ struct DefaultsCommandTests {
     try home.transcript("defaults export app \(home.path)/no/where", err: "where", exit: 74)
   }
 
-  @Test("explain says where and what, without the value")
-  func explain() throws {
+  @Test
+  func `explain says where and what, without the value`() throws {
     let home = try filled()
     let place = home.path + "/config/app.plist"
     try home.transcript("defaults explain app volume", out: "volume: domain integer (\(place))\n")
@@ -205,13 +203,11 @@ struct DefaultsCommandTests {
     try home.transcript("defaults explain app nothing", err: "nothing is stored in domain 'app'", exit: 1)
   }
 
-  @Test(
-    "the global domain, hosts and bundles of macOS are refused, not made up",
-    arguments: [
-      "read -g", "read NSGlobalDomain", "write -g AppleLocale de", "write NSGlobalDomain k v", "delete -globalDomain k",
-      "find --json -g", "-currentHost read app", "read -app Player", "read --home /tmp -g", "import .GlobalPreferences -",
-    ])
-  func appleWords(line: String) throws {
+  @Test(arguments: [
+    "read -g", "read NSGlobalDomain", "write -g AppleLocale de", "write NSGlobalDomain k v", "delete -globalDomain k",
+    "find --json -g", "-currentHost read app", "read -app Player", "read --home /tmp -g", "import .GlobalPreferences -",
+  ])
+  func `the global domain, hosts and bundles of macOS are refused, not made up`(line: String) throws {
     let home = try Home()
     let answer = try home.coffer("defaults \(line)")
     #expect(answer.status == 64 && answer.out.isEmpty)
@@ -221,15 +217,14 @@ struct DefaultsCommandTests {
     #expect(!home.exists("config"))
   }
 
-  @Test("words of macOS are keys and values like any other")
-  func appleWordsAsValues() throws {
+  @Test
+  func `words of macOS are keys and values like any other`() throws {
     let home = try Home()
     try home.transcript("defaults write app NSGlobalDomain -string -g")
     try home.transcript("defaults read app NSGlobalDomain", out: "-g\n")
   }
 
   @Test(
-    "a command that fails has changed nothing and made nothing",
     arguments: [
       ("write app k -boool YES", 64), ("write app k -int x", 64), ("write ../evil k v", 64), ("write app ''  v", 64),
       ("write app k -date tomorrow", 64), ("write app k a b", 64), ("write app k", 64), ("write app k -string 'a\u{1}b'", 2),
@@ -237,7 +232,7 @@ struct DefaultsCommandTests {
       ("export app /nowhere/x", 1), ("read ../evil", 64), ("read-type app k", 1), ("explain app k", 1), ("find ''", 64),
       ("read app k --bogus", 64), ("frobnicate", 64),
     ] as [(String, Int32)])
-  func failuresChangeNothing(line: String, status: Int32) throws {
+  func `a command that fails has changed nothing and made nothing`(line: String, status: Int32) throws {
     let home = try Home()
     for suffix in ["", " --json"] {
       let answer = try home.coffer("defaults \(line)\(suffix)")
@@ -248,8 +243,8 @@ struct DefaultsCommandTests {
     #expect(!home.exists("config") && !home.exists("data") && !home.exists("evil.plist"))
   }
 
-  @Test("a value over the limit is refused and makes nothing")
-  func tooLarge() throws {
+  @Test
+  func `a value over the limit is refused and makes nothing`() throws {
     let home = try Home()
     let big = Data(repeating: 65, count: 1_100_000)
     let answer = try home.coffer("set big --plain", in: big)

@@ -5,8 +5,8 @@ import Testing
 /// Preferences whose files are in the way, or damaged.
 @Suite(.tags(.kill, .process), .wholeRun)
 struct DefaultsFaultTests {
-  @Test("a write whose list cannot be written says that the value is stored, and it is", arguments: [true, false])
-  func foldFails(fullDisk: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a write whose list cannot be written says that the value is stored, and it is`(fullDisk: Bool) throws {
     let home = try Home()
     try home.transcript("defaults write d k -string old")
     let configuration = home.path + "/config"
@@ -34,8 +34,8 @@ struct DefaultsFaultTests {
     #expect(try home.coffer("defaults read d k").out == "new\n")
   }
 
-  @Test("a journal that is cut short or overwritten is 65 for those who read and those who write", arguments: [0, 8, 4_096])
-  func damagedJournal(bytes: Int) throws {
+  @Test(arguments: [0, 8, 4_096])
+  func `a journal that is cut short or overwritten is 65 for those who read and those who write`(bytes: Int) throws {
     let home = try Home()
     try home.transcript("defaults write d k -string value")
     #expect(truncate(home.path + "/config/.d.plist.coffer", bytes) == 0)

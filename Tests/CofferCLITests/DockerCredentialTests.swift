@@ -8,8 +8,8 @@ import Testing
 struct DockerCredentialTests {
   private static let server = "https://index.docker.io/v1/"
 
-  @Test("store, get, list and erase as docker's client calls them")
-  func calls() throws {
+  @Test
+  func `store, get, list and erase as docker's client calls them`() throws {
     let home = try Home.withVault()
     try home.transcript("credential docker list", out: "{}\n")
     try home.transcript("credential docker get", in: Self.server, out: "credentials not found in native keychain\n", exit: 1)
@@ -32,8 +32,8 @@ struct DockerCredentialTests {
     try home.transcript("credential docker version", out: "docker-credential-coffer (coffer) v0.1.0\n")
   }
 
-  @Test("errors are on standard output, with the texts that clients look for")
-  func errors() throws {
+  @Test
+  func `errors are on standard output, with the texts that clients look for`() throws {
     let home = try Home.withVault()
     for (line, input, text) in [
       ("store", #"{"ServerURL":"","Username":"a","Secret":"b"}"#, "no credentials server URL\n"),
@@ -58,8 +58,8 @@ struct DockerCredentialTests {
     #expect(locked.status == 1 && locked.out.contains("nothing to unlock it with") && locked.err.isEmpty)
   }
 
-  @Test("a request is read as docker's own helpers read it: names in any case, others passed over")
-  func leniency() throws {
+  @Test
+  func `a request is read as docker's own helpers read it: names in any case, others passed over`() throws {
     let home = try Home.withVault()
     try home.transcript(
       "credential docker store",
@@ -73,8 +73,8 @@ struct DockerCredentialTests {
     #expect(bare.status == 1 && bare.out.hasPrefix("Usage: ") && bare.err.isEmpty)
   }
 
-  @Test("under its own name, for the installed docker client too")
-  func realDocker() throws {
+  @Test
+  func `under its own name, for the installed docker client too`() throws {
     let home = try Home.withVault()
     try home.withHelpers()
     let stored = try #require(
@@ -91,8 +91,10 @@ struct DockerCredentialTests {
     try home.transcript("credential docker list", out: "{}\n")
   }
 
-  @Test("docker login against a registry, with no engine: the password goes to the vault, and only if the registry takes it")
-  func realLogin() throws {
+  @Test
+  func `docker login against a registry, with no engine: the password goes to the vault, and only if the registry takes it`()
+    throws
+  {
     let home = try Home.withVault()
     try home.withHelpers()
     guard access("/usr/bin/python3", X_OK) == 0, try home.program(["docker", "--version"]) != nil else {

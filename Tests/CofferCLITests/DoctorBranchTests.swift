@@ -30,8 +30,8 @@ struct DoctorBranchTests {
     _ = try home.file("data/vault.sqlite", content)
   }
 
-  @Test("another vault than the one this machine remembers")
-  func otherVault() throws {
+  @Test
+  func `another vault than the one this machine remembers`() throws {
     let home = try Home.sound()
     try replaceVault(of: home)
     let found = try findings("pins", home)
@@ -40,8 +40,8 @@ struct DoctorBranchTests {
     try home.transcript("vault list --key-file \(home.path)/key", err: "stands where", exit: 66)
   }
 
-  @Test("an agent that holds another vault than stands there, or was started for another one")
-  func otherAgent() throws {
+  @Test
+  func `an agent that holds another vault than stands there, or was started for another one`() throws {
     let home = try Home.sound()
     defer { _ = try? home.coffer("agent stop") }
     try home.transcript("unlock --quiet")
@@ -60,8 +60,8 @@ struct DoctorBranchTests {
     #expect(kept.first?.place == two.path + "/one/coffer/vault.sqlite")
   }
 
-  @Test("a lock or a socket that a killed agent left: only the socket is worth a word, and neither is in the way")
-  func staleLock() throws {
+  @Test
+  func `a lock or a socket that a killed agent left: only the socket is worth a word, and neither is in the way`() throws {
     let home = try Home.sound()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
@@ -77,8 +77,8 @@ struct DoctorBranchTests {
     #expect(try findings("sockets", home).isEmpty)
   }
 
-  @Test("folders and files of another user")
-  func owners() throws {
+  @Test
+  func `folders and files of another user`() throws {
     guard geteuid() == 0 else { return print("skipped: only root can give files away") }
     let nobody: uid_t = 65534
     let home = try Home.sound()
@@ -92,8 +92,8 @@ struct DoctorBranchTests {
     #expect(try findings("environment", home).map(\.what) == ["the file of COFFER_KEY_FILE belongs to user 65534"])
   }
 
-  @Test("memory that cannot be locked, where the limit forbids it")
-  func unlockedMemory() throws {
+  @Test
+  func `memory that cannot be locked, where the limit forbids it`() throws {
     let home = try Home.sound()
     var words = ["sh", "-c", "ulimit -l 0; exec \(Home.coffer) doctor --json"]
     if geteuid() == 0 {
@@ -133,8 +133,8 @@ struct DoctorBranchTests {
     return (home, places)
   }
 
-  @Test("a passphrase that costs an attacker little, until a command that writes raises its cost")
-  func cheapPassphrase() throws {
+  @Test
+  func `a passphrase that costs an attacker little, until a command that writes raises its cost`() throws {
     let (home, places) = try cheap()
     home.environment["COFFER_PASSPHRASE_FILE"] = home.path + "/pass"
     #expect(try findings("vault", home).first?.what.hasSuffix("costs an attacker little: 1 passes over 8 MiB") == true)
@@ -148,8 +148,8 @@ struct DoctorBranchTests {
     try home.transcript("vault get a", out: "1")
   }
 
-  @Test("an agent raises the cost of a cheap passphrase with the first write that it makes")
-  func cheapPassphraseOfAgent() throws {
+  @Test
+  func `an agent raises the cost of a cheap passphrase with the first write that it makes`() throws {
     let home = try cheap().home
     try home.transcript("unlock --quiet --passphrase-file \(home.path)/pass")
     defer { _ = try? home.coffer("agent stop") }
@@ -158,8 +158,8 @@ struct DoctorBranchTests {
     try home.transcript("vault get a", out: "1")
   }
 
-  @Test("what interrupted commands left is found at once, and not while its maker lives; killed editors' after a day")
-  func leftovers() throws {
+  @Test
+  func `what interrupted commands left is found at once, and not while its maker lives; killed editors' after a day`() throws {
     let home = try Home.sound()
     let (draft, folder) = (try home.file("data/.vault.sqlite.x1.coffer-draft", "x"), home.path + "/run/coffer-edit-x1")
     let pin = try home.file("state/pins/.id-00.x2.coffer-draft-lock")
@@ -176,8 +176,8 @@ struct DoctorBranchTests {
     #expect(try findings("leftovers", home).count == 3)
   }
 
-  @Test("what the environment says wrongly, or does not say")
-  func environment() throws {
+  @Test
+  func `what the environment says wrongly, or does not say`() throws {
     let home = try Home.sound()
     home.environment["COFFER_EXPECT_VAULT"] = "nonsense"
     #expect(try findings("vault", home).map(\.what) == ["COFFER_EXPECT_VAULT is not a vault's id"])
@@ -188,8 +188,8 @@ struct DoctorBranchTests {
     #expect(try findings("preferences", home).map(\.severity) == ["problem"])
   }
 
-  @Test("credentials that other programs keep in the clear, and not the place where a variable stands instead")
-  func otherFiles() throws {
+  @Test
+  func `credentials that other programs keep in the clear, and not the place where a variable stands instead`() throws {
     let home = try Home.sound()
     home.environment["HOME"] = home.path
     let files = [

@@ -18,8 +18,8 @@ struct DoctorCommandTests {
     found.findings.filter { $0["check"] as? String != "memory" }.map { "\($0["severity"] ?? "") \($0["what"] ?? "")" }
   }
 
-  @Test("a sound home has nothing to find, and status 0")
-  func nothing() throws {
+  @Test
+  func `a sound home has nothing to find, and status 0`() throws {
     let home = try Home.sound()
     let found = try findings(home)
     #expect(texts(found).isEmpty, "\(found)")
@@ -30,8 +30,8 @@ struct DoctorCommandTests {
     try home.transcript("doctor -q")
   }
 
-  @Test("each fault is found, with its cure, and the status is 2")
-  func faults() throws {
+  @Test
+  func `each fault is found, with its cure, and the status is 2`() throws {
     let cases: [(String, (Home) throws -> Void)] = [
       ("problem mode 0755 opens the folder", { chmod($0.path + "/data", 0o755) }),
       ("problem mode 0644 opens the file", { chmod($0.path + "/data/vault.sqlite", 0o644) }),
@@ -84,8 +84,8 @@ struct DoctorCommandTests {
     try #require(bound == 0)
   }
 
-  @Test("an agent is looked at; a locked one is a note")
-  func agent() throws {
+  @Test
+  func `an agent is looked at; a locked one is a note`() throws {
     let home = try Home.sound()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
@@ -96,8 +96,8 @@ struct DoctorCommandTests {
     #expect(try texts(findings(home)).isEmpty)
   }
 
-  @Test("side files of SQLite without their vault are found")
-  func sideFiles() throws {
+  @Test
+  func `side files of SQLite without their vault are found`() throws {
     let home = try Home.sound()
     _ = try home.file("data/vault.sqlite-wal", "x")
     try FileManager.default.moveItem(atPath: home.path + "/data/vault.sqlite", toPath: home.path + "/elsewhere")
@@ -105,8 +105,8 @@ struct DoctorCommandTests {
     #expect(found.status == 2 && texts(found).contains("problem a side file of the vault stands there without the vault"))
   }
 
-  @Test("a passphrase in the environment is found, and not shown")
-  func passphrase() throws {
+  @Test
+  func `a passphrase in the environment is found, and not shown`() throws {
     let found = try findings(Home.sound(), with: ["COFFER_PASSPHRASE": "hunter2"])
     #expect(
       found.status == 2
@@ -115,15 +115,15 @@ struct DoctorCommandTests {
         ])
   }
 
-  @Test("without a vault there is a note, which is no fault")
-  func noVault() throws {
+  @Test
+  func `without a vault there is a note, which is no fault`() throws {
     let home = try Home()
     let found = try findings(home)
     #expect(texts(found) == ["note there is no vault yet"] && !home.exists("data"))
   }
 
-  @Test("secrets among preferences are found by form, by name and by randomness, and never shown")
-  func plainSecrets() throws {
+  @Test
+  func `secrets among preferences are found by form, by name and by randomness, and never shown`() throws {
     let home = try Home.sound()
     let secrets = [
       ("login", "ghp_" + String(repeating: "a1B2", count: 9)), ("apiToken", "tok-8421-xyz"),

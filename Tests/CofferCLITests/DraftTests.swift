@@ -19,10 +19,12 @@ struct DraftTests {
         + Home.words(line))?.status
   }
 
-  @Test(
-    "a killed command's draft is found by doctor at once, and removed by the next that writes; that of a living one stays",
-    arguments: ["vault backup HOME/copy", "vault export HOME/other --new-key-file HOME/nk", "vault restore HOME/before --yes"])
-  func leftovers(line: String) throws {
+  @Test(arguments: [
+    "vault backup HOME/copy", "vault export HOME/other --new-key-file HOME/nk", "vault restore HOME/before --yes",
+  ])
+  func `a killed command's draft is found by doctor at once, and removed by the next that writes; that of a living one stays`(
+    line: String
+  ) throws {
     let home = try Home.withVault()
     try home.transcript("vault set s a", in: "hunter2")
     try home.transcript("vault backup \(home.path)/before -q")
@@ -56,8 +58,8 @@ struct DraftTests {
     #expect(try home.coffer("doctor").out.contains("left a draft") == false)
   }
 
-  @Test("the draft of a command that runs is nobody's to remove, whatever other commands do meanwhile")
-  func inUse() throws {
+  @Test
+  func `the draft of a command that runs is nobody's to remove, whatever other commands do meanwhile`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set s a", in: "hunter2")
     guard access("/usr/bin/strace", X_OK) == 0 else { return print("skipped: there is no strace") }
@@ -77,10 +79,10 @@ struct DraftTests {
     #expect(try home.exists("copy") && drafts(home.path + "/data").isEmpty && drafts(home.path).isEmpty)
   }
 
-  @Test(
-    "a command that is killed before its output is complete leaves nothing of it, and afterwards what is found and removed",
-    arguments: ["inject -o HOME/to/out", "defaults export app HOME/to/out", "vault identity new HOME/to/out"])
-  func output(line: String) throws {
+  @Test(arguments: ["inject -o HOME/to/out", "defaults export app HOME/to/out", "vault identity new HOME/to/out"])
+  func `a command that is killed before its output is complete leaves nothing of it, and afterwards what is found and removed`(
+    line: String
+  ) throws {
     let home = try Home.withVault()
     try home.transcript("vault set s a", in: "hunter2")
     try home.transcript("defaults write app theme dark")
@@ -134,8 +136,8 @@ struct DraftTests {
     #expect(!after.out.contains("left its output"))
   }
 
-  @Test("an init that is killed anywhere is repeated without help, and its key file is whole or not there")
-  func initRepeated() throws {
+  @Test
+  func `an init that is killed anywhere is repeated without help, and its key file is whole or not there`() throws {
     let isLong = Campaign.isLong
     var (kills, taken) = (0, 0)
     for call in isLong ? ["openat", "pwrite64", "fdatasync", "linkat", "renameat2", "unlink"] : ["fdatasync", "linkat"] {
@@ -163,8 +165,8 @@ struct DraftTests {
     print("init: \(kills) kills, each repeated; \(taken) took the key file that was left")
   }
 
-  @Test("init takes no key file that others can read, that has other names, or that another init works with")
-  func keyFileLeft() throws {
+  @Test
+  func `init takes no key file that others can read, that has other names, or that another init works with`() throws {
     let home = try Home()
     let other = try Home.withVault()
     let key = try other.content("key")
@@ -196,8 +198,8 @@ struct DraftTests {
     #expect(try third.coffer("init --new-key-file \(third.path)/fresh").status != 0 && !third.exists("fresh"))
   }
 
-  @Test("an import that is killed in the middle and repeated adds all of it once")
-  func importRepeated() throws {
+  @Test
+  func `an import that is killed in the middle and repeated adds all of it once`() throws {
     let home = try Home.withVault()
     let items = (0..<50).map { "{\"service\":\"s\",\"account\":\"\($0)\",\"value\":\"v\($0)\"}" }.joined(separator: ",")
     let file = try home.file("items.json", "[\(items)]")
@@ -216,8 +218,8 @@ struct DraftTests {
     #expect(try home.coffer("vault verify").status == 0)
   }
 
-  @Test("a vault is made, backed up and exported where a name cannot be given without replacing (bindfs)")
-  func userSpaceFileSystem() throws {
+  @Test
+  func `a vault is made, backed up and exported where a name cannot be given without replacing (bindfs)`() throws {
     guard access("/dev/fuse", R_OK | W_OK) == 0 else { return print("skipped: there is no /dev/fuse for this user") }
     let home = try Home.withVault()
     for folder in ["real", "mounted"] {

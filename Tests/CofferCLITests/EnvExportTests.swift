@@ -24,8 +24,8 @@ struct EnvExportTests {
       }
   }
 
-  @Test("no shell runs what a value says, and every shell and import read back what was exported")
-  func roundTrip() throws {
+  @Test
+  func `no shell runs what a value says, and every shell and import read back what was exported`() throws {
     let home = try Home.withVault()
     let values = Self.values(!Campaign.isLong ? 200 : 5_000)
     let items = try values.enumerated().map { index, value in
@@ -70,8 +70,8 @@ struct EnvExportTests {
     "REPLY", "MAPFILE", "OPTARG", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "TZ", "IGNOREEOF", "GLOBIGNORE", "POSIXLY_CORRECT", "USER",
   ]
 
-  @Test("a variable of a shell's own is not exported, and every other name is read back, as is the variable after it")
-  func shellVariables() throws {
+  @Test
+  func `a variable of a shell's own is not exported, and every other name is read back, as is the variable after it`() throws {
     let home = try Home.withVault()
     let modules = ["datetime", "system", "mapfile", "langinfo", "zleparameter", "sched", "parameter"].map { "zsh/\($0)" }
     var names = Swift.Set(Self.unlisted)

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import Foundation
 import Testing
@@ -12,8 +13,8 @@ import Testing
     }
   }
 
-  @Test("names and values in every spelling that environment files have")
-  func spellings() throws {
+  @Test
+  func `names and values in every spelling that environment files have`() throws {
     let found = try read(
       """
       \u{FEFF}# a comment
@@ -37,14 +38,12 @@ import Testing
     #expect(found.map(\.0) == expected.map(\.0) && found.map(\.1) == expected.map(\.1), "\(found)")
   }
 
-  @Test(
-    "a file that is none is refused with its line, and nothing of what stands there",
-    arguments: [
-      ("A=1\nhunter2\n", "line 2: '=' is missing"), ("A=1\n\nB='hunter2", "quote of line 3 has no end"),
-      ("A=\"hunter2\" x", "line 1: something follows"), ("=hunter2", "line 1: no name"), ("1A=hunter2", "line 1: no name"),
-      ("A=hunter2\0", "line 1: a value holds a NUL"), ("A = hunter2", "line 1: '=' is missing"),
-    ])
-  func malformed(text: String, reason: String) {
+  @Test(arguments: [
+    ("A=1\nhunter2\n", "line 2: '=' is missing"), ("A=1\n\nB='hunter2", "quote of line 3 has no end"),
+    ("A=\"hunter2\" x", "line 1: something follows"), ("=hunter2", "line 1: no name"), ("1A=hunter2", "line 1: no name"),
+    ("A=hunter2\0", "line 1: a value holds a NUL"), ("A = hunter2", "line 1: '=' is missing"),
+  ])
+  func `a file that is none is refused with its line, and nothing of what stands there`(text: String, reason: String) {
     let error = #expect(throws: StoreError.self) { try read(text) }
     #expect(error?.kind == .damaged && error?.what.contains(reason) == true, "\(error?.what ?? "")")
     #expect(error?.what.contains("hunter2") == false)

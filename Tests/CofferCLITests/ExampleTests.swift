@@ -13,15 +13,15 @@ struct ExampleTests {
     try String(contentsOf: root.appending(path: path), encoding: .utf8)
   }
 
-  @Test("the page shows the program as it is, in fewer than a hundred lines")
-  func page() throws {
+  @Test
+  func `the page shows the program as it is, in fewer than a hundred lines`() throws {
     let source = try Self.read("Sources/CofferExample/Example.swift")
     #expect(source.split(separator: "\n", omittingEmptySubsequences: false).count <= 100)
     #expect(try Self.read("Sources/Coffer/Coffer.docc/ExampleProgram.md").contains("```swift\n\(source)```"))
   }
 
-  @Test("what the page shows is what happens")
-  func transcript() throws {
+  @Test
+  func `what the page shows is what happens`() throws {
     let home = try Home()
     let page = try Self.read("Sources/Coffer/Coffer.docc/ExampleProgram.md").components(separatedBy: "\n")
     let block = page.drop { $0 != "```console" }.dropFirst().prefix { $0 != "```" }
@@ -51,8 +51,8 @@ struct ExampleTests {
     }
   }
 
-  @Test("without a key file preferences work, and whoever asks for a secret is told what to do")
-  func locked() throws {
+  @Test
+  func `without a key file preferences work, and whoever asks for a secret is told what to do`() throws {
     let home = try Home.withVault()
     let run = "'\(Self.program)'"
     #expect(try home.shell("echo tok | \(run) login ada; \(run) whoami; \(run) theme dark") == "hello, ada\nada\n")
@@ -62,8 +62,8 @@ struct ExampleTests {
     #expect(try home.shell("\(run) theme blue") == "there are light and dark\n")
   }
 
-  @Test("the token is nowhere in the clear")
-  func secrecy() throws {
+  @Test
+  func `the token is nowhere in the clear`() throws {
     let home = try Home.withVault()
     #expect(try home.shell("echo tok-in-the-clear | '\(Self.program)' login ada") == "hello, ada\n")
     #expect(try home.shell("grep -srlaF tok-in-the-clear \(home.path)/data \(home.path)/config; true").isEmpty)

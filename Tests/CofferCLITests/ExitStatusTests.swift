@@ -18,18 +18,21 @@ struct ExitStatusTests {
     (.busy, 75), (.conflict, 75), (.pending(.random()), 75),
     (.newerFormat(found: 2, supported: 1), 76),
     (.wrongSecret, 77), (.denied, 77), (.refused, 77), (.noVault, 78),
+    (.afterFork, 2), (.moved, 2), (.noAgent, 69), (.noCredentials, 69), (.memory, 74),
+    (.unsupported, 77), (.incomplete, 77), (.closureThrew, 77), (.givenUp, 77), (.unfitSecret, 77), (.lastSlot, 77),
+    (.otherVault, 77), (.unproven, 77), (.inUse, 77),
   ]
 
-  @Test("every kind of error leaves the process with its own status", arguments: kinds)
-  func kind(kind: StoreError.Kind, status: Int32) {
+  @Test(arguments: kinds)
+  func `every kind of error leaves the process with its own status`(kind: StoreError.Kind, status: Int32) {
     let failure = Main.failure(StoreError(kind, "it happened", key: "k", place: "/p", cure: "do this"))
     #expect(failure?.status.rawValue == status)
     #expect(failure?.text == "coffer: 'k': it happened (/p)\n  try: do this")
     #expect(failure?.json.contains("\"code\":\(status),\"cure\":\"do this\",\"key\":\"k\",\"kind\":\"\(kind.word)\"") == true)
   }
 
-  @Test("every kind has a word of its own in JSON")
-  func words() {
+  @Test
+  func `every kind has a word of its own in JSON`() {
     #expect(Swift.Set(StoreError.Kind.all.map(\.word)).count == StoreError.Kind.all.count)
     #expect(Self.kinds.map(\.0.word).sorted() == StoreError.Kind.all.map(\.word).sorted())
   }
@@ -70,8 +73,8 @@ struct ExitStatusTests {
     (.oneVersion, "use one version of coffer for both"),
   ]
 
-  @Test("an error of the library is cured by this program's commands, and so is its cause")
-  func commands() {
+  @Test
+  func `an error of the library is cured by this program's commands, and so is its cause`() {
     #expect(
       Self.cures.map(\.0).sorted { $0.rawValue < $1.rawValue } == StoreError.Remedy.allCases.sorted { $0.rawValue < $1.rawValue })
     for (remedy, cure) in Self.cures {
@@ -81,16 +84,16 @@ struct ExitStatusTests {
     }
   }
 
-  @Test("errors of the parser are usage, help and version are no errors")
-  func parser() {
+  @Test
+  func `errors of the parser are usage, help and version are no errors`() {
     #expect(Main.failure(ValidationError("no"))?.status == .usage)
     #expect(Main.failure(ExitCode(3))?.status == .usage)
     #expect(Main.failure(CleanExit.message("done")) == nil)
     #expect(Main.failure(SecretMemoryError.exhausted(bytes: 1))?.status == .io)
   }
 
-  @Test("coffer help exit-codes prints each status once")
-  func table() throws {
+  @Test
+  func `coffer help exit-codes prints each status once`() throws {
     let answer = try Home().coffer("help exit-codes")
     #expect(answer.status == 0)
     let lines = answer.out.split(separator: "\n")
@@ -100,8 +103,8 @@ struct ExitStatusTests {
     #expect(lines.count == ExitStatus.allCases.count + 1)
   }
 
-  @Test("an error in JSON has every field, null where it does not apply, and goes to standard error")
-  func json() throws {
+  @Test
+  func `an error in JSON has every field, null where it does not apply, and goes to standard error`() throws {
     let home = try Home()
     try home.transcript(
       "defaults read app theme --json",

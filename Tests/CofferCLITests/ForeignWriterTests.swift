@@ -24,7 +24,7 @@ struct ForeignWriterTests {
     let vault = try OpenVault.unlock(
       FilePath(home.path + "/data/vault.sqlite"), with: credentials,
       options: VaultOptions(pins: FilePath(home.path + "/state/pins"), lockFolder: FilePath(home.path + "/state")))
-    try vault.write { (change) throws(StoreError) in
+    try vault.write { (_, change) throws(StoreError) in
       try Self.plant(ItemName(sealed: Self.bell, "x\u{1b}[31m"), [UInt8]("hi".utf8), in: vault, &change)
       try Self.plant(ItemName(sealed: "empty", "e"), nil, in: vault, &change)
     }
@@ -46,7 +46,7 @@ struct ForeignWriterTests {
         try SealedRecord(meta, value: value, index: index, keys: vault.view.keys)
       }
     }
-    try vault.items.put(record, replacing: false)
+    try vault.view.database.put(record, replacing: false)
     list.put(record.id, at: index)
     change.lists[index.bucket] = list
     change.added += 1
@@ -71,8 +71,8 @@ struct ForeignWriterTests {
     #expect(try home.coffer("vault show empty").out.contains("bytes     0"))
   }
 
-  @Test("what is not seen, or turns text around, is spelled out; joiners of words and emoji stay")
-  func printable() {
+  @Test
+  func `what is not seen, or turns text around, is spelled out; joiners of words and emoji stay`() {
     let hidden =
       "\u{7}\u{85}\u{200B}\u{200E}\u{200F}\u{061C}\u{202A}\u{202E}\u{2066}\u{2069}\u{2028}\u{2029}\u{FEFF}\u{E0041}\u{AD}"
     let spelled = hidden.unicodeScalars.map { "\\u{\(String($0.value, radix: 16))}" }.joined()
@@ -81,16 +81,16 @@ struct ForeignWriterTests {
     #expect(Printable.line("a\r\nb\n\u{301}") == "a\\u{d}\\nb\\n\u{301}")
   }
 
-  @Test("an item of another writer's name is read and deleted under the name that list prints")
-  func names() throws {
+  @Test
+  func `an item of another writer's name is read and deleted under the name that list prints`() throws {
     let home = try home()
     #expect(try home.coffer("vault log").out.contains(Self.spelled))
     try check(home)
     try home.transcript("vault verify --quiet", out: try home.coffer("vault verify --quiet").out)
   }
 
-  @Test("a name that is none says so in English")
-  func refusedNames() throws {
+  @Test
+  func `a name that is none says so in English`() throws {
     let home = try Home.withVault()
     for (words, text) in [("x \u{7}", "an account name with the control character U+7"), ("\u{7} x", "a service name with")] {
       for verb in ["get", "set", "delete", "show"] { try home.transcript("vault \(verb) \(words)", in: "v", err: text, exit: 64) }
@@ -98,8 +98,8 @@ struct ForeignWriterTests {
     try home.transcript("vault set ''", in: "v", err: "an empty service name", exit: 64)
   }
 
-  @Test("through an agent too")
-  func namesThroughAgent() throws {
+  @Test
+  func `through an agent too`() throws {
     let home = try home()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
@@ -107,8 +107,8 @@ struct ForeignWriterTests {
     try check(home)
   }
 
-  @Test("an item without a value is left out of an export with a word about it, and can be filled and deleted")
-  func withoutValue() throws {
+  @Test
+  func `an item without a value is left out of an export with a word about it, and can be filled and deleted`() throws {
     let home = try home()
     try home.transcript("vault delete \(Self.spelled)")
     let json = try home.coffer("vault export --reveal")

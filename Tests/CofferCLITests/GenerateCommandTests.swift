@@ -7,8 +7,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct GenerateCommandTests {
-  @Test("passwords of the asked length and classes, with their bits on standard error")
-  func passwords() throws {
+  @Test
+  func `passwords of the asked length and classes, with their bits on standard error`() throws {
     let home = try Home()
     let standard = try home.coffer("generate")
     #expect(standard.out.wholeMatch(of: /[A-Za-z0-9_-]{32}\n/) != nil && standard.err == "coffer: note: 192.0 bits of entropy\n")
@@ -26,8 +26,8 @@ struct GenerateCommandTests {
     #expect(json["bits"] as? Double == 192 && (json["value"] as? String)?.count == 32)
   }
 
-  @Test("passphrases are words of the list, and the list is what it says")
-  func passphrases() throws {
+  @Test
+  func `passphrases are words of the list, and the list is what it says`() throws {
     let home = try Home()
     let words = WordList.words.map(String.init)
     #expect(words.count >= 1296 && Set(words).count == words.count && words == words.sorted())
@@ -39,8 +39,8 @@ struct GenerateCommandTests {
     #expect(try home.coffer("generate --words 5 --separator ' '").out.split(separator: " ").count == 5)
   }
 
-  @Test("the bits are the logarithm of the number of results")
-  func bits() throws {
+  @Test
+  func `the bits are the logarithm of the number of results`() throws {
     // 2 characters with one of each of two classes of 10 and 26: 2 · 10 · 26 of 36².
     let recipe = PasswordRecipe(length: 2, classes: [.digits, .lower], withoutLookAlikes: false)
     #expect(abs(recipe.bits - log2(520)) < 1e-9)
@@ -48,8 +48,8 @@ struct GenerateCommandTests {
     #expect(PasswordRecipe(words: 7, separator: "").bits > 70)
   }
 
-  @Test("no character is likelier than another")
-  func even() throws {
+  @Test
+  func `no character is likelier than another`() throws {
     let recipe = PasswordRecipe(length: 1000, classes: [.digits], withoutLookAlikes: false)
     var counts = [UInt8: Int]()
     for _ in 0..<100 { try recipe.make().withUnsafeBytes { for byte in $0 { counts[byte, default: 0] += 1 } } }
@@ -57,8 +57,8 @@ struct GenerateCommandTests {
     #expect(counts.count == 10 && counts.values.allSatisfy { (9_300...10_700).contains($0) }, "\(counts)")
   }
 
-  @Test("a reader that is gone is exit status 141, and no message")
-  func closedPipe() throws {
+  @Test
+  func `a reader that is gone is exit status 141, and no message`() throws {
     let home = try Home.withVault()
     try home.withHelpers()
     try home.transcript("vault set a", in: "hunter2")
@@ -71,8 +71,8 @@ struct GenerateCommandTests {
     }
   }
 
-  @Test("set stores what it generated without showing it")
-  func set() throws {
+  @Test
+  func `set stores what it generated without showing it`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a --generate --words 5", err: "bits of entropy")
     #expect(try home.coffer("vault get a").out.split(separator: "-").count == 5)
@@ -80,14 +80,12 @@ struct GenerateCommandTests {
     #expect(try home.coffer("get token").out.wholeMatch(of: /[0-9]{16}/) != nil)
   }
 
-  @Test(
-    "what cannot be is refused",
-    arguments: [
-      "generate --length 7", "generate --length 1025", "generate --words 3", "generate --words 6 --length 9",
-      "generate --classes greek", "generate --classes lower,lower", "generate --classes ''", "generate --separator x",
-      "generate hunter2", "vault set a --words 5", "vault set a --generate --words 5 --no-look-alikes",
-    ])
-  func refused(line: String) throws {
+  @Test(arguments: [
+    "generate --length 7", "generate --length 1025", "generate --words 3", "generate --words 6 --length 9",
+    "generate --classes greek", "generate --classes lower,lower", "generate --classes ''", "generate --separator x",
+    "generate hunter2", "vault set a --words 5", "vault set a --generate --words 5 --no-look-alikes",
+  ])
+  func `what cannot be is refused`(line: String) throws {
     let answer = try Home().coffer(line)
     #expect(answer.status == 64 && answer.out.isEmpty && answer.err.contains("\n  try: ") && !answer.err.contains("hunter2"))
   }

@@ -10,8 +10,8 @@ struct GitCredentialTests {
 
   private func home() throws -> Home { try Home.withVault() }
 
-  @Test("store, get, erase: several users, the one written last without a user")
-  func users() throws {
+  @Test
+  func `store, get, erase: several users, the one written last without a user`() throws {
     let home = try home()
     try home.transcript("credential git get", in: Self.place)
     try home.transcript("credential git store", in: Self.place + "username=ada\npassword=one\n")
@@ -34,8 +34,8 @@ struct GitCredentialTests {
     try home.transcript("vault list", out: "https://by.hand\n")
   }
 
-  @Test("GIT_TERMINAL_PROMPT=0: a locked vault is an error and never a question, at a terminal too", arguments: ["0", "false"])
-  func noPrompt(value: String) throws {
+  @Test(arguments: ["0", "false"])
+  func `GIT_TERMINAL_PROMPT=0: a locked vault is an error and never a question, at a terminal too`(value: String) throws {
     let home = try Home()
     _ = try home.file("pass", "correct horse")
     try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
@@ -53,8 +53,8 @@ struct GitCredentialTests {
     #expect(try asking.wait() == 130)
   }
 
-  @Test("ports, paths and the empty user are part of the name")
-  func names() throws {
+  @Test
+  func `ports, paths and the empty user are part of the name`() throws {
     let home = try home()
     let path = Self.place + "path=team/a.git\n"
     try home.transcript("credential git store", in: path + "username=ada\npassword=for-a\n")
@@ -69,8 +69,8 @@ struct GitCredentialTests {
     try home.transcript("credential git get", in: "protocol=cert\nhost=\npath=/k.pem\n", out: "username=\npassword=pem\n")
   }
 
-  @Test("expiry and refresh tokens: an expired password is not given, its refresh token is")
-  func expiry() throws {
+  @Test
+  func `expiry and refresh tokens: an expired password is not given, its refresh token is`() throws {
     let home = try home()
     let later = UInt64(Date().timeIntervalSince1970) + 3600
     try home.transcript("credential git store", in: Self.place + "username=a\npassword=p\npassword_expiry_utc=\(later)\n")
@@ -97,8 +97,8 @@ struct GitCredentialTests {
     try home.transcript("vault show https://example.com c", err: "no such item", exit: 1)
   }
 
-  @Test("authtype, ephemeral and state, for a git that understands them")
-  func capabilities() throws {
+  @Test
+  func `authtype, ephemeral and state, for a git that understands them`() throws {
     let home = try home()
     try home.transcript("credential git capability", out: "version 0\ncapability authtype\ncapability state\n")
     let speaks = "capability[]=authtype\ncapability[]=state\n"
@@ -121,8 +121,8 @@ struct GitCredentialTests {
     try home.transcript("vault list")
   }
 
-  @Test("what the protocol does not know is ignored; what could forge a line is refused")
-  func unknown() throws {
+  @Test
+  func `what the protocol does not know is ignored; what could forge a line is refused`() throws {
     let home = try home()
     try home.transcript("credential git reboot", in: "x")
     try home.transcript("credential git store", in: Self.place + "colour=blue\nodd[]=\nusername=a\npassword=p=q\n")
@@ -164,8 +164,8 @@ struct GitCredentialTests {
     server.serve_forever()
     """
 
-  @Test("the real git stores after success, asks us from then on, and erases after failure")
-  func realGit() throws {
+  @Test
+  func `the real git stores after success, asks us from then on, and erases after failure`() throws {
     let home = try home()
     try home.withHelpers()
     home.environment["GIT_CONFIG_NOSYSTEM"] = "1"

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct HardeningTests {
-  @Test("while it asks, the process can leave no core, gain no rights and be read by nobody")
-  func process() throws {
+  @Test
+  func `while it asks, the process can leave no core, gain no rights and be read by nobody`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault init", in: home)
@@ -25,8 +25,8 @@ struct HardeningTests {
   }
 
   /// Descriptors are numbered from the lowest that is free: a file of coffer's own may have the number that the line names.
-  @Test("a descriptor that was not open at the start is refused, and nothing of coffer's own files is stored")
-  func absentDescriptors() throws {
+  @Test
+  func `a descriptor that was not open at the start is refused, and nothing of coffer's own files is stored`() throws {
     let home = try Home.withVault()
     try home.transcript("set p --plain before")
     let before = try home.coffer("vault slot list").out
@@ -47,8 +47,10 @@ struct HardeningTests {
     #expect(try home.coffer("vault slot list").out == before)
   }
 
-  @Test("a path to a descriptor that was not open at the start is refused, whatever leads there, and one that was open is read")
-  func absentDescriptorPaths() throws {
+  @Test
+  func `a path to a descriptor that was not open at the start is refused, whatever leads there, and one that was open is read`()
+    throws
+  {
     let home = try Home.withVault()
     try home.transcript("defaults write app theme dark")
     let before = try home.coffer("defaults export app -").out
@@ -72,8 +74,8 @@ struct HardeningTests {
     #expect(try shell("vault set s n --file \(home.path)/folder/0 <\(value)", home).status == 0)
   }
 
-  @Test("with closed standard streams nothing is read from or written to files of coffer's own")
-  func closedStreams() throws {
+  @Test
+  func `with closed standard streams nothing is read from or written to files of coffer's own`() throws {
     let home = try Home.withVault()
     #expect(try shell("vault set s n --file /dev/stdin <&-", home).status != 0)
     let value = try home.file("value", "kept")
@@ -87,8 +89,8 @@ struct HardeningTests {
       try shell("run -- /bin/sh -c '! [ -e /proc/self/fd/0 ] && ! [ -e /proc/self/fd/1 ]' 2>/dev/null <&- >&-", home).status == 0)
   }
 
-  @Test("without /proc a command does what its arguments say")
-  func withoutProc() throws {
+  @Test
+  func `without /proc a command does what its arguments say`() throws {
     let home = try Home.withVault()
     let script = """
       unshare -m sh -c 'mount --make-rprivate / && mount -t tmpfs none /proc && echo alone && printf v9 | "$0" vault set s c --no-agent; \

@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct HelpTests {
-  @Test("the first screen says in three lines what this is, and groups the commands")
-  func firstScreen() throws {
+  @Test
+  func `the first screen says in three lines what this is, and groups the commands`() throws {
     let home = try Home()
     let answer = try home.coffer("")
     #expect(answer.status == 0)
@@ -23,21 +23,19 @@ struct HelpTests {
     #expect(try home.coffer("help").out == answer.out)
   }
 
-  @Test(
-    "every command has help on standard output",
-    arguments: [
-      "tour", "login", "logout", "auth", "auth login", "auth logout", "auth status", "auth token", "auth switch", "init",
-      "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
-      "vault get",
-      "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "vault slot",
-      "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",
-      "vault identity", "vault identity new", "vault identity show", "defaults", "defaults read",
-      "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
-      "run", "inject", "generate", "doctor", "install", "completion", "credential", "credential git", "credential docker",
-      "vault rename", "vault copy", "vault edit", "vault import", "vault export", "defaults find", "defaults export",
-      "defaults import", "defaults explain", "defaults watch",
-    ])
-  func everyCommand(command: String) throws {
+  @Test(arguments: [
+    "tour", "login", "logout", "auth", "auth login", "auth logout", "auth status", "auth token", "auth switch", "init",
+    "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
+    "vault get",
+    "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "vault slot",
+    "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",
+    "vault identity", "vault identity new", "vault identity show", "defaults", "defaults read",
+    "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
+    "run", "inject", "generate", "doctor", "install", "completion", "credential", "credential git", "credential docker",
+    "vault rename", "vault copy", "vault edit", "vault import", "vault export", "defaults find", "defaults export",
+    "defaults import", "defaults explain", "defaults watch",
+  ])
+  func `every command has help on standard output`(command: String) throws {
     let home = try Home()
     let answer = try home.coffer("\(command) --help")
     #expect(answer.status == 0 && answer.err.isEmpty)
@@ -45,27 +43,27 @@ struct HelpTests {
     #expect(try home.coffer("help \(command)").out == answer.out)
   }
 
-  @Test("what is no command is said to be none, with the way to help")
-  func unknown() throws {
+  @Test
+  func `what is no command is said to be none, with the way to help`() throws {
     let home = try Home()
     try home.transcript(
       "frobnicate", err: "coffer: there is no command of the name 'frobnicate'\n  try: coffer --help\n", exit: 64)
     try home.transcript("help frobnicate", err: "there is no command or topic of the name 'frobnicate'", exit: 64)
   }
 
-  @Test(
-    "a mistyped command is met with the one that was meant, and a word that may be a secret is not repeated",
-    arguments: [
-      ("statsu", "the name 'statsu'\n  try: coffer status? coffer --help lists all commands\n"),
-      ("vualt get x", "the name 'vualt'\n  try: coffer vault? coffer --help lists all commands\n"),
-      (
-        "vault gett x", "coffer vault has no such command (not repeated here)\n  try: coffer vault get? coffer vault --help lists"
-      ),
-      ("vault slot remvoe", "coffer vault slot has no such command (not repeated here)\n  try: coffer vault slot remove?"),
-      ("vault hunter2", "coffer vault has no such command (not repeated here)\n  try: coffer vault --help\n"),
-    ])
-  func nearest(line: String, error: String) throws { try Home().transcript(line, err: error, exit: 64) }
+  @Test(arguments: [
+    ("statsu", "the name 'statsu'\n  try: coffer status? coffer --help lists all commands\n"),
+    ("vualt get x", "the name 'vualt'\n  try: coffer vault? coffer --help lists all commands\n"),
+    (
+      "vault gett x", "coffer vault has no such command (not repeated here)\n  try: coffer vault get? coffer vault --help lists"
+    ),
+    ("vault slot remvoe", "coffer vault slot has no such command (not repeated here)\n  try: coffer vault slot remove?"),
+    ("vault hunter2", "coffer vault has no such command (not repeated here)\n  try: coffer vault --help\n"),
+  ])
+  func `a mistyped command is met with the one that was meant, and a word that may be a secret is not repeated`(
+    line: String, error: String
+  ) throws { try Home().transcript(line, err: error, exit: 64) }
 
-  @Test("coffer --version")
-  func version() throws { try Home().transcript("--version", out: "coffer 0.1.0\n") }
+  @Test
+  func `coffer --version`() throws { try Home().transcript("--version", out: "coffer 0.1.0\n") }
 }

@@ -5,8 +5,8 @@ import Testing
 /// What is left on disk by a `COFFER_HOME` that was used for all kinds of things.
 @Suite(.tags(.process), .wholeRun)
 struct HomeSecrecyTests {
-  @Test("no file under a used home holds a word of any vault item, however spelled")
-  func search() throws {
+  @Test
+  func `no file under a used home holds a word of any vault item, however spelled`() throws {
     let home = try Home.withVault()
     let words = [
       "zebra-service", "quokka-account", "platypus-label", "axolotl-name", "ocelot-attribute", "narwhal-value", "wombat-token",

@@ -45,8 +45,8 @@ struct HostilePeerTests {
     return home
   }
 
-  @Test("an agent that sends a gigabyte is cut off, and is no agent: 65")
-  func gigabyte() throws {
+  @Test
+  func `an agent that sends a gigabyte is cut off, and is no agent: 65`() throws {
     let home = try home()
     let agent = try FalseAgent(home) { client in
       LocalAddress.send([0, 0, 0, 0x40, 1, 0], to: client)
@@ -61,8 +61,8 @@ struct HostilePeerTests {
     }
   }
 
-  @Test("an agent of another version, or something else altogether, is said to be that")
-  func others() throws {
+  @Test
+  func `an agent of another version, or something else altogether, is said to be that`() throws {
     for (bytes, words, status) in [
       ([2, 0, 0, 0, 9, 0], "speak different versions", 76),
       (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "announces more", 65),
@@ -77,8 +77,8 @@ struct HostilePeerTests {
     }
   }
 
-  @Test("an agent that goes away, at once or in the midst of its answer, is none: the next source opens the vault")
-  func goes() throws {
+  @Test
+  func `an agent that goes away, at once or in the midst of its answer, is none: the next source opens the vault`() throws {
     for bytes in [[], [200, 0, 0, 0, 1, 0, 5]] as [[UInt8]] {
       let home = try home()
       let agent = try FalseAgent(home) { LocalAddress.send(bytes, to: $0) }
@@ -90,9 +90,8 @@ struct HostilePeerTests {
     }
   }
 
-  @Test(
-    "an agent that says nothing, or half of something, is given up: 75", arguments: [[], [200, 0, 0, 0, 1, 0, 5]] as [[UInt8]])
-  func silence(bytes: [UInt8]) throws {
+  @Test(arguments: [[], [200, 0, 0, 0, 1, 0, 5]] as [[UInt8]])
+  func `an agent that says nothing, or half of something, is given up: 75`(bytes: [UInt8]) throws {
     let home = try home()
     let agent = try FalseAgent(home) { client in
       LocalAddress.send(bytes, to: client)
@@ -104,8 +103,8 @@ struct HostilePeerTests {
     }
   }
 
-  @Test("clients that send a gigabyte, half a message or nothing hold up nobody, and fill no memory")
-  func clients() throws {
+  @Test
+  func `clients that send a gigabyte, half a message or nothing hold up nobody, and fill no memory`() throws {
     let home = try home()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
@@ -137,10 +136,9 @@ struct HostilePeerTests {
     #expect(try #require(Int(peak)) < 160_000, "\(peak) kB")
   }
 
-  @Test(
-    "an agent that goes while the editor runs: the next source is used and said, else nothing is changed",
-    arguments: [true, false])
-  func goesWhileEditing(hasKey: Bool) throws {
+  @Test(arguments: [true, false])
+  func `an agent that goes while the editor runs: the next source is used and said, else nothing is changed`(hasKey: Bool) throws
+  {
     guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
     let home = try home()
     try home.transcript("unlock --quiet")

@@ -7,8 +7,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct ImportCommandTests {
-  @Test("an environment file becomes items, and comes back as references and as values")
-  func env() throws {
+  @Test
+  func `an environment file becomes items, and comes back as references and as values`() throws {
     let home = try Home.withVault()
     let file = try home.file(".env", "A=one\nexport B='two words'\nC=\"it's\\n\\\"$\"\nD=coffer://app/A\n")
     try home.transcript(
@@ -36,8 +36,8 @@ struct ImportCommandTests {
     try home.transcript("vault export --references", err: "no name of a variable", exit: 64)
   }
 
-  @Test("duplicates are skipped, replaced or refused, as asked")
-  func duplicates() throws {
+  @Test
+  func `duplicates are skipped, replaced or refused, as asked`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set app A", in: "old")
     let line = "vault import --from env --service app -"
@@ -54,8 +54,8 @@ struct ImportCommandTests {
     try home.transcript("\(line) --on-duplicate replace --keep", in: "", err: "exclude each other", exit: 64)
   }
 
-  @Test("a file that is cut in the middle imports nothing")
-  func cut() throws {
+  @Test
+  func `a file that is cut in the middle imports nothing`() throws {
     let home = try Home.withVault()
     try home.transcript(
       "vault import --from env --service app -", in: "A=1\nB='two", err: "line 2: the quote of line 2 has no end", exit: 65)
@@ -73,8 +73,8 @@ struct ImportCommandTests {
     try home.transcript("vault import --from env --service a \(home.path)/none", err: "is not there", exit: 74)
   }
 
-  @Test("wherever JSON is cut, the end of the file is named, and where that is")
-  func cutAnywhere() throws {
+  @Test
+  func `wherever JSON is cut, the end of the file is named, and where that is`() throws {
     let whole = Data(
       #"""
       {"coffer":1,"items":[
@@ -100,8 +100,8 @@ struct ImportCommandTests {
     #expect(error?.what == "line 1: an unknown field beside the items")
   }
 
-  @Test("a pass store is imported through gpg, and one entry that does not open imports nothing")
-  func pass() throws {
+  @Test
+  func `a pass store is imported through gpg, and one entry that does not open imports nothing`() throws {
     let home = try Home.withVault()
     // gpg's agent wants a short path for its socket.
     let gnupg = home.path + "/g"
@@ -142,8 +142,10 @@ struct ImportCommandTests {
     try other.transcript("vault list")
   }
 
-  @Test("a pass store behind a link, with links, hidden entries and folders named .gpg: nothing is left out without a word")
-  func passFolders() throws {
+  @Test
+  func `a pass store behind a link, with links, hidden entries and folders named .gpg: nothing is left out without a word`()
+    throws
+  {
     let home = try Home.withVault()
     // Stands for gpg: what is imported is not how it decrypts.
     let bin = home.path + "/bin"
@@ -179,8 +181,8 @@ struct ImportCommandTests {
       exit: 74)
   }
 
-  @Test("a name that cannot be kept is told, escaped, with its file and line, and nothing is imported")
-  func badNames() throws {
+  @Test
+  func `a name that cannot be kept is told, escaped, with its file and line, and nothing is imported`() throws {
     let home = try Home.withVault()
     home.environment["PATH"] = "/nowhere"  // gpg is not asked before all names are known to do.
     _ = try home.file("store/ok.gpg", "x")
@@ -200,8 +202,8 @@ struct ImportCommandTests {
     try home.transcript("vault list")
   }
 
-  @Test("what is no pass store is said to be none")
-  func noPass() throws {
+  @Test
+  func `what is no pass store is said to be none`() throws {
     let home = try Home.withVault()
     try home.transcript("vault import --from pass \(home.path)/none", err: "there is no pass store", exit: 1)
     try home.transcript("vault import --from pass \(home.path)/data", err: "no entries of pass", exit: 1)
@@ -212,8 +214,8 @@ struct ImportCommandTests {
       exit: 1)
   }
 
-  @Test("a property list of macOS comes in with a preview and a policy for duplicates")
-  func defaults() throws {
+  @Test
+  func `a property list of macOS comes in with a preview and a policy for duplicates`() throws {
     let home = try Home()
     let list = """
       <?xml version="1.0" encoding="UTF-8"?>

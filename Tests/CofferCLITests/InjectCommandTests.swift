@@ -12,8 +12,8 @@ struct InjectCommandTests {
     return home
   }
 
-  @Test("references are filled in, and other braces stay")
-  func fill() throws {
+  @Test
+  func `references are filled in, and other braces stay`() throws {
     let home = try home()
     try home.transcript(
       "inject",
@@ -25,8 +25,8 @@ struct InjectCommandTests {
     try home.transcript("inject", in: "no {{ references }}", out: "no {{ references }}")
   }
 
-  @Test("a file appears whole, for its owner alone, in place of what was there")
-  func output() throws {
+  @Test
+  func `a file appears whole, for its owner alone, in place of what was there`() throws {
     let home = try home()
     let template = try home.file("t", "key={{ coffer://github }}\n")
     let out = home.path + "/out"
@@ -43,8 +43,8 @@ struct InjectCommandTests {
         == ["data", "key", "link", "out", "state", "t"])
   }
 
-  @Test("an unknown, malformed, unfinished or locked reference: nothing is written")
-  func refused() throws {
+  @Test
+  func `an unknown, malformed, unfinished or locked reference: nothing is written`() throws {
     let home = try home()
     let out = try home.file("out", "before")
     for (template, words, status) in [

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct InstallCommandTests {
-  @Test("the program and its names are put in place, again and again, and work from there")
-  func install() throws {
+  @Test
+  func `the program and its names are put in place, again and again, and work from there`() throws {
     let home = try Home.withVault()
     let bin = home.path + "/prefix/bin"
     let names = ["coffer", "docker-credential-coffer", "git-credential-coffer"]
@@ -29,8 +29,8 @@ struct InstallCommandTests {
     #expect(kept.out.hasPrefix("kept  \(bin)/coffer\n") && kept.err.isEmpty)
   }
 
-  @Test("what somebody else put there is left alone")
-  func others() throws {
+  @Test
+  func `what somebody else put there is left alone`() throws {
     let home = try Home()
     _ = try home.file("p/bin/git-credential-coffer", "#!/bin/sh\n")
     try home.transcript("install --prefix \(home.path)/p", err: "something else has the name already", exit: 73)

@@ -13,8 +13,8 @@ struct ItemChangeCommandTests {
     return home
   }
 
-  @Test("rename and copy take everything along, and replace nothing unasked")
-  func renameAndCopy() throws {
+  @Test
+  func `rename and copy take everything along, and replace nothing unasked`() throws {
     let home = try home()
     try home.transcript("vault copy github --to-account bob")
     try home.transcript("vault list", out: "github  ada  My GitHub\ngithub  bob  My GitHub\n")
@@ -35,8 +35,8 @@ struct ItemChangeCommandTests {
     #expect(json.contains("itemSet") && json.contains("itemDeleted"))
   }
 
-  @Test("rename keeps the dates, and moves what has expired", arguments: [false, true])
-  func renameKeepsDates(throughAgent: Bool) throws {
+  @Test(arguments: [false, true])
+  func `rename keeps the dates, and moves what has expired`(throughAgent: Bool) throws {
     let home = try home()
     defer { if throughAgent { _ = try? home.coffer("agent stop") } }
     try home.transcript("vault set old --expires 1s", in: "gone")
@@ -64,8 +64,8 @@ struct ItemChangeCommandTests {
     ["EDITOR": "/bin/sh " + (try home.file("editor", "\(script)\n"))]
   }
 
-  @Test("edit changes the value in memory alone, and wipes what it used")
-  func edit() throws {
+  @Test
+  func `edit changes the value in memory alone, and wipes what it used`() throws {
     guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
     let home = try home()
     let seen = home.path + "/seen"
@@ -86,8 +86,8 @@ struct ItemChangeCommandTests {
     try home.transcript("vault get github", out: "from several words")
   }
 
-  @Test("an editor that fails, is killed, or changes nothing leaves the item as it was")
-  func unchanged() throws {
+  @Test
+  func `an editor that fails, is killed, or changes nothing leaves the item as it was`() throws {
     guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
     let home = try home()
     for (script, words) in [
@@ -109,8 +109,8 @@ struct ItemChangeCommandTests {
     #expect(left.isEmpty, "\(left)")
   }
 
-  @Test("the editor is not told what unlocks the vault")
-  func environment() throws {
+  @Test
+  func `the editor is not told what unlocks the vault`() throws {
     guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
     let home = try home()
     try home.transcript(

@@ -9,8 +9,8 @@ struct ManyProcessesTests {
   /// Of each writer; 50 with COFFER_LONG_TESTS.
   private static let writes = Campaign.isLong ? 50 : 20
 
-  @Test("vault set by eight writers at once: all items are readable after")
-  func vaultWrites() throws {
+  @Test
+  func `vault set by eight writers at once: all items are readable after`() throws {
     let home = try Home.withVault()
     try run(
       "printf 'value %s %s' $W $i | coffer vault set \"service $W\" \"item $i\"",
@@ -24,8 +24,8 @@ struct ManyProcessesTests {
     #expect(try home.coffer("vault verify").status == 0)
   }
 
-  @Test("defaults write by eight writers at once: all values are readable after")
-  func plainWrites() throws {
+  @Test
+  func `defaults write by eight writers at once: all values are readable after`() throws {
     let home = try Home()
     try run("coffer defaults write com.example.app key-$W-$i -int $i", home)
     let read = try home.coffer("defaults read com.example.app --json")

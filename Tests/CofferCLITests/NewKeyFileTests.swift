@@ -15,7 +15,7 @@ struct NewKeyFileTests {
     ["-P", path] + ["-e", "trace=pwrite64,fdatasync"] + calls.flatMap { ["-e", "inject=\($0)"] }
   }
 
-  @Test("a key file is kept while it is not known whether its slot was made") func outcomeUnknown() throws {
+  @Test func `a key file is kept while it is not known whether its slot was made`() throws {
     let home = try Home.withVault()
     var unknown = 0
     for write in [2, 8, 14] {
@@ -40,7 +40,7 @@ struct NewKeyFileTests {
     #expect(unknown > 0)
   }
 
-  @Test("a key file is taken back when its slot was refused, and none that stood there before is touched") func refused() throws {
+  @Test func `a key file is taken back when its slot was refused, and none that stood there before is touched`() throws {
     let home = try Home.withVault()
     let old = try home.file("old", "mine")
     let passphrase = try home.file("p", "")

@@ -46,13 +46,13 @@ import Testing
     ([], "nothing", "nothing"),
   ]
 
-  @Test("secrets are masked wherever chunks begin and end", arguments: cases)
-  func chunks(secrets: [String], text: String, expected: String) throws {
+  @Test(arguments: cases)
+  func `secrets are masked wherever chunks begin and end`(secrets: [String], text: String, expected: String) throws {
     for chunk in [1, 2, 3, 5, 7, 64] { #expect(try masked(secrets, text, chunk: chunk) == expected, "chunks of \(chunk)") }
   }
 
-  @Test("of random streams no secret is left and nothing else is lost")
-  func random() throws {
+  @Test
+  func `of random streams no secret is left and nothing else is lost`() throws {
     var random = Random(campaign: "masked streams")
     for _ in 0..<300 {
       let letters = "ab"

@@ -9,8 +9,8 @@ struct OutputPathTests {
     try home.program(["env", "-C", home.path, Home.coffer] + Home.words(line), in: input)
   }
 
-  @Test("a bare name is a file of the current folder, for whatever writes one")
-  func bareNames() throws {
+  @Test
+  func `a bare name is a file of the current folder, for whatever writes one`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set s a", in: "hunter2")
     try home.transcript("defaults write app theme dark")
@@ -29,8 +29,8 @@ struct OutputPathTests {
     #expect(installed?.status == 0 && home.exists("to/bin/coffer"), "\(installed?.err ?? "")")
   }
 
-  @Test("a key file stays with the slot that it opens, though the answer cannot be printed")
-  func keyFileOfSlot() throws {
+  @Test
+  func `a key file stays with the slot that it opens, though the answer cannot be printed`() throws {
     let home = try Home.withVault()
     let added = try #require(
       try home.program(["sh", "-c", "exec \(Home.coffer) vault slot add --new-key-file \(home.path)/two --json >/dev/full"]))
@@ -38,8 +38,10 @@ struct OutputPathTests {
     try home.transcript("vault list", with: ["COFFER_KEY_FILE": home.path + "/two"])
   }
 
-  @Test("an answer that cannot be printed says that the change is made, and a key file that cannot be written that none is")
-  func fullOutput() throws {
+  @Test
+  func `an answer that cannot be printed says that the change is made, and a key file that cannot be written that none is`()
+    throws
+  {
     let home = try Home.withVault()
     let set = try #require(
       try home.program(["sh", "-c", "printf x | exec \(Home.coffer) vault set s a --json >/dev/full"]))

@@ -7,8 +7,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct PartsTests {
-  @Test("a secret becomes JSON in guarded memory: text as a string, other bytes marked as Base64")
-  func secretJSON() throws {
+  @Test
+  func `a secret becomes JSON in guarded memory: text as a string, other bytes marked as Base64`() throws {
     func literal(_ bytes: [UInt8]) throws -> String {
       let secret = try SecretBytes(bytes)
       return try SecretJSON.literal(secret).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
@@ -21,8 +21,8 @@ struct PartsTests {
     }
   }
 
-  @Test("--expires takes a time from now, a day or a moment")
-  func expiry() throws {
+  @Test
+  func `--expires takes a time from now, a day or a moment`() throws {
     let now = Date(timeIntervalSince1970: 1_000_000)
     #expect(try Expiry.parse("30d", now: now) == now + 30 * 86_400)
     #expect(try Expiry.parse("12h", now: now) == now + 12 * 3600)
@@ -34,32 +34,34 @@ struct PartsTests {
     }
   }
 
-  @Test("generated text has the length asked for and only characters that survive a shell")
-  func generated() throws {
+  @Test
+  func `generated text has the length asked for and only characters that survive a shell`() throws {
     let allowed = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     let text = try Generated.text(length: 1000).withUnsafeBytes { Array($0) }
     #expect(text.count == 1000 && text.allSatisfy(allowed.contains) && Set(text).count > 50)
   }
 
-  @Test("COFFER_EXPECT_VAULT is an id and perhaps a generation")
-  func expectedVault() throws {
+  @Test
+  func `COFFER_EXPECT_VAULT is an id and perhaps a generation`() throws {
     let id = String(repeating: "0a", count: 16)
     #expect(try ExpectedVault(id).generation == nil && ExpectedVault(id).vault?.description == id)
     #expect(try ExpectedVault(id.uppercased() + ":7").generation == 7)
     for wrong in ["x", id + ":", id + ":x", id + ":1:2", id + "0"] { #expect(throws: Failure.self) { try ExpectedVault(wrong) } }
   }
 
-  @Test("labels cannot move the cursor or forge a line")
-  func printable() {
+  @Test
+  func `labels cannot move the cursor or forge a line`() {
     #expect(Printable.text("a\u{1B}[2Jb") == "a\\u{1b}[2Jb")
     #expect(Printable.line("a\nb") == "a\\nb")
   }
 
-  @Test("columns line up and end without blanks")
-  func columns() { #expect(Columns.align([["a", "bb", ""], ["ccc", "d", "e"]]) == "a    bb\nccc  d   e") }
+  @Test
+  func `columns line up and end without blanks`() {
+    #expect(Columns.align([["a", "bb", ""], ["ccc", "d", "e"]]) == "a    bb\nccc  d   e")
+  }
 
-  @Test("a search finds every encoding it promises to look for")
-  func byteSearch() throws {
+  @Test
+  func `a search finds every encoding it promises to look for`() throws {
     let home = try Home()
     let secret = "correct-horse"
     let forms: [Data] = [
@@ -78,8 +80,8 @@ struct PartsTests {
     #expect(try ByteSearch.find(bytes, in: ByteSearch.files(under: FilePath(home.path + "/one"))) == nil)
   }
 
-  @Test("a key file is written once, for its owner alone")
-  func keyFile() throws {
+  @Test
+  func `a key file is written once, for its owner alone`() throws {
     let home = try Home()
     let path = home.path + "/k"
     _ = try NewKeyFile.write(to: path)

@@ -15,8 +15,8 @@ struct PinCommandTests {
     return (home, old)
   }
 
-  @Test("an older copy of the file is refused with 66 and its own word, until it is accepted")
-  func rolledBack() throws {
+  @Test
+  func `an older copy of the file is refused with 66 and its own word, until it is accepted`() throws {
     let (home, old) = try prepared()
     let new = try Data(contentsOf: URL(fileURLWithPath: home.vault))
     try old.write(to: URL(fileURLWithPath: home.vault))
@@ -35,8 +35,8 @@ struct PinCommandTests {
     try home.transcript("vault pin accept", err: "nothing to unlock it with", exit: 69)
   }
 
-  @Test("an older copy is a problem to doctor, and no backup is made of it, though neither has a secret")
-  func rolledBackWithoutSecret() throws {
+  @Test
+  func `an older copy is a problem to doctor, and no backup is made of it, though neither has a secret`() throws {
     let (home, old) = try prepared()
     home.locked()
     #expect(try !home.coffer("doctor").out.contains("problem"))
@@ -59,8 +59,8 @@ struct PinCommandTests {
     #expect(try home.coffer("doctor", with: told).out.contains("problem  pins: the vault is at generation 2, older than the 9"))
   }
 
-  @Test("no backup is made of an older copy with the key of before a rotation, of another vault, or under a damaged pin")
-  func backupOfTheWrongVault() throws {
+  @Test
+  func `no backup is made of an older copy with the key of before a rotation, of another vault, or under a damaged pin`() throws {
     let (home, _) = try prepared()
     try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
     let older = try Data(contentsOf: URL(fileURLWithPath: home.vault))
@@ -80,8 +80,8 @@ struct PinCommandTests {
     try other.transcript("vault backup \(other.path)/copy", err: "the rollback pin is unreadable", exit: 65)
   }
 
-  @Test("a vault that went on elsewhere is forked, and another one in its place is replaced")
-  func forkedAndReplaced() throws {
+  @Test
+  func `a vault that went on elsewhere is forked, and another one in its place is replaced`() throws {
     let (home, old) = try prepared()
     let elsewhere = try Home()
     _ = try elsewhere.file("data/vault.sqlite", old)
@@ -100,8 +100,8 @@ struct PinCommandTests {
     try home.transcript("vault list")
   }
 
-  @Test("status tells what the pin says, how long the log is, and whether memory is locked")
-  func status() throws {
+  @Test
+  func `status tells what the pin says, how long the log is, and whether memory is locked`() throws {
     let (home, _) = try prepared()
     #expect(try home.coffer("vault status").out.contains("pin         up to date\n"))
     #expect(try home.coffer("vault status").out.contains("log         5 entries\n"))
@@ -118,8 +118,8 @@ struct PinCommandTests {
     try home.transcript("vault pin show --json", out: try home.pinJSON(generation: 4, own: 4))
   }
 
-  @Test("a damaged pin is said, with its cure")
-  func damaged() throws {
+  @Test
+  func `a damaged pin is said, with its cure`() throws {
     let (home, _) = try prepared()
     let id = try home.vaultID()
     let pin = try home.file("state/pins/id-\(id)", "garbage")
@@ -130,8 +130,8 @@ struct PinCommandTests {
     try home.transcript("vault get a", out: "new")
   }
 
-  @Test("--min-generation and COFFER_EXPECT_VAULT refuse an older vault where no pin is left")
-  func leastGeneration() throws {
+  @Test
+  func `--min-generation and COFFER_EXPECT_VAULT refuse an older vault where no pin is left`() throws {
     let (home, _) = try prepared()
     try home.transcript("vault get a --min-generation 3", out: "new")
     try home.transcript("vault get a --min-generation 4", err: "older than the 4 that is expected", exit: 66)
@@ -141,8 +141,8 @@ struct PinCommandTests {
       exit: 66)
   }
 
-  @Test("eight processes write at once, and nobody is ever told of a rollback")
-  func processes() throws {
+  @Test
+  func `eight processes write at once, and nobody is ever told of a rollback`() throws {
     let home = try Home.withVault()
     let writers = try (1...8).map { writer in
       try home.started(
@@ -162,8 +162,8 @@ struct PinCommandTests {
     try home.transcript("vault verify", out: "8 records are where and what they were when they were sealed\n")
   }
 
-  @Test("killed between the commit and its pin, a process leaves nothing to complain of")
-  func killed() throws {
+  @Test
+  func `killed between the commit and its pin, a process leaves nothing to complain of`() throws {
     let (home, _) = try prepared()
     guard try home.shell("strace -o /dev/null /bin/true && echo traced") == "traced\n" else {
       return print("skipped: strace cannot trace a process here")
@@ -183,8 +183,8 @@ struct PinCommandTests {
     try home.transcript("vault set a", in: "on")
   }
 
-  @Test("where pins cannot be written, every command works and says so once")
-  func readOnly() throws {
+  @Test
+  func `where pins cannot be written, every command works and says so once`() throws {
     let (home, _) = try prepared()
     guard
       try home.shell("mount -t tmpfs tmpfs /mnt 2>/dev/null && umount /mnt && echo mounts") == "mounts\n"

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct PlainCommandTests {
-  @Test("defaults speaks the spelling of macOS")
-  func defaults() throws {
+  @Test
+  func `defaults speaks the spelling of macOS`() throws {
     let home = try Home()
     try home.transcript("defaults write app volume -int -5")
     try home.transcript("defaults write app scale -float -0.5")
@@ -37,8 +37,8 @@ struct PlainCommandTests {
     try home.transcript("defaults read nobody", err: "there is no such domain", exit: 1)
   }
 
-  @Test("the program's options stand before or after the words of defaults write")
-  func optionsAround() throws {
+  @Test
+  func `the program's options stand before or after the words of defaults write`() throws {
     let home = try Home()
     try home.transcript("--home \(home.path)/x defaults write app k -int 1")
     try home.transcript("defaults write --home \(home.path)/x app l -int 2")
@@ -48,8 +48,8 @@ struct PlainCommandTests {
     #expect(!home.exists("config"))
   }
 
-  @Test("a mistyped type flag does not become text")
-  func mistypedFlag() throws {
+  @Test
+  func `a mistyped type flag does not become text`() throws {
     let home = try Home()
     try home.transcript("defaults write app loud -boool YES", err: "is no type flag", exit: 64)
     for word in ["perhaps", "on", "off", "y", "2"] {
@@ -68,16 +68,16 @@ struct PlainCommandTests {
     #expect(!home.exists("config/app.plist"))
   }
 
-  @Test("what defaults writes is in the property list at once, where anyone can read it")
-  func onDisk() throws {
+  @Test
+  func `what defaults writes is in the property list at once, where anyone can read it`() throws {
     let home = try Home()
     try home.transcript("defaults write app theme dark")
     #expect(try home.content("config/app.plist").contains("<string>dark</string>"))
     #expect(home.mode("config/app.plist") == 0o600)
   }
 
-  @Test("a preference needs no vault, keeps its type, and takes negative numbers")
-  func router() throws {
+  @Test
+  func `a preference needs no vault, keeps its type, and takes negative numbers`() throws {
     let home = try Home()
     try home.transcript("set volume -3 --plain --int --domain app")
     try home.transcript("get volume --domain app", out: "-3")
@@ -90,8 +90,8 @@ struct PlainCommandTests {
     #expect(!home.exists("data"))
   }
 
-  @Test("the value of a preference may come from standard input, which loses one newline")
-  func fromInput() throws {
+  @Test
+  func `the value of a preference may come from standard input, which loses one newline`() throws {
     let home = try Home()
     try home.transcript("set note --plain", in: "two\nlines\n\n")
     try home.transcript("get note", out: "two\nlines\n")
@@ -107,8 +107,8 @@ struct PlainCommandTests {
     try home.transcript("set shape --json 'null'", err: "the value is not a json", exit: 64)
   }
 
-  @Test("coffer env and status name the places")
-  func places() throws {
+  @Test
+  func `coffer env and status name the places`() throws {
     let home = try Home()
     try home.transcript(
       "env --json",

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct PromptTests {
-  @Test("control-C at the hidden prompt brings the echo back and exits with 130")
-  func interrupt() throws {
+  @Test
+  func `control-C at the hidden prompt brings the echo back and exits with 130`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
     #expect(terminal.echoes)
@@ -22,8 +22,8 @@ struct PromptTests {
     #expect(!terminal.shown.contains("hunter2") && !home.exists("data"))
   }
 
-  @Test("a signal that ends the process brings the echo back first", arguments: [SIGTERM, SIGHUP, SIGQUIT])
-  func terminate(signal: Int32) throws {
+  @Test(arguments: [SIGTERM, SIGHUP, SIGQUIT])
+  func `a signal that ends the process brings the echo back first`(signal: Int32) throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault init", in: home)
@@ -34,8 +34,8 @@ struct PromptTests {
     #expect(terminal.echoes)
   }
 
-  @Test("control-Z brings the echo back, and continuing asks again without it")
-  func suspend() throws {
+  @Test
+  func `control-Z brings the echo back, and continuing asks again without it`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault init", in: home)
@@ -49,8 +49,8 @@ struct PromptTests {
     #expect(terminal.echoes)
   }
 
-  @Test("two different entries of a new secret are refused, and nothing is stored")
-  func different() throws {
+  @Test
+  func `two different entries of a new secret are refused, and nothing is stored`() throws {
     let home = try Home()
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("vault init", in: home)
@@ -63,8 +63,8 @@ struct PromptTests {
     #expect(!terminal.shown.contains("hunter") && terminal.echoes && !home.exists("data"))
   }
 
-  @Test("nothing typed, and bytes that are no text, are refused")
-  func refused() throws {
+  @Test
+  func `nothing typed, and bytes that are no text, are refused`() throws {
     for (typed, message) in [("\n", "nothing was typed"), ("\u{4}", "nothing was typed")] {
       let home = try Home()
       let terminal = try PseudoTerminal()
@@ -76,8 +76,8 @@ struct PromptTests {
     }
   }
 
-  @Test("without a terminal nothing is asked: exit 69 and the list of sources")
-  func noTerminal() throws {
+  @Test
+  func `without a terminal nothing is asked: exit 69 and the list of sources`() throws {
     let home = try Home()
     try home.transcript("vault init", err: "there is no terminal to ask at\n  try: --new-passphrase-file PATH", exit: 69)
   }

@@ -3,8 +3,8 @@ import Testing
 @testable import CofferCLI
 
 @Suite struct ReferenceTests {
-  @Test("a reference is read and written part by part")
-  func parts() throws {
+  @Test
+  func `a reference is read and written part by part`() throws {
     let plain = try Reference("coffer://github/ada")
     #expect(plain.service == "github" && plain.account == "ada" && plain.attribute == nil)
     let whole = try Reference("coffer://https%3A%2F%2Fexample.com%2Fa%20b/ada%40x/user%C3%A9")
@@ -18,16 +18,14 @@ import Testing
     #expect(try Reference("coffer://host:8080/a").service == "host:8080")
   }
 
-  @Test(
-    "what is no reference is refused, and why is said",
-    arguments: [
-      ("https://github/ada", "begins with coffer://"), ("Coffer://x/y", "begins with coffer://"),
-      ("coffer://", "names no service"), ("coffer:///ada", "names no service"),
-      ("coffer://a/b/c/d", "more parts"), ("coffer://a/b/", "names no attribute"), ("coffer://a/%4", "two hexadecimal digits"),
-      ("coffer://a/%zz", "two hexadecimal digits"), ("coffer://a/%FF", "not UTF-8"), ("coffer://a/b c", "a space"),
-      ("coffer://a/b?x=1", "not encoded"), ("coffer://a/b#c", "not encoded"),
-    ])
-  func malformed(text: String, reason: String) {
+  @Test(arguments: [
+    ("https://github/ada", "begins with coffer://"), ("Coffer://x/y", "begins with coffer://"),
+    ("coffer://", "names no service"), ("coffer:///ada", "names no service"),
+    ("coffer://a/b/c/d", "more parts"), ("coffer://a/b/", "names no attribute"), ("coffer://a/%4", "two hexadecimal digits"),
+    ("coffer://a/%zz", "two hexadecimal digits"), ("coffer://a/%FF", "not UTF-8"), ("coffer://a/b c", "a space"),
+    ("coffer://a/b?x=1", "not encoded"), ("coffer://a/b#c", "not encoded"),
+  ])
+  func `what is no reference is refused, and why is said`(text: String, reason: String) {
     let error = #expect(throws: Failure.self) { try Reference(text) }
     #expect(error?.status == .usage && error?.what.contains(reason) == true, "\(error?.what ?? "")")
   }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct RouterCommandTests {
-  @Test("a new key says which store, and from then on the store is found")
-  func newKey() throws {
+  @Test
+  func `a new key says which store, and from then on the store is found`() throws {
     let home = try Home.withVault()
     try home.transcript(
       "set theme dark", err: "nothing says whether it is a secret\n  try: --secret for the vault, --plain", exit: 64)
@@ -27,8 +27,8 @@ struct RouterCommandTests {
     try home.transcript("delete token", err: "coffer: 'token': nothing is stored", exit: 1)
   }
 
-  @Test("a secret's new value is never an argument, even where the command does not say that it is a secret")
-  func argument() throws {
+  @Test
+  func `a secret's new value is never an argument, even where the command does not say that it is a secret`() throws {
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "tok")
     let answer = try home.coffer("set token hunter2")
@@ -36,8 +36,8 @@ struct RouterCommandTests {
     try home.transcript("get token", out: "tok")
   }
 
-  @Test("a key in the property list touches no vault")
-  func plainNeedsNoVault() throws {
+  @Test
+  func `a key in the property list touches no vault`() throws {
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain")
     home.locked()
@@ -52,16 +52,16 @@ struct RouterCommandTests {
     try home.transcript("delete theme")
   }
 
-  @Test("--plain for a secret is refused: sensitivity only rises")
-  func downgrade() throws {
+  @Test
+  func `--plain for a secret is refused: sensitivity only rises`() throws {
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("set token x --plain", err: "the key is a secret in the vault and stays one", exit: 77)
     #expect(!home.exists("config/coffer.plist"))
   }
 
-  @Test("--secret moves a preference into the vault and leaves nothing behind")
-  func promotion() throws {
+  @Test
+  func `--secret moves a preference into the vault and leaves nothing behind`() throws {
     let home = try Home.withVault()
     try home.transcript("set token hunter2 --plain")
     try home.transcript("set number 42 --plain --int")
@@ -78,8 +78,8 @@ struct RouterCommandTests {
     try home.transcript("list --plain")
   }
 
-  @Test("a key in both stores is reported, and explain says how to settle it")
-  func both() throws {
+  @Test
+  func `a key in both stores is reported, and explain says how to settle it`() throws {
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("defaults write coffer token x")
@@ -95,8 +95,8 @@ struct RouterCommandTests {
     #expect(settled.status == 0 && settled.out.contains("account 'token': a secret") && !settled.out.contains("tok\n"))
   }
 
-  @Test("without any vault, preferences work and a secret has nowhere to go")
-  func noVault() throws {
+  @Test
+  func `without any vault, preferences work and a secret has nowhere to go`() throws {
     let home = try Home()
     try home.transcript("set theme dark --plain")
     try home.transcript("get other", err: "nothing is stored", exit: 1)

@@ -5,13 +5,11 @@ import Testing
 /// The rules of set, get, delete, list and explain, one by one, on both real stores.
 @Suite(.tags(.process), .wholeRun)
 struct RouterRulesTests {
-  @Test(
-    "a new value has the stored one's type, whatever it looks like",
-    arguments: [
-      ("--bool true", "off", "false"), ("--int 7", "-8", "-8"), ("--float 0.5", "-1e3", "-1000.0"), ("x", "-5", "-5"),
-      ("--date 2026-12-31", "2027-01-02T03:04:05+01:00", "2027-01-02T02:04:05Z"), ("--json '[1]'", "'{\"a\":-1}'", "{\"a\":-1}"),
-    ])
-  func keepsType(first: String, second: String, answer: String) throws {
+  @Test(arguments: [
+    ("--bool true", "off", "false"), ("--int 7", "-8", "-8"), ("--float 0.5", "-1e3", "-1000.0"), ("x", "-5", "-5"),
+    ("--date 2026-12-31", "2027-01-02T03:04:05+01:00", "2027-01-02T02:04:05Z"), ("--json '[1]'", "'{\"a\":-1}'", "{\"a\":-1}"),
+  ])
+  func `a new value has the stored one's type, whatever it looks like`(first: String, second: String, answer: String) throws {
     let home = try Home()
     try home.transcript("set key \(first) --plain")
     let type = try home.coffer("defaults read-type coffer key").out
@@ -20,8 +18,8 @@ struct RouterRulesTests {
     if !first.contains("json") { try home.transcript("defaults read-type coffer key", out: type) }
   }
 
-  @Test("bytes stay bytes: hexadecimal as an argument, as they are from standard input")
-  func keepsData() throws {
+  @Test
+  func `bytes stay bytes: hexadecimal as an argument, as they are from standard input`() throws {
     let home = try Home()
     try home.transcript("set key 00ff --plain --data")
     try home.transcript("set key 0A")
@@ -30,8 +28,8 @@ struct RouterRulesTests {
     try home.transcript("defaults read coffer key", out: "<74657874>\n")
   }
 
-  @Test("a value that does not fit the stored type changes nothing, and a type flag changes the type")
-  func otherType() throws {
+  @Test
+  func `a value that does not fit the stored type changes nothing, and a type flag changes the type`() throws {
     let home = try Home()
     try home.transcript("set key 7 --plain --int")
     let before = try home.content("config/coffer.plist")
@@ -41,8 +39,8 @@ struct RouterRulesTests {
     try home.transcript("get key", out: "seven")
   }
 
-  @Test("a secret leaves no trace in the plain store, not even a folder")
-  func secretOnly() throws {
+  @Test
+  func `a secret leaves no trace in the plain store, not even a folder`() throws {
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("get token", out: "tok")
@@ -51,8 +49,8 @@ struct RouterRulesTests {
     #expect(!home.exists("config"))
   }
 
-  @Test("--plain for a new key needs a vault that is there to be opened, and stores nothing without")
-  func plainAsksTheVault() throws {
+  @Test
+  func `--plain for a new key needs a vault that is there to be opened, and stores nothing without`() throws {
     let home = try Home.withVault()
     home.locked()
     try home.transcript("set theme dark --plain", err: "nothing to unlock it with", exit: 69)
@@ -62,8 +60,8 @@ struct RouterRulesTests {
     #expect(!home.exists("config"))
   }
 
-  @Test("--secret leaves no old value of the key behind, in whichever file of the property list")
-  func scrubs() throws {
+  @Test
+  func `--secret leaves no old value of the key behind, in whichever file of the property list`() throws {
     let home = try Home.withVault()
     let long = String(repeating: "wombat-", count: 20_000)
     try home.transcript("set token --plain", in: long)
@@ -79,8 +77,8 @@ struct RouterRulesTests {
     try home.transcript("get other", out: "stays")
   }
 
-  @Test("--secret scrubs a nested value in a binary property list as well")
-  func scrubsBinary() throws {
+  @Test
+  func `--secret scrubs a nested value in a binary property list as well`() throws {
     let home = try Home.withVault()
     let list = ["token": ["inner": ["numbat-deep"]], "other": 1] as [String: Any]
     let data = try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
@@ -91,8 +89,8 @@ struct RouterRulesTests {
     try home.transcript("defaults read coffer --json", out: "{\"other\":1}\n")
   }
 
-  @Test("--secret without a vault, or with a locked one, moves nothing")
-  func movesNothing() throws {
+  @Test
+  func `--secret without a vault, or with a locked one, moves nothing`() throws {
     let home = try Home()
     try home.transcript("set token tok --plain")
     let before = try Self.bytes(home)
@@ -105,8 +103,8 @@ struct RouterRulesTests {
     try locked.transcript("get token", out: "tok")
   }
 
-  @Test("a key in both stores: looking at both is 65, in JSON too; settling it either way ends that")
-  func both() throws {
+  @Test
+  func `a key in both stores: looking at both is 65, in JSON too; settling it either way ends that`() throws {
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("defaults write coffer token plain")
@@ -123,8 +121,8 @@ struct RouterRulesTests {
     try home.transcript("get token", out: "plain")
   }
 
-  @Test("delete takes a key from the store it is in, and from no other")
-  func delete() throws {
+  @Test
+  func `delete takes a key from the store it is in, and from no other`() throws {
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain")
     try home.transcript("set token --secret", in: "tok")
@@ -135,8 +133,8 @@ struct RouterRulesTests {
     try home.transcript("delete token", err: "nothing to unlock it with", exit: 69)
   }
 
-  @Test("a domain of one command is not another's, by option or by variable")
-  func domains() throws {
+  @Test
+  func `a domain of one command is not another's, by option or by variable`() throws {
     let home = try Home.withVault()
     try home.transcript("set theme dark --plain --domain one")
     try home.transcript("set token --secret --domain one", in: "tok")

@@ -13,8 +13,8 @@ struct RunCommandTests {
     return home
   }
 
-  @Test("secrets arrive as variables, and what unlocks the vault does not")
-  func variables() throws {
+  @Test
+  func `secrets arrive as variables, and what unlocks the vault does not`() throws {
     let home = try home()
     try home.transcript(
       "run --env TOKEN=coffer://github/ada -e WHERE=coffer://github/ada/env -e DB=coffer://https%3A%2F%2Fdb.example.com%2Fx -- "
@@ -30,8 +30,8 @@ struct RunCommandTests {
     try home.transcript("run -e PATH=coffer://github/ada -- sh", err: "there is no command 'sh'", exit: 127)
   }
 
-  @Test("an environment file mixes references and plain values; --env goes before it")
-  func envFile() throws {
+  @Test
+  func `an environment file mixes references and plain values; --env goes before it`() throws {
     let home = try home()
     let file = try home.file(
       "app.env", "TOKEN=coffer://github/ada\nMODE='a b'\nexport DB=\"coffer://https%3A%2F%2Fdb.example.com%2Fx/svc\"\n")
@@ -44,8 +44,8 @@ struct RunCommandTests {
     try home.transcript("run --env-file \(home.path)/plain.env -- /bin/sh -c 'echo $MODE'", out: "1\n")
   }
 
-  @Test("secrets arrive on descriptors and as files in memory, and nobody can change those")
-  func files() throws {
+  @Test
+  func `secrets arrive on descriptors and as files in memory, and nobody can change those`() throws {
     let home = try home()
     try home.transcript("run --fd 3=coffer://github/ada -- /bin/sh -c 'cat <&3'", out: "hunter2")
     try home.transcript(
@@ -59,8 +59,8 @@ struct RunCommandTests {
     #expect(!change.out.hasPrefix("0\n") && change.out.hasSuffix("hunter2"), "\(change)")
   }
 
-  @Test("a reference that is missing, ambiguous, expired or locked stops before the command starts", arguments: ["", "--mask "])
-  func stops(mask: String) throws {
+  @Test(arguments: ["", "--mask "])
+  func `a reference that is missing, ambiguous, expired or locked stops before the command starts`(mask: String) throws {
     let home = try home()
     let run = { (reference: String) in "run \(mask)-e A=coffer://github/ada -e B=\(reference) -- touch \(home.path)/started" }
     try home.transcript(run("coffer://github/bob"), err: "'coffer://github/bob': the vault has no such item", exit: 125)
@@ -80,8 +80,8 @@ struct RunCommandTests {
     #expect(!home.exists("started"))
   }
 
-  @Test("exit statuses are those of env(1), with and without a mask", arguments: ["", "--mask "])
-  func statuses(mask: String) throws {
+  @Test(arguments: ["", "--mask "])
+  func `exit statuses are those of env(1), with and without a mask`(mask: String) throws {
     let home = try home()
     let plain = try home.file("plain.txt", "no program")
     let script = try home.file("script", "exit 7\n", mode: 0o700)
@@ -105,8 +105,8 @@ struct RunCommandTests {
     try home.transcript("run \(mask)-- /bin/sh -c 'umask'", out: "0022\n")
   }
 
-  @Test("with --mask no secret passes, on either stream, in whatever pieces it comes")
-  func mask() throws {
+  @Test
+  func `with --mask no secret passes, on either stream, in whatever pieces it comes`() throws {
     let home = try home()
     let answer = try home.coffer(
       "run --mask -e T=coffer://github -- /bin/sh -c 'echo $T; echo err $T >&2; printf hunt; sleep 0.1; printf er2.; printf hun'")
@@ -117,8 +117,8 @@ struct RunCommandTests {
     #expect(large.out.hasSuffix("line 19999 <masked>\n"))
   }
 
-  @Test("with --mask signals go to the command")
-  func signals() throws {
+  @Test
+  func `with --mask signals go to the command`() throws {
     let home = try home()
     for (signal, status) in [(SIGTERM, 40), (SIGHUP, 41), (SIGUSR1, 42)] as [(Int32, Int32)] {
       let ready = home.path + "/ready-\(signal)"
@@ -135,8 +135,8 @@ struct RunCommandTests {
     }
   }
 
-  @Test("with --mask what a descendant prints after the command has ended comes through, to its end, and masked")
-  func descendants() throws {
+  @Test
+  func `with --mask what a descendant prints after the command has ended comes through, to its end, and masked`() throws {
     let home = try home()
     let answer = try home.coffer(
       "run --mask -e T=coffer://github -- bash -c 'exec > >(sleep 0.3; sed s/^/x/); echo hello $T; exit 5'")
@@ -149,8 +149,8 @@ struct RunCommandTests {
     #expect(kill(sleeper, SIGKILL) == 0, "it is still there")
   }
 
-  @Test("with --mask a daemon that keeps the output open is waited for, until a signal ends that")
-  func daemon() throws {
+  @Test
+  func `with --mask a daemon that keeps the output open is waited for, until a signal ends that`() throws {
     let home = try home()
     let (pid, out) = (home.path + "/left", try home.file("out"))
     let child = try Child(
@@ -167,8 +167,9 @@ struct RunCommandTests {
     #expect(kill(sleeper, SIGKILL) == 0, "it is still there")
   }
 
-  @Test("with --mask signals go to the command while nobody reads its output, and a second one ends the wait for a reader")
-  func blockedOutput() throws {
+  @Test
+  func `with --mask signals go to the command while nobody reads its output, and a second one ends the wait for a reader`() throws
+  {
     let home = try home()
     let fifo = home.path + "/fifo"
     try #require(mkfifo(fifo, 0o600) == 0)
@@ -193,8 +194,8 @@ struct RunCommandTests {
     #expect(try child.wait() == 128 + SIGTERM)
   }
 
-  @Test("with --mask an output that is full is a closed pipe to the command, which ends first; then it is status 74")
-  func fullOutput() throws {
+  @Test
+  func `with --mask an output that is full is a closed pipe to the command, which ends first; then it is status 74`() throws {
     let home = try home()
     let run = { (script: String, redirection: String) in
       try #require(try home.program(["sh", "-c", "exec \(Home.coffer) run --mask -- sh -c '\(script)' \(redirection)"]))
@@ -213,8 +214,8 @@ struct RunCommandTests {
     #expect(gone.out == "y\n3\n" || gone.out == "y\n141\n", "\(gone)")
   }
 
-  @Test("a value that is too large for the environment says how else it can be given")
-  func tooLarge() throws {
+  @Test
+  func `a value that is too large for the environment says how else it can be given`() throws {
     let home = try home()
     #expect(try home.coffer("vault set big", in: Data(repeating: 0x61, count: 200_000)).status == 0)
     for mask in ["", "--mask "] {
@@ -223,8 +224,8 @@ struct RunCommandTests {
     try home.transcript("run --file BIG=coffer://big -- /bin/sh -c 'wc -c <$BIG'", out: "200000\n")
   }
 
-  @Test("no secret is in the words or the environment of coffer itself")
-  func processList() throws {
+  @Test
+  func `no secret is in the words or the environment of coffer itself`() throws {
     let home = try home()
     let child = try Child(
       ["run", "--mask", "-e", "T=coffer://github", "--", "/bin/sh", "-c", "touch \(home.path)/up; exec sleep 900"],

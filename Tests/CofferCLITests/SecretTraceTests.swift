@@ -91,8 +91,8 @@ struct SecretTraceTests {
       program: "/bin/sh")
   }
 
-  @Test("a crash leaves a core file of others here, so that its absence says something")
-  func control() throws {
+  @Test
+  func `a crash leaves a core file of others here, so that its absence says something`() throws {
     let home = try Home()
     let child = try Child(
       ["-c", "cd '\(home.path)'; ulimit -c unlimited; kill -SEGV $$"], environment: home.environment,
@@ -110,10 +110,8 @@ struct SecretTraceTests {
     return home
   }
 
-  @Test(
-    "set: while it reads the value; and a crash in the midst of it leaves no core",
-    arguments: [SIGTERM, SIGSEGV, SIGABRT, SIGQUIT])
-  func set(signal: Int32) throws {
+  @Test(arguments: [SIGTERM, SIGSEGV, SIGABRT, SIGQUIT])
+  func `set: while it reads the value; and a crash in the midst of it leaves no core`(signal: Int32) throws {
     let home = try Home.withVault()
     let gate = try Gate(home, "in")
     for words in [["vault", "set", "x"], ["set", "token", "--secret"], ["auth", "login", "h", "--with-token"]] {
@@ -128,8 +126,8 @@ struct SecretTraceTests {
     searchFiles(home)
   }
 
-  @Test("get, show, export, inject: while they write the value")
-  func get() throws {
+  @Test
+  func `get, show, export, inject: while they write the value`() throws {
     let home = try home()
     let template = try home.file("template", "{{ coffer://long }}")
     for words in [
@@ -148,8 +146,8 @@ struct SecretTraceTests {
     searchFiles(home)
   }
 
-  @Test("run: coffer and the command, but for the variable that was asked for")
-  func run() throws {
+  @Test
+  func `run: coffer and the command, but for the variable that was asked for`() throws {
     let home = try home()
     for (index, words) in [
       ["--mask", "--file", "K=coffer://short"], ["--fd", "5=coffer://short"], ["--mask", "--fd", "5=coffer://short"],
@@ -178,8 +176,8 @@ struct SecretTraceTests {
     searchFiles(home)
   }
 
-  @Test("edit: coffer and the editor, and nothing is left when either is killed")
-  func edit() throws {
+  @Test
+  func `edit: coffer and the editor, and nothing is left when either is killed`() throws {
     guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
     let home = try home()
     home.environment["EDITOR"] = try home.file(
@@ -196,8 +194,8 @@ struct SecretTraceTests {
     searchFiles(home)
   }
 
-  @Test("the agent: while it holds what it was given and hands it out; and its crash leaves no core")
-  func agent() throws {
+  @Test
+  func `the agent: while it holds what it was given and hands it out; and its crash leaves no core`() throws {
     let home = try home()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
@@ -212,8 +210,8 @@ struct SecretTraceTests {
     searchFiles(home)
   }
 
-  @Test("the shell's history and the terminal show none of what was typed at the prompt")
-  func history() throws {
+  @Test
+  func `the shell's history and the terminal show none of what was typed at the prompt`() throws {
     let home = try Home.withVault()
     try home.withHelpers()
     let terminal = try PseudoTerminal()

@@ -17,8 +17,8 @@ struct SlotCommandTests {
     return try #require(status?["epoch"] as? Int)
   }
 
-  @Test("a key file slot is added, listed, labelled and removed; the file of a removed slot opens nothing")
-  func keyFileSlot() throws {
+  @Test
+  func `a key file slot is added, listed, labelled and removed; the file of a removed slot opens nothing`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hush")
     try home.transcript("vault slot add --label laptop --new-key-file \(home.path)/two", err: "opened by key file")
@@ -40,8 +40,8 @@ struct SlotCommandTests {
     try home.transcript("vault slot remove \(id.prefix(6)) --yes", err: "this is the last slot", exit: 77)
   }
 
-  @Test("a recovery code is printed once and opens however it is typed")
-  func recoveryCode() throws {
+  @Test
+  func `a recovery code is printed once and opens however it is typed`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hush")
     let added = try home.coffer("vault slot add --recovery-code --label safe")
@@ -56,8 +56,8 @@ struct SlotCommandTests {
     try home.transcript("vault get a --recovery-file \(try home.file("code", wrong))", err: "wrong or missing symbol", exit: 77)
   }
 
-  @Test("init can make a recovery code as well")
-  func initialRecoveryCode() throws {
+  @Test
+  func `init can make a recovery code as well`() throws {
     let home = try Home()
     let answer = try home.coffer("init --json --recovery-code --new-key-file \(home.path)/key")
     let made = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: String])
@@ -67,8 +67,8 @@ struct SlotCommandTests {
     #expect(try slots(home, "--recovery-file \(code)").contains { $0["opens"] as? String == "recovery code" })
   }
 
-  @Test("an identity's public key lets its holder in, who is told which vault to expect")
-  func recipient() throws {
+  @Test
+  func `an identity's public key lets its holder in, who is told which vault to expect`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hush")
     let made = try home.coffer("vault identity new \(home.path)/me")
@@ -88,8 +88,8 @@ struct SlotCommandTests {
     try home.transcript("vault slot add --recipient \(recipient.dropLast())", err: "this is no recipient", exit: 65)
   }
 
-  @Test("what would make two kinds of slot at once is refused")
-  func oneKind() throws {
+  @Test
+  func `what would make two kinds of slot at once is refused`() throws {
     let home = try Home.withVault()
     try home.transcript(
       "vault slot add --recovery-code --new-key-file \(home.path)/x", err: "give one of --recovery-code, --recipient", exit: 64)
@@ -100,8 +100,8 @@ struct SlotCommandTests {
     #expect(!home.exists("two"), "a key file that opens nothing is not left behind")
   }
 
-  @Test("rotate seals to all slots or to those named, and asks first")
-  func rotate() throws {
+  @Test
+  func `rotate seals to all slots or to those named, and asks first`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hush")
     try home.transcript("vault slot add --quiet --label two --new-key-file \(home.path)/two")
@@ -118,8 +118,8 @@ struct SlotCommandTests {
     #expect(try epoch(home) == 3)
   }
 
-  @Test("at a terminal rotate shows the slots and takes only yes for yes")
-  func rotatePrompt() throws {
+  @Test
+  func `at a terminal rotate shows the slots and takes only yes for yes`() throws {
     let home = try Home.withVault()
     let terminal = try PseudoTerminal()
     let refused = try terminal.coffer("vault rotate", in: home)
@@ -136,8 +136,8 @@ struct SlotCommandTests {
     #expect(try epoch(home) == 2)
   }
 
-  @Test("the passphrase changes with the old one or a recovery code, and the old one opens nothing")
-  func passphrase() throws {
+  @Test
+  func `the passphrase changes with the old one or a recovery code, and the old one opens nothing`() throws {
     let home = try Home()
     let old = try home.file("old", "correct horse\n")
     let new = try home.file("new", "battery staple\n")
@@ -166,8 +166,8 @@ struct SlotCommandTests {
       "vault passphrase --passphrase-file - --new-passphrase-file -", in: "x", err: "would come from standard input", exit: 64)
   }
 
-  @Test("at a terminal the new passphrase is asked for twice and never shown")
-  func passphrasePrompt() throws {
+  @Test
+  func `at a terminal the new passphrase is asked for twice and never shown`() throws {
     let home = try Home()
     try home.transcript("init --quiet --new-passphrase-file \(try home.file("old", "correct horse"))")
     let terminal = try PseudoTerminal()
@@ -184,8 +184,8 @@ struct SlotCommandTests {
     try home.transcript("vault list --passphrase-file \(try home.file("new", "battery staple"))")
   }
 
-  @Test("a slot of a passphrase and a key file keeps its key file when the passphrase changes")
-  func passphraseAndKeyFile() throws {
+  @Test
+  func `a slot of a passphrase and a key file keeps its key file when the passphrase changes`() throws {
     let home = try Home.withVault()
     let pass = try home.file("pass", "correct horse")
     let next = try home.file("next", "battery staple")

@@ -7,8 +7,8 @@ import Testing
 /// Commands that tell what is so.
 @Suite(.tags(.process), .wholeRun)
 struct StatusCommandTests {
-  @Test("status without anything, and with a vault")
-  func status() throws {
+  @Test
+  func `status without anything, and with a vault`() throws {
     let empty = try Home()
     try empty.transcript(
       "status",
@@ -38,8 +38,8 @@ struct StatusCommandTests {
     return try #require(status?["id"] as? String)
   }
 
-  @Test("status tells who is logged in where the agent can say, and never asks for that")
-  func session() throws {
+  @Test
+  func `status tells who is logged in where the agent can say, and never asks for that`() throws {
     let home = try Home.withVault()
     try home.transcript("unlock --quiet")
     defer { _ = try? home.coffer("agent stop") }
@@ -60,8 +60,8 @@ struct StatusCommandTests {
     #expect(locked?["session"] == nil)
   }
 
-  @Test("vault status and slot list, row by row")
-  func vaultStatus() throws {
+  @Test
+  func `vault status and slot list, row by row`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     let answer = try home.coffer("vault status")
@@ -75,8 +75,8 @@ struct StatusCommandTests {
     #expect(slots.out.wholeMatch(of: /[0-9a-f]{32}  key file +\*\n/) != nil, "\(slots.out)")
   }
 
-  @Test("answers in JSON that stand in no list of items")
-  func json() throws {
+  @Test
+  func `answers in JSON that stand in no list of items`() throws {
     let home = try Home.withVault()
     try home.transcript("login h --account a --with-token -q", in: "t0k")
     try home.transcript("auth token --json", out: #"{"account":"a","host":"h","token":"t0k"}"# + "\n")
@@ -98,8 +98,8 @@ struct StatusCommandTests {
     try home.transcript("inject --json", in: "{{ coffer://none }}", err: #"{"error":{"code":1,"#, exit: 1)
   }
 
-  @Test("generate prints what was asked for, and the bits on standard error")
-  func generate() throws {
+  @Test
+  func `generate prints what was asked for, and the bits on standard error`() throws {
     let home = try Home()
     let plain = try home.coffer("generate")
     #expect(plain.out.wholeMatch(of: /[A-Za-z0-9_-]{32}\n/) != nil && plain.err == "coffer: note: 192.0 bits of entropy\n")

@@ -7,8 +7,8 @@ import Testing
 /// What the program does at a terminal, and does not do elsewhere.
 @Suite(.tags(.process), .wholeRun)
 struct TerminalTests {
-  @Test("control-Z under run --mask stops the command too, and fg goes on with both")
-  func suspend() throws {
+  @Test
+  func `control-Z under run --mask stops the command too, and fg goes on with both`() throws {
     let home = try Home.withVault()
     try home.withHelpers()
     try home.transcript("vault set github ada", in: "hunter2")
@@ -42,14 +42,14 @@ struct TerminalTests {
     return line.split(separator: ") ").last?.first.map(String.init) ?? ""
   }
 
-  @Test(
-    "long work counts on a terminal, and neither elsewhere nor for programs nor when it shall be quiet",
-    arguments: [
-      ("vault import --from json items.json", false), ("vault import --from env --service app items.env", false),
-      ("vault import --from json items.json --on-duplicate replace", true), ("vault verify", true), ("vault rotate --yes", true),
-      ("vault restore copy", true), ("vault backup another", true),
-    ])
-  func progress(line: String, isFilled: Bool) throws {
+  @Test(arguments: [
+    ("vault import --from json items.json", false), ("vault import --from env --service app items.env", false),
+    ("vault import --from json items.json --on-duplicate replace", true), ("vault verify", true), ("vault rotate --yes", true),
+    ("vault restore copy", true), ("vault backup another", true),
+  ])
+  func `long work counts on a terminal, and neither elsewhere nor for programs nor when it shall be quiet`(
+    line: String, isFilled: Bool
+  ) throws {
     func home() throws -> (home: Home, words: String) {
       let home = try Home.withVault()
       let items = (0..<300).map { #"{"service":"s","account":"a\#($0)","value":"v"}"# }.joined(separator: ",\n")

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.serialized, .tags(.process), .wholeRun)
 struct TourTests {
-  @Test("the tour makes its claims, all of them hold, and nothing is left")
-  func tour() throws {
+  @Test
+  func `the tour makes its claims, all of them hold, and nothing is left`() throws {
     let home = try Home()
     _ = try home.file("tmp/x")
     let answer = try home.coffer("tour", with: ["TMPDIR": home.path + "/tmp"])
@@ -20,8 +20,8 @@ struct TourTests {
     #expect(!home.exists("data"))
   }
 
-  @Test("--home keeps the files, and a vault that is there stays as it is")
-  func keeps() throws {
+  @Test
+  func `--home keeps the files, and a vault that is there stays as it is`() throws {
     let home = try Home()
     #expect(try home.coffer("tour --home \(home.path)/kept").status == 0)
     #expect(home.exists("kept/data/vault.sqlite") && home.exists("kept/tour.key") && home.exists("kept/config/tour.plist"))
@@ -30,8 +30,8 @@ struct TourTests {
     try home.transcript("tour --home \(home.path)/kept", err: "there is a vault already", exit: 73)
   }
 
-  @Test("a tour that is interrupted takes its files with it", arguments: [SIGINT, SIGTERM])
-  func interrupted(signal: Int32) throws {
+  @Test(arguments: [SIGINT, SIGTERM])
+  func `a tour that is interrupted takes its files with it`(signal: Int32) throws {
     let home = try Home()
     _ = try home.file("tmp/x")
     // A tour that is over before the signal comes proves nothing: then there is another.

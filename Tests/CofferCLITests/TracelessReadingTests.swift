@@ -22,8 +22,8 @@ struct TracelessReadingTests {
     return found
   }
 
-  @Test("reading a list that another program wrote makes no journal", arguments: commands)
-  func foreignList(command: String) throws {
+  @Test(arguments: commands)
+  func `reading a list that another program wrote makes no journal`(command: String) throws {
     let home = try Home()
     _ = try home.file("config/app.plist", "<plist version=\"1.0\"><dict><key>theme</key><string>dark</string></dict></plist>")
     let before = try Self.listing(home.path + "/config")
@@ -33,15 +33,15 @@ struct TracelessReadingTests {
     #expect(!home.exists("data") && !home.exists("state") && !home.exists("run"))
   }
 
-  @Test("where there is nothing, reading makes no folder", arguments: commands)
-  func nothingThere(command: String) throws {
+  @Test(arguments: commands)
+  func `where there is nothing, reading makes no folder`(command: String) throws {
     let home = try Home()
     _ = try home.coffer(command)
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path).filter { $0 != ".run" }.isEmpty)
   }
 
-  @Test("a list beside its journal is read, and neither is touched")
-  func besideJournal() throws {
+  @Test
+  func `a list beside its journal is read, and neither is touched`() throws {
     let home = try Home()
     try home.transcript("defaults write app theme dark")
     let before = try Self.listing(home.path + "/config")
@@ -49,8 +49,8 @@ struct TracelessReadingTests {
     #expect(try Self.listing(home.path + "/config") == before)
   }
 
-  @Test("a folder that may not be written is read; a write says so and changes nothing")
-  func readOnlyFolder() throws {
+  @Test
+  func `a folder that may not be written is read; a write says so and changes nothing`() throws {
     let home = try Home()
     _ = try home.file(
       "config/app.plist", "<plist version=\"1.0\"><dict><key>theme</key><string>dark</string></dict></plist>", mode: 0o444)
@@ -73,8 +73,8 @@ struct TracelessReadingTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: home.path + "/config") == ["app.plist"])
   }
 
-  @Test("a damaged list is named with the copy that could take its place, and does not hide the other domains")
-  func damaged() throws {
+  @Test
+  func `a damaged list is named with the copy that could take its place, and does not hide the other domains`() throws {
     let home = try Home()
     try home.transcript("defaults write good theme dark")
     try home.transcript("defaults write bad theme dark")

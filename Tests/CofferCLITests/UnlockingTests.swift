@@ -14,8 +14,8 @@ struct UnlockingTests {
     return home
   }
 
-  @Test("a passphrase comes from a file, a descriptor, standard input or the environment, without its newline")
-  func sources() throws {
+  @Test
+  func `a passphrase comes from a file, a descriptor, standard input or the environment, without its newline`() throws {
     let home = try passphraseVault()
     let crlf = try home.file("crlf", "correct horse\r\n")
     try home.transcript("vault list --passphrase-file \(crlf)")
@@ -30,8 +30,8 @@ struct UnlockingTests {
     try home.transcript("vault list", with: ["CREDENTIALS_DIRECTORY": home.path + "/credentials"])
   }
 
-  @Test("the command line wins over the environment, and the environment over the credentials folder")
-  func order() throws {
+  @Test
+  func `the command line wins over the environment, and the environment over the credentials folder`() throws {
     let home = try passphraseVault()
     let wrong = try home.file("wrong", "wrong")
     _ = try home.file("credentials/coffer.passphrase", "wrong")
@@ -45,8 +45,8 @@ struct UnlockingTests {
     )
   }
 
-  @Test("nothing to unlock with: exit 69 and the list of what would do")
-  func nothing() throws {
+  @Test
+  func `nothing to unlock with: exit 69 and the list of what would do`() throws {
     let home = try Home.withVault()
     home.locked()
     let answer = try home.coffer("vault list")
@@ -61,8 +61,8 @@ struct UnlockingTests {
     #expect(try home.coffer("vault list --key-file \(home.file("other", "PVKEY1-nonsense"))").status != 0)
   }
 
-  @Test("a slot that wants a passphrase and a key file takes each from its own source")
-  func both() throws {
+  @Test
+  func `a slot that wants a passphrase and a key file takes each from its own source`() throws {
     let home = try passphraseVault("--new-key-file /tmp/coffer-test-key-\(getpid())")
     let key = "/tmp/coffer-test-key-\(getpid())"
     defer { unlink(key) }
@@ -73,8 +73,8 @@ struct UnlockingTests {
     #expect(try home.coffer("vault list --passphrase-file \(pass)").status == 77)
   }
 
-  @Test("an empty or oversized passphrase is refused before anything is tried")
-  func bounds() throws {
+  @Test
+  func `an empty or oversized passphrase is refused before anything is tried`() throws {
     let home = try Home.withVault()
     home.locked()
     try home.transcript("vault list --passphrase-file -", in: "\n", err: "is empty", exit: 64)
@@ -83,8 +83,8 @@ struct UnlockingTests {
     #expect(try home.coffer("vault list --passphrase-file /dev/zero").status == 64)
   }
 
-  @Test("COFFER_EXPECT_VAULT refuses another vault and an older one")
-  func expected() throws {
+  @Test
+  func `COFFER_EXPECT_VAULT refuses another vault and an older one`() throws {
     let home = try Home.withVault()
     let status = try JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any]
     let id = try #require(status?["id"] as? String)
@@ -98,15 +98,15 @@ struct UnlockingTests {
     try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": "nonsense"], err: "is not a vault's id", exit: 64)
   }
 
-  @Test("a key file that others can read is used and said")
-  func openKeyFile() throws {
+  @Test
+  func `a key file that others can read is used and said`() throws {
     let home = try Home.withVault()
     chmod(home.path + "/key", 0o644)
     try home.transcript("vault list", err: "key can be read by other users; chmod 600 closes it")
   }
 
-  @Test("the prompt unlocks without showing what is typed")
-  func prompt() throws {
+  @Test
+  func `the prompt unlocks without showing what is typed`() throws {
     let home = try passphraseVault()
     try home.transcript("vault set a --passphrase-file \(home.path)/pass --file \(try home.file("v", "the value"))")
     let terminal = try PseudoTerminal()
@@ -119,8 +119,8 @@ struct UnlockingTests {
     #expect(!terminal.shown.contains("horse") && terminal.echoes)
   }
 
-  @Test("a new value typed twice is stored, and COFFER_PASSPHRASE is gone from the process by then")
-  func typedValue() throws {
+  @Test
+  func `a new value typed twice is stored, and COFFER_PASSPHRASE is gone from the process by then`() throws {
     let home = try passphraseVault()
     home.environment["COFFER_PASSPHRASE"] = "correct horse"
     let terminal = try PseudoTerminal()

@@ -13,8 +13,8 @@ struct UsageTests {
     "get token --tokenn=hunter2", "vault set github ada --generate=hunter2", "vault list github hunter2",
   ]
 
-  @Test("a secret on the command line is refused and never repeated", arguments: secretsOnTheLine)
-  func secretArgument(line: String) throws {
+  @Test(arguments: secretsOnTheLine)
+  func `a secret on the command line is refused and never repeated`(line: String) throws {
     let home = try Home()
     for suffix in ["", " --json"] where !(suffix == " --json" && line.hasPrefix("set")) {
       let answer = try home.coffer(line + suffix)
@@ -24,8 +24,8 @@ struct UsageTests {
     #expect(!home.exists("data") && !home.exists("config"))
   }
 
-  @Test("the refusal of a secret says why, and how else")
-  func reason() throws {
+  @Test
+  func `the refusal of a secret says why, and how else`() throws {
     try Home().transcript(
       "vault set github ada hunter2",
       err:
@@ -33,49 +33,35 @@ struct UsageTests {
       exit: 64)
   }
 
-  @Test(
-    "two things from standard input in one command are refused before either is read",
-    arguments: [
-      "vault set github ada --passphrase-file - --stdin", "vault set github ada --passphrase-fd 0",
-      "set token --secret --passphrase-file -", "vault init --passphrase-file - --new-passphrase-file -",
-      "vault set github ada --passphrase-file - --file -", "vault set github ada --passphrase-file - --fd 0",
-    ])
-  func standardInputTwice(line: String) throws {
+  @Test(arguments: [
+    "vault set github ada --passphrase-file - --stdin", "vault set github ada --passphrase-fd 0",
+    "set token --secret --passphrase-file -", "vault init --passphrase-file - --new-passphrase-file -",
+    "vault set github ada --passphrase-file - --file -", "vault set github ada --passphrase-file - --fd 0",
+  ])
+  func `two things from standard input in one command are refused before either is read`(line: String) throws {
     try Home().transcript(line, in: "hunter2\n", err: "would come from standard input", exit: 64)
   }
 
-  @Test(
-    "options that exclude each other are refused",
-    arguments: [
-      "set k v --plain --secret", "set k --secret --int", "set k v --plain --file x", "set a b c --plain",
-      "vault set a --file x --generate", "vault set a --length 20", "vault set a --generate --length 3",
-      "vault get a --passphrase-fd 3 --passphrase-file x", "vault set a --attribute nonsense",
-      "vault set a --attribute coffer.ends-with-session=true", "vault set a --attribute k=1 --attribute k=2",
-      "vault set a --expires yesterday", "vault set a --expires 2001-01-01", "defaults write app key", "defaults write app",
-      "set k v --plain --bogus", "--home",
-    ])
-  func contradictions(line: String) throws {
+  @Test(arguments: [
+    "set k v --plain --secret", "set k --secret --int", "set k v --plain --file x", "set a b c --plain",
+    "vault set a --file x --generate", "vault set a --length 20", "vault set a --generate --length 3",
+    "vault get a --passphrase-fd 3 --passphrase-file x", "vault set a --attribute nonsense",
+    "vault set a --attribute coffer.ends-with-session=true", "vault set a --attribute k=1 --attribute k=2",
+    "vault set a --expires yesterday", "vault set a --expires 2001-01-01", "defaults write app key", "defaults write app",
+    "set k v --plain --bogus", "--home",
+  ])
+  func `options that exclude each other are refused`(line: String) throws {
     let answer = try Home().coffer(line)
     #expect(answer.status == 64, "\(answer.err)")
     #expect(answer.err.hasPrefix("coffer: ") && answer.err.contains("\n  try: "))
   }
 
-  @Test("names that could forge a line are refused")
-  func names() throws {
+  @Test
+  func `names that could forge a line are refused`() throws {
     let home = try Home()
     try home.transcript("get k --domain ../evil", err: "coffer: ", exit: 64)
     try home.transcript("defaults write ../evil k v", err: "coffer: ", exit: 64)
     try home.transcript("set 'a\nb' v --plain", err: "control character", exit: 64)
     #expect(!home.exists("evil.plist"))
-  }
-
-  @Test("the options of the program may stand before the command")
-  func leadingOptions() {
-    #expect(LeadingOptions.moved(["--home", "d", "-q", "vault", "get", "x"]) == ["vault", "get", "--home", "d", "-q", "x"])
-    #expect(LeadingOptions.moved(["--home=d", "get", "x"]) == ["get", "--home=d", "x"])
-    #expect(LeadingOptions.moved(["get", "--home", "d"]) == ["get", "--home", "d"])
-    #expect(LeadingOptions.moved(["--version"]) == ["--version"])
-    #expect(LeadingOptions.moved(["--json", "set", "k", "1"]) == ["set", "k", "1"])
-    #expect(CommonOptions.asksForJSON(["--json", "set", "k", "1"]) && !CommonOptions.asksForJSON(["set", "k", "1", "--json"]))
   }
 }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct VaultCommandTests {
-  @Test("init makes a vault for its owner alone, once, and a key file that exists is left alone")
-  func initialise() throws {
+  @Test
+  func `init makes a vault for its owner alone, once, and a key file that exists is left alone`() throws {
     let home = try Home()
     try home.transcript(
       "vault init --new-key-file \(home.path)/key", err: "coffer: note: made a vault at \(home.path)/data/vault.sqlite")
@@ -22,8 +22,8 @@ struct VaultCommandTests {
     #expect(try other.content("key") == "precious" && !other.exists("data/vault.sqlite"))
   }
 
-  @Test("a value goes in from input and comes out as exactly its bytes")
-  func bytes() throws {
+  @Test
+  func `a value goes in from input and comes out as exactly its bytes`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set github ada", in: "hunter2\n")
     try home.transcript("vault get github ada", out: "hunter2")
@@ -44,16 +44,16 @@ struct VaultCommandTests {
     try home.transcript("vault set x --fd 99", err: "descriptor 99 is not open", exit: 64)
   }
 
-  @Test("a name that cannot be is refused before anything is asked for")
-  func namesFirst() throws {
+  @Test
+  func `a name that cannot be is refused before anything is asked for`() throws {
     let home = try Home()
     for command in ["get", "show", "delete"] {
       #expect(try home.coffer("vault \(command) ''").status == 64, "\(command)")
     }
   }
 
-  @Test("a write can be made to depend on the item's revision")
-  func revision() throws {
+  @Test
+  func `a write can be made to depend on the item's revision`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set token", in: "one")
     #expect(try home.coffer("vault show token --json").out.contains("\"revision\":1"))
@@ -64,8 +64,8 @@ struct VaultCommandTests {
     #expect(try home.coffer("vault set token --if-revision 2 --create", in: Data("four".utf8)).status == 64)
   }
 
-  @Test("a value larger than the limit is refused, however much more there is")
-  func tooLarge() throws {
+  @Test
+  func `a value larger than the limit is refused, however much more there is`() throws {
     let home = try Home.withVault()
     for size in [1 << 20, 2 << 20] {
       let value = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -76,8 +76,8 @@ struct VaultCommandTests {
     #expect(answer.status == 64 && answer.err.contains("larger than 2097152 bytes"))
   }
 
-  @Test("metadata is kept, shown and searched; the value only where it was asked for")
-  func metadata() throws {
+  @Test
+  func `metadata is kept, shown and searched; the value only where it was asked for`() throws {
     let home = try Home.withVault()
     try home.transcript(
       "vault set github ada --label 'My GitHub' --attribute env=prod --attribute team=a=b --expires 30d", in: "hunter2")
@@ -100,8 +100,8 @@ struct VaultCommandTests {
     try home.transcript("vault get github --field label", out: "My GitHub")
   }
 
-  @Test("ACCOUNT may be left out where one item matches")
-  func ambiguous() throws {
+  @Test
+  func `ACCOUNT may be left out where one item matches`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set github ada", in: "1")
     try home.transcript("vault get github", out: "1")
@@ -115,16 +115,16 @@ struct VaultCommandTests {
       "vault get github bob", err: "coffer: 'github/bob': the vault has no such item\n  try: coffer vault list", exit: 1)
   }
 
-  @Test("--create refuses to replace, and asks for no value first")
-  func create() throws {
+  @Test
+  func `--create refuses to replace, and asks for no value first`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a --create", in: "1")
     try home.transcript("vault set a --create", in: "2", err: "there is such an item already", exit: 73)
     try home.transcript("vault get a", out: "1")
   }
 
-  @Test("--generate makes a value that was never typed")
-  func generate() throws {
+  @Test
+  func `--generate makes a value that was never typed`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a --generate --length 20", err: "coffer: note: generated: 120.0 bits of entropy\n")
     try home.transcript("vault set b --generate -q")
@@ -132,8 +132,8 @@ struct VaultCommandTests {
     #expect(try home.coffer("vault get b").out.wholeMatch(of: /[A-Za-z0-9_-]{32}/) != nil)
   }
 
-  @Test("an expired item is there and not handed out")
-  func expired() throws {
+  @Test
+  func `an expired item is there and not handed out`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a --expires 1s", in: "1")
     #expect(try eventually { try home.coffer("vault get a").status != 0 })
@@ -141,8 +141,8 @@ struct VaultCommandTests {
     #expect(try home.coffer("vault show a").status == 0)
   }
 
-  @Test("status, verify and vault status need what they say")
-  func status() throws {
+  @Test
+  func `status, verify and vault status need what they say`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     #expect(try home.coffer("vault verify").out == "1 record is where and what it was when it was sealed\n")
@@ -154,8 +154,8 @@ struct VaultCommandTests {
     #expect(try home.coffer("vault status").status == 69)
   }
 
-  @Test("vault status says that a vault is read only for who asks, and then compares the pin and leaves it")
-  func readOnlyStatus() throws {
+  @Test
+  func `vault status says that a vault is read only for who asks, and then compares the pin and leaves it`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "1")
     #expect(try home.coffer("vault status").out.contains("pin         up to date\n"))
@@ -179,17 +179,15 @@ struct VaultCommandTests {
     #expect(write.status == 74, "\(write)")
   }
 
-  @Test(
-    "without a vault every vault command exits with 78",
-    arguments: ["get a", "list", "set a", "show a", "delete a", "verify", "status", "find x"])
-  func absent(command: String) throws {
+  @Test(arguments: ["get a", "list", "set a", "show a", "delete a", "verify", "status", "find x"])
+  func `without a vault every vault command exits with 78`(command: String) throws {
     let home = try Home()
     let answer = try home.coffer("vault \(command)", in: Data("x".utf8))
     #expect(answer.status == 78 && answer.err.contains("\n  try: "))
   }
 
-  @Test("a reader that goes away ends the command quietly with 141, a full disk loudly with 74")
-  func pipes() throws {
+  @Test
+  func `a reader that goes away ends the command quietly with 141, a full disk loudly with 74`() throws {
     let home = try Home.withVault()
     try home.transcript("vault set a", in: "hunter2")
     let closed = try home.shell("{ '\(Home.coffer)' vault get a; echo $? >\(home.path)/status; } | true")

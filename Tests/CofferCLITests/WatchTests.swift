@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite("coffer watch", .tags(.process), .wholeRun)
+@Suite(.tags(.process), .wholeRun)
 struct WatchTests {
   /// A running `coffer`, with what it has printed so far.
   private struct Watching {
@@ -34,9 +34,8 @@ struct WatchTests {
     }
   }
 
-  @Test(
-    "a line for each change of the key, at once, until control-C", arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
-  func defaults(signal: Int32, status: Int32) throws {
+  @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+  func `a line for each change of the key, at once, until control-C`(signal: Int32, status: Int32) throws {
     let home = try Home()
     try home.transcript("defaults write app other 1")
     let watching = try Watching("defaults watch app theme --json", in: home)
@@ -54,8 +53,8 @@ struct WatchTests {
     #expect(watching.err.isEmpty)
   }
 
-  @Test("both stores of a domain, without values")
-  func both() throws {
+  @Test
+  func `both stores of a domain, without values`() throws {
     let home = try Home.withVault()
     try home.transcript("set token --secret", in: "s3cret")
     let watching = try Watching("watch", in: home)
@@ -68,8 +67,8 @@ struct WatchTests {
     #expect(try watching.child.wait() == 130)
   }
 
-  @Test("where there are no preferences yet, the first is told")
-  func nothingYet() throws {
+  @Test
+  func `where there are no preferences yet, the first is told`() throws {
     let home = try Home()
     let watching = try Watching("watch --plain", in: home)
     #expect(try watching.waitForFirstLine(writingTo: "coffer"), "\(watching.err)")
@@ -77,6 +76,8 @@ struct WatchTests {
     #expect(try watching.child.wait() == 130)
   }
 
-  @Test("a bad key is refused before anything is watched")
-  func badKey() throws { try Home().transcript("watch ''", err: "an empty key name", exit: 64) }
+  @Test
+  func `a bad key is refused before anything is watched`() throws {
+    try Home().transcript("watch ''", err: "an empty key name", exit: 64)
+  }
 }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -35,8 +36,8 @@ import Testing
     }
   }
 
-  @Test("no reader sees half a change, and no change is lost", arguments: [10, 200, 5000])
-  func stress(readsPerWrite: Int) {
+  @Test(arguments: [10, 200, 5000])
+  func `no reader sees half a change, and no change is lost`(readsPerWrite: Int) {
     let shared = Shared()
     // More threads than slots, so that some meet in one.
     let threads = (0..<20).map { number in
@@ -57,8 +58,8 @@ import Testing
     if readsPerWrite > 100 { #expect(shared.beside.load(ordering: .relaxed) > 0) }
   }
 
-  @Test("the bias comes with reads, goes with a write, and a reader that throws leaves")
-  func bias() {
+  @Test
+  func `the bias comes with reads, goes with a write, and a reader that throws leaves`() {
     struct Failure: Error {}
     let lock = BiasedLock(1)
     #expect(lock.withoutLock { $0 } == nil)

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferDefaults
 
 /// What a crash of the file system, a copy that was cut off or a program that writes over files leaves of a journal.
-@Suite("A journal whose head is damaged")
+@Suite
 struct DamagedJournalTests {
   /// A domain with one value in the list and ten in the journal, and no process that knows them.
   private func journalled(_ folder: TemporaryFolder) throws -> FilePath {
@@ -57,7 +57,7 @@ struct DamagedJournalTests {
     let folder = try TemporaryFolder()
     let journal = try journalled(folder)
     let file = try FileHandle(forUpdating: URL(filePath: journal.string))
-    try file.seek(toOffset: UInt64(SidecarLayout.Field.word.rawValue))
+    try file.seek(toOffset: UInt64(JournalLayout.Field.word.rawValue))
     try file.write(contentsOf: withUnsafeBytes(of: JournalWord(epoch: 2, end: 60 << 20).rawValue.littleEndian) { Data($0) })
     try file.close()
     try expectDamage(folder, journal, "a word beyond the end")
@@ -67,7 +67,7 @@ struct DamagedJournalTests {
     let folder = try TemporaryFolder()
     let journal = try journalled(folder)
     let file = try FileHandle(forUpdating: URL(filePath: journal.string))
-    try file.seek(toOffset: UInt64(SidecarLayout.Field.use.rawValue))
+    try file.seek(toOffset: UInt64(JournalLayout.Field.use.rawValue))
     try file.write(contentsOf: [7])
     try file.close()
     try expectDamage(folder, journal, "an unknown number")
@@ -88,23 +88,23 @@ struct DamagedJournalTests {
     }
     var refused = 0
     // Field by field: all but the bell's, which is a single byte, are eight bytes.
-    for bit in 0..<(SidecarLayout.Field.word.rawValue + 8) * 8 {
+    for bit in 0..<(JournalLayout.Field.word.rawValue + 8) * 8 {
       var bytes = whole
       bytes[bit / 8] ^= 1 << (bit % 8)
       try file.seek(toOffset: 0)
-      try file.write(contentsOf: bytes.prefix(SidecarLayout.headerBytes))
+      try file.write(contentsOf: bytes.prefix(JournalLayout.headerBytes))
       let (read, written) = try (names { try reader(folder) }, names { try folder.open(isShared: false) })
       try #require(read == 11 || read == nil, "a reader, bit \(bit % 8) of byte \(bit / 8)")
       try #require(read == written, "a writer, bit \(bit % 8) of byte \(bit / 8)")
       try #require(FileStatus(at: journal)?.size == whole.count, "the file stays, bit \(bit % 8) of byte \(bit / 8)")
       if read == nil { refused += 1 }
     }
-    let decisive: [SidecarLayout.Field] = [.magic, .version, .use, .word, .evenStart]
+    let decisive: [JournalLayout.Field] = [.magic, .version, .use, .word, .evenStart]
     #expect(refused == decisive.count * 64)
   }
 
   @Test func `no part of one state's bytes with the rest of another's is a state`() {
-    let states: [Sidecar.Use] = [.current, .removed, .beingCarried, .carried]
+    let states: [JournalUse] = [.current, .removed, .beingCarried, .carried]
     for old in states {
       for new in states where new != old {
         for bytes in 1..<8 {
@@ -149,7 +149,7 @@ struct DamagedJournalTests {
       guard tool.wasKilled else { break }
       deaths += 1
       let size = try FileStatus(at: place.appending(".d.plist.coffer"))?.size
-      #expect(size == nil || size == SidecarLayout.headerBytes + SidecarLayout.step)
+      #expect(size == nil || size == JournalLayout.headerBytes + JournalLayout.step)
       #expect(try DefaultsStore.open(domain: "d", in: place, access: .readOnly).load("k") == nil)
       let next = try DefaultsStore.open(domain: "d", in: place)
       try next.save(.integer(1), for: "k")

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -76,7 +77,7 @@ private final class ForgetfulDisk: Sendable {
   }
 }
 
-@Suite("A sync of the journal that failed")
+@Suite
 struct FailedSyncTests {
   @Test func `what it did not write is written before a later sync, of any process, promises anything`() throws {
     let folder = try TemporaryFolder()
@@ -94,7 +95,7 @@ struct FailedSyncTests {
     try other.commit(batch, decision: Decision(place: folder.decisions.string) { (_) throws(StoreError) in image = disk.image })
     // The power fails right after the decision.
     let after = try TemporaryFolder()
-    image.replaceSubrange(SidecarLayout.Field.bootHigh.rawValue..<32, with: [UInt8](repeating: 0xAA, count: 16))
+    image.replaceSubrange(JournalLayout.Field.bootHigh.rawValue..<32, with: [UInt8](repeating: 0xAA, count: 16))
     try image.write(to: URL(filePath: after.file(".d.plist.coffer").string))
     chmod(after.file(".d.plist.coffer").string, 0o600)
     let committed = DecisionLookup(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Campaigns of faults", .serialized, .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
 struct FaultTests {
   // MARK: Death
 

@@ -17,7 +17,7 @@ private final class Disk: Sendable {
   }
 }
 
-@Suite("The files: damage, links, limits, failing disks")
+@Suite
 struct FileTests {
   @Test(arguments: ["", "hello", "{ a = b; }", "<plist version=\"1.0\"><array/></plist>", "<plist version=\"1.0\"><dict><key>a"])
   func `a list that cannot be read is damaged, and nothing is changed`(_ text: String) throws {
@@ -43,6 +43,30 @@ struct FileTests {
       #expect(tool.finish().contains("damaged") || tool.process.terminationStatus == 1)
       #expect(tool.errorText().isEmpty, "\(text)")
     }
+  }
+
+  @Test func `a fold looks once for what dead writers left in the folder`() throws {
+    let folder = try TemporaryFolder()
+    // Of a maker that lives: each look opens the file, and leaves it.
+    let name = ".1.coffer-unfinished"
+    let maker = open(folder.file(name).string, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+    try #require(maker >= 0 && flock(maker, LOCK_EX | LOCK_NB) == 0)
+    let looks = Mutex(0)
+    var calls = SystemCalls()
+    let real = calls.open
+    calls.open = { path, flags, mode in
+      if path.hasSuffix(name) { looks.withLock { $0 += 1 } }
+      return real(path, flags, mode)
+    }
+    let store = try folder.open(isShared: false, calls: calls)
+    try store.save(.string("v"), for: "k")
+    try store.synchronize()
+    #expect(looks.withLock { $0 } == 1)
+    // What a dead one left goes, the first fold after it.
+    close(maker)
+    try store.save(.string("w"), for: "k")
+    try store.synchronize()
+    #expect(looks.withLock { $0 } == 2 && !folder.exists(name))
   }
 
   @Test func `only a list that was just written is given time to be complete`() throws {
@@ -324,7 +348,7 @@ struct FileTests {
     #expect(reads.withLock { $0 } == before)
     // A fold that took a second is made again only after ten, and that is reckoned from the list's date.
     try store.engine.state.withLock { (state) throws(StoreError) in
-      try state.sidecar?.memory.store(1_000_000, .foldTime)
+      try state.journal?.memory.store(1_000_000, .foldTime)
     }
     #expect(try eventually { try PropertyList.decode(folder.bytes(of: "d.plist")).values["n"] == .integer(50) })
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Property lists that were written once")
+@Suite
 struct FixtureTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     .appending(path: "../../Fixtures/PropertyLists").standardizedFileURL
@@ -51,7 +51,7 @@ struct FixtureTests {
     let table = article.components(separatedBy: "| Offset |").last?.split(separator: "\n\n").first ?? ""
     let offsets = table.split(separator: "\n").filter { $0.hasPrefix("| ") }
       .flatMap { row in row.split(separator: "|")[0].split { !$0.isNumber }.compactMap { Int($0) } }
-    #expect(offsets.sorted() == SidecarLayout.Field.allCases.map(\.rawValue).sorted())
+    #expect(offsets.sorted() == JournalLayout.Field.allCases.map(\.rawValue).sorted())
     let limits = [
       "\(Budget.value >> 20) MiB, a domain \(Budget.domain >> 20) MiB", "more than \(Budget.file >> 20) MiB",
       "more than \(Budget.depth) deep", "1 to \(DefaultsDomain.longestName) bytes", "1 to \(StoredName.longest) bytes",

@@ -9,7 +9,7 @@ import Testing
 
 /// What Foundation's `UserDefaults` does on Linux, and what the plain store does instead. In each test Foundation is seen
 /// failing in a process of its own, so that the test says when Foundation has learnt it.
-@Suite("Where Foundation fails", .tags(.process), .wholeRun)
+@Suite(.tags(.process), .wholeRun)
 struct FoundationFaultTests {
   private func foundation(_ fault: String, _ folder: TemporaryFolder, _ rest: String...) throws -> String {
     try Tool("foundation-fault", folder, arguments: [fault] + rest).finish()

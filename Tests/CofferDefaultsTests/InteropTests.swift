@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Foundation's UserDefaults reads what Coffer writes, and the reverse", .tags(.process), .wholeRun)
+@Suite(.tags(.process), .wholeRun)
 struct InteropTests {
   static let values: [String: PlainForm] = [
     "yes": .bool(true), "no": .bool(false), "one": .integer(1), "zero": .integer(0), "negative": .integer(-42),

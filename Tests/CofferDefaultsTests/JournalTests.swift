@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -7,7 +8,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("The journal's format and repair")
+@Suite
 struct JournalTests {
   private static let writer = Record.Writer(process: 7, instance: 1)
 
@@ -96,23 +97,23 @@ struct JournalTests {
     try store.save(.integer(1), for: "new")
     let word = store.engine.state.withLock { $0.seen }
     // Another boot, and a word that is older than the records.
-    try damage(folder, at: SidecarLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
+    try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
     try damage(
-      folder, at: SidecarLayout.Field.word.rawValue,
+      folder, at: JournalLayout.Field.word.rawValue,
       withUnsafeBytes(of: JournalWord(epoch: word.epoch, end: 0).rawValue, Array.init))
     let again = try folder.open(isShared: false)
     #expect(try again.load("new") == .integer(1))
     #expect(again.engine.state.withLock { $0.seen } == word, "records of the epoch before are not taken for new ones")
     // Another boot, and a word that promises more than there is.
-    try damage(folder, at: SidecarLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
-    try damage(folder, at: SidecarLayout.Field.word.rawValue, withUnsafeBytes(of: word.advanced(by: 5000).rawValue, Array.init))
+    try damage(folder, at: JournalLayout.Field.bootHigh.rawValue, [UInt8](repeating: 0xAA, count: 16))
+    try damage(folder, at: JournalLayout.Field.word.rawValue, withUnsafeBytes(of: word.advanced(by: 5000).rawValue, Array.init))
     #expect(try folder.open(isShared: false).names().count == 21)
   }
 
   @Test func `a foreign header is damage and a newer format says so`() throws {
     let folder = try TemporaryFolder()
     try folder.open(isShared: false).save(.integer(1), for: "k")
-    try damage(folder, at: SidecarLayout.Field.version.rawValue, [9])
+    try damage(folder, at: JournalLayout.Field.version.rawValue, [9])
     #expect(kind { _ = try folder.open(isShared: false) } == .newerFormat(found: 9, supported: 1))
     try damage(folder, at: 0, [9])
     #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
@@ -122,7 +123,7 @@ struct JournalTests {
     let folder = try TemporaryFolder()
     let running = try folder.open(isShared: false)
     try running.save(.integer(1), for: "k")
-    try damage(folder, at: SidecarLayout.Field.word.rawValue, [UInt8](repeating: 0, count: 8))
+    try damage(folder, at: JournalLayout.Field.word.rawValue, [UInt8](repeating: 0, count: 8))
     #expect(kind { _ = try folder.open(isShared: false) } == .damaged)
     #expect(kind { _ = try running.load("k") } == .damaged)
     #expect(kind { try running.save(.integer(2), for: "k") } == .damaged)
@@ -149,11 +150,11 @@ struct JournalTests {
     #expect(folders.withLock { $0 } == 1, "an old one is durable already")
   }
 
-  @Test(arguments: [SidecarLayout.Field.evenStart, .oddStart, .allocated])
+  @Test(arguments: [JournalLayout.Field.evenStart, .oddStart, .allocated])
   func `a number in the header that cannot be is damage or is mended, never the end of the process`(
-    _ field: SidecarLayout.Field
+    _ field: JournalLayout.Field
   ) throws {
-    for number in [UInt64.max, UInt64(SidecarLayout.mappedBytes)] {
+    for number in [UInt64.max, UInt64(JournalLayout.mappedBytes)] {
       let folder = try TemporaryFolder()
       try folder.open(isShared: false).save(.integer(1), for: "a")
       var bytes = try folder.bytes(of: ".d.plist.coffer")
@@ -177,8 +178,8 @@ struct JournalTests {
     let store = try folder.open()
     let text = String(repeating: "x", count: 40_000)
     for number in 0..<60 { try store.save(.string(text + "\(number)"), for: "k") }
-    #expect(store.engine.state.withLock { $0.seen.end } < SidecarLayout.foldAt)
+    #expect(store.engine.state.withLock { $0.seen.end } < JournalLayout.foldAt)
     #expect(folder.exists("d.plist"))
-    #expect(try FileStatus(at: folder.file(".d.plist.coffer"))?.size ?? 0 < 2 * SidecarLayout.foldAt)
+    #expect(try FileStatus(at: folder.file(".d.plist.coffer"))?.size ?? 0 < 2 * JournalLayout.foldAt)
   }
 }

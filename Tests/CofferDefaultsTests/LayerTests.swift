@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -6,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Domains and layers")
+@Suite
 struct LayerTests {
   @Test(arguments: ["", ".", "..", "../evil", "a/b", "a\nb", "a\u{0}b", "\u{7f}", String(repeating: "x", count: 201)])
   func `a domain that is no plain file name is refused`(_ name: String) throws {
@@ -75,8 +76,8 @@ struct LayerTests {
     try #require(try folder.names() == [".d.plist.coffer"])
     // As a process leaves it that dies in the midst of a removal.
     let journal = try FileHandle(forUpdating: URL(filePath: folder.file(".d.plist.coffer").string))
-    try journal.seek(toOffset: UInt64(SidecarLayout.Field.use.rawValue))
-    try journal.write(contentsOf: withUnsafeBytes(of: Sidecar.Use.removed.field.littleEndian) { Data($0) })
+    try journal.seek(toOffset: UInt64(JournalLayout.Field.use.rawValue))
+    try journal.write(contentsOf: withUnsafeBytes(of: JournalUse.removed.field.littleEndian) { Data($0) })
     try journal.close()
     try folder.open(isShared: false).save(.integer(4), for: "newer")
     #expect(try folder.open(isShared: false).load("newer") == .integer(4))

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferDefaults
 
 /// What people and other programs do to the files of a store that is in use.
-@Suite("Files changed by others while a store is open")
+@Suite
 struct MeddlingTests {
   private static let look = 0.12
 

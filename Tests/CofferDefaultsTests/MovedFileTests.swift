@@ -9,7 +9,7 @@ import Testing
 @testable import CofferDefaults
 
 /// People, backups and dot-file tools move, link and put back what a running store has open.
-@Suite("Files that are moved or linked while a store is open")
+@Suite
 struct MovedFileTests {
   private let files = FileManager.default
 

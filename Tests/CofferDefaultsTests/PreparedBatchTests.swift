@@ -8,7 +8,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Batches that depend on a decision")
+@Suite
 struct PreparedBatchTests {
   private static func before(_ folder: TemporaryFolder) throws {
     let store = try folder.open(isShared: false)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Several processes, and their deaths", .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct ProcessTests {
   @Test func `eight processes with fifty keys each lose none of 400`() throws {
     let folder = try TemporaryFolder()
@@ -146,7 +146,7 @@ struct ProcessTests {
   @Test func `a forked child cannot write through its parent's store, and may open its own`() throws {
     let folder = try TemporaryFolder()
     let output = try Tool("fork", folder).finish()
-    #expect(output.contains("inherited closed"))
+    #expect(output.contains("inherited afterFork"))
     #expect(output.contains("own written"))
     #expect(output.contains("parent reads integer(3)"))
     #expect(try folder.open().load("parent") == .integer(1))

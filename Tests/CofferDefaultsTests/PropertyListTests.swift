@@ -5,7 +5,7 @@ import Testing
 
 @testable import CofferDefaults
 
-@Suite("Property lists are read as Foundation reads them")
+@Suite
 struct PropertyListTests {
   private static func read(_ data: Data) throws -> PlainForm { .dictionary(try PropertyList.decode(data).values) }
 

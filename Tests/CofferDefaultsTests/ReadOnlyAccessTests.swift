@@ -13,8 +13,8 @@ import Testing
     try DefaultsStore.open(domain: domain, in: folder.path, access: .readOnly)
   }
 
-  @Test("makes neither a folder nor a journal")
-  func leavesNoTrace() throws {
+  @Test
+  func `makes neither a folder nor a journal`() throws {
     let folder = try TemporaryFolder()
     let nowhere = folder.file("not/there")
     let store = try DefaultsStore.open(domain: "d", in: nowhere, access: .readOnly)
@@ -25,8 +25,8 @@ import Testing
     #expect(try folder.names().isEmpty)
   }
 
-  @Test("sees what a writer acknowledges with the next read, also when the writer comes later")
-  func followsWriters() throws {
+  @Test
+  func `sees what a writer acknowledges with the next read, also when the writer comes later`() throws {
     let folder = try TemporaryFolder()
     let reader = try reader(folder)
     #expect(try reader.load("a") == nil)
@@ -39,8 +39,8 @@ import Testing
     #expect(try reader.contents() == ["a": .integer(20)])
   }
 
-  @Test("writes are refused, and say why")
-  func refusesWrites() throws {
+  @Test
+  func `writes are refused, and say why`() throws {
     let folder = try TemporaryFolder()
     try folder.open().save(.bool(true), for: "a")
     let reader = try reader(folder)
@@ -53,8 +53,8 @@ import Testing
     #expect(try reader.load("a") == .bool(true))
   }
 
-  @Test("goes on when the domain is removed, and when it comes back")
-  func removal() throws {
+  @Test
+  func `goes on when the domain is removed, and when it comes back`() throws {
     let folder = try TemporaryFolder()
     let writer = try folder.open()
     try writer.save(.string("old"), for: "a")
@@ -66,8 +66,8 @@ import Testing
     #expect(try reader.load("a") == .string("new"))
   }
 
-  @Test("damage is an error, whatever the policy, for healing would write")
-  func damage() throws {
+  @Test
+  func `damage is an error, whatever the policy, for healing would write`() throws {
     let folder = try TemporaryFolder()
     try folder.write("<plist><dict><key>a", to: "d.plist")
     let names = try folder.names()
@@ -78,9 +78,8 @@ import Testing
 
 /// A domain as a whole.
 @Suite struct WholeDomainTests {
-  @Test(
-    "what is written after a removal is what every process reads next", .tags(.campaign), .wholeRun, arguments: [true, false])
-  func removalAndAfter(mayWrite: Bool) throws {
+  @Test(.tags(.campaign), .wholeRun, arguments: [true, false])
+  func `what is written after a removal is what every process reads next`(mayWrite: Bool) throws {
     let folder = try TemporaryFolder()
     let writer = try folder.open()
     try writer.save(.integer(0), for: "k")
@@ -99,8 +98,8 @@ import Testing
     }
   }
 
-  @Test("rename is one step: nobody sees both names or none")
-  func renameIsAtomic() async throws {
+  @Test
+  func `rename is one step: nobody sees both names or none`() async throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     try store.save(.integer(1), for: "a")
@@ -118,8 +117,8 @@ import Testing
     #expect(try store.contents() == ["a": .integer(1)])
   }
 
-  @Test("renames by two writers at once lose no value")
-  func renamesCompete() async throws {
+  @Test
+  func `renames by two writers at once lose no value`() async throws {
     let folder = try TemporaryFolder()
     let stores = [try folder.open(), try folder.open(isShared: false)]
     try stores[0].save(.integer(7), for: "k")
@@ -136,8 +135,8 @@ import Testing
     #expect(try Array(stores[0].contents().values) == [.integer(7)])
   }
 
-  @Test("what is exported is what is imported, under a prefix too")
-  func exportImport() throws {
+  @Test
+  func `what is exported is what is imported, under a prefix too`() throws {
     let folder = try TemporaryFolder()
     let store = try DefaultsStore.open(domain: "d", in: folder.path, registered: ["r": .bool(true)], prefix: "p.")
     try store.save(.array([.data(Data([1])), .real(0.5)]), for: "a")

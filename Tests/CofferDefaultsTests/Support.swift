@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferDefaults
 import CofferPlatform
 import CofferStorage
@@ -7,17 +8,15 @@ import Testing
 
 /// A folder of its own for one test, removed with it.
 final class TemporaryFolder: Sendable {
-  let path: FilePath
+  private let folder: TestFolder
+  var path: FilePath { folder.path }
   let decisions: FilePath
 
   init() throws {
-    let name = "coffer-defaults-\(UInt64.random(in: .min ... .max))"
-    path = FilePath(FileManager.default.temporaryDirectory.path).appending(name)
-    decisions = path.appending("decisions")
-    try FileManager.default.createDirectory(atPath: decisions.string, withIntermediateDirectories: true)
+    folder = try TestFolder("defaults")
+    decisions = folder.path.appending("decisions")
+    try FileManager.default.createDirectory(atPath: decisions.string, withIntermediateDirectories: false)
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: path.string) }
 
   func file(_ name: String) -> FilePath { path.appending(name) }
   func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: URL(filePath: file(name).string)) }
@@ -59,7 +58,7 @@ struct Tool {
     place: FilePath? = nil, hasInput: Bool = false, keepsErrors: Bool = false, wrapper: [String] = []
   ) throws {
     let folderOfTests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    let tool = folderOfTests.appending(path: "DefaultsTestTool")
+    let tool = folderOfTests.appending(path: "TestTool")
     let line = wrapper + [tool.path, command, (place ?? folder.path).string, domain] + arguments
     process.executableURL = URL(filePath: line[0])
     process.arguments = Array(line.dropFirst())
@@ -100,22 +99,4 @@ struct Tool {
 
   func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
   var wasKilled: Bool { process.terminationReason == .uncaughtSignal }
-}
-
-/// Waits until `condition` holds; false after two minutes, which no machine is too busy for.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = Date() + 120
-  while try !condition() {
-    if Date() > deadline { return false }
-    usleep(500)
-  }
-  return true
-}
-
-/// The kind of the error that `body` throws.
-func kind(_ body: () throws -> Void) -> StoreError.Kind? {
-  do {
-    try body()
-    return nil
-  } catch { return (error as? StoreError)?.kind }
 }

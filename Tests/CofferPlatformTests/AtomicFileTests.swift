@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Synchronization
 import SystemPackage
@@ -6,9 +7,10 @@ import Testing
 @testable import CofferPlatform
 
 @Suite struct AtomicFileTests {
-  @Test(
-    "a folder that cannot be opened refuses before the file is replaced, and one that cannot be made durable says that it was")
-  func folder() throws {
+  @Test
+  func `a folder that does not open refuses before the replacement, and one that cannot be made durable says that it was made`()
+    throws
+  {
     let folder = FilePath(NSTemporaryDirectory()).appending("atomic-\(UUID().uuidString)")
     try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: false)
     defer { try? FileManager.default.removeItem(atPath: folder.string) }
@@ -38,10 +40,8 @@ import Testing
   }
 
   private func folder(_ body: (FilePath) throws -> Void) throws {
-    let folder = FilePath(NSTemporaryDirectory()).appending("atomic-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: false)
-    defer { try? FileManager.default.removeItem(atPath: folder.string) }
-    try body(folder)
+    let folder = try TestFolder("atomic")
+    try withExtendedLifetime(folder) { try body($0.path) }
   }
 
   private func entries(_ folder: FilePath) throws -> [String] {
@@ -55,10 +55,10 @@ import Testing
     return calls
   }
 
-  @Test(
-    "content has no name before it is complete, or, where there are no such files, one that only the dead leave",
-    arguments: [true, false])
-  func unfinished(unnamed: Bool) throws {
+  @Test(arguments: [true, false])
+  func `content has no name before it is complete, or, where there are no such files, one that only the dead leave`(unnamed: Bool)
+    throws
+  {
     try folder { folder in
       let path = folder.appending(String(repeating: "n", count: 255))
       var calls = calls(unnamed: unnamed)
@@ -85,10 +85,9 @@ import Testing
     }
   }
 
-  @Test(
-    "what a dead process left is found, and removed by the next that writes, unless it is another thing",
-    arguments: [true, false])
-  func leftBehind(unnamed: Bool) throws {
+  @Test(arguments: [true, false])
+  func `what a dead process left is found, and removed by the next that writes, unless it is another thing`(unnamed: Bool) throws
+  {
     try folder { folder in
       let left = folder.appending(".1.coffer-unfinished")
       try Data("secret".utf8).write(to: URL(fileURLWithPath: left.string))
@@ -104,8 +103,8 @@ import Testing
     }
   }
 
-  @Test("a new file takes no other's place, and is not there at all when it cannot be made durable", arguments: [true, false])
-  func create(unnamed: Bool) throws {
+  @Test(arguments: [true, false])
+  func `a new file takes no other's place, and is not there at all when it cannot be made durable`(unnamed: Bool) throws {
     try folder { folder in
       let path = folder.appending("file")
       var calls = calls(unnamed: unnamed)
@@ -132,8 +131,8 @@ import Testing
     }
   }
 
-  @Test("the folder of a bare name is the current one")
-  func bareName() {
+  @Test
+  func `the folder of a bare name is the current one`() {
     #expect(FilePath("file").folder == "." && FilePath("a/file").folder == "a" && FilePath("/file").folder == "/")
   }
 }

@@ -4,10 +4,10 @@ import Foundation
 import SystemPackage
 import Testing
 
-@Suite("Watching folders")
+@Suite
 struct DirectoryWatchTests {
   /// Waits for a notice; false after two minutes.
-  private func heard(_ notices: Record<DirectoryWatch.Notice>, _ count: Int = 1) async throws -> Bool {
+  private func heard(_ notices: Collected<DirectoryWatch.Notice>, _ count: Int = 1) async throws -> Bool {
     let deadline = ContinuousClock.now + .seconds(120)
     while notices.all.count < count {
       guard ContinuousClock.now < deadline else { return false }
@@ -19,7 +19,7 @@ struct DirectoryWatchTests {
   /// A second watch on a folder, for a file that nobody else writes: the notices of all watches come on one queue, in order.
   private struct Settling {
     let file: String
-    let notices = Record<DirectoryWatch.Notice>()
+    let notices = Collected<DirectoryWatch.Notice>()
     let watch: Subscription
 
     init(_ folder: FilePath) throws {
@@ -43,7 +43,7 @@ struct DirectoryWatchTests {
     try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: folder.string) }
     let file = folder.appending("file").string, other = folder.appending("other").string
-    let notices = Record<DirectoryWatch.Notice>()
+    let notices = Collected<DirectoryWatch.Notice>()
     let watch = try DirectoryWatch.start(folder, names: ["file"]) { notices.add($0) }
     try Data().write(to: URL(filePath: folder.appending("settling").string))
     let settling = try Settling(folder)
@@ -77,7 +77,7 @@ struct DirectoryWatchTests {
   @Test func `the loss of the folder is told, and a folder that is not there is an error`() async throws {
     let folder = FilePath(NSTemporaryDirectory()).appending("coffer-watch-\(UInt64.random(in: 0...(.max)))")
     try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: true)
-    let notices = Record<DirectoryWatch.Notice>()
+    let notices = Collected<DirectoryWatch.Notice>()
     let watch = try DirectoryWatch.start(folder, names: ["file"]) { notices.add($0) }
     try FileManager.default.moveItem(atPath: folder.string, toPath: folder.string + ".moved")
     #expect(try await heard(notices))

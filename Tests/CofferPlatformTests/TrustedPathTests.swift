@@ -18,7 +18,7 @@ import Testing
     return nil
   }
 
-  @Test func aMissingFolderIsMadeForItsOwnerAlone() throws {
+  @Test func `a missing folder is made for its owner alone`() throws {
     let made = try TrustedPath.makePrivateFolder(root.appending("a").appending("b"))
     for folder in [root, root.appending("a"), made] {
       #expect(try Stat(folder).permissions == FilePermissions(rawValue: 0o700))
@@ -26,19 +26,20 @@ import Testing
     #expect(try TrustedPath.makePrivateFolder(made) == made)
   }
 
-  @Test func aMissingFolderIsNil() throws {
+  @Test func `a missing folder is nil`() throws {
     #expect(try TrustedPath.privateFolder(root.appending("a")) == nil)
     #expect(try TrustedPath.privateFolder(root.appending("a").appending("b")) == nil)
     #expect(try TrustedPath.privateFile(root.appending("a")) == nil)
   }
 
-  @Test func aRelativeFolderIsResolved() throws {
+  @Test func `a relative folder is resolved`() throws {
     // The package's own folder is not private, so only its parents' check can be told from the folder's.
     let resolved = try TrustedPath.resolve(".")
     #expect(resolved.isAbsolute)
   }
 
-  @Test(arguments: [0o770, 0o777, 0o707, 0o720] as [mode_t]) func aParentThatOthersCanWriteToIsRefusedAndLeftAsItIs(mode: mode_t)
+  @Test(arguments: [0o770, 0o777, 0o707, 0o720] as [mode_t])
+  func `a parent that others can write to is refused and left as it is`(mode: mode_t)
     throws
   {
     let parent = root.appending("parent")
@@ -52,7 +53,7 @@ import Testing
     #expect(try Stat.ofLink(parent.appending("new")) == nil)
   }
 
-  @Test func aParentThatOthersCanReadIsAccepted() throws {
+  @Test func `a parent that others can read is accepted`() throws {
     let parent = root.appending("parent")
     let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
     #expect(chmod(parent.string, 0o755) == 0)
@@ -60,7 +61,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
-  func aStickyParentIsAcceptedOnlyOfRoot() throws {
+  func `a sticky parent is accepted only of root`() throws {
     let parent = root.appending("parent")
     let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
     #expect(chmod(parent.string, 0o1777) == 0)
@@ -70,7 +71,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a folder away"))
-  func anotherUsersFolderIsRefused() throws {
+  func `another user's folder is refused`() throws {
     let parent = root.appending("parent")
     let folder = try TrustedPath.makePrivateFolder(parent.appending("own"))
     #expect(chown(parent.string, 65534, 65534) == 0)
@@ -79,7 +80,7 @@ import Testing
     _ = denial { () throws(StoreError) in _ = try TrustedPath.makePrivateFolder(parent.appending("new")) }
   }
 
-  @Test func linksAboveTheFolderAreResolvedAndTheirTargetIsChecked() throws {
+  @Test func `links above the folder are resolved and their target is checked`() throws {
     let open = root.appending("open")
     let folder = try TrustedPath.makePrivateFolder(open.appending("own"))
     let link = root.appending("link")
@@ -90,14 +91,14 @@ import Testing
     _ = denial { () throws(StoreError) in _ = try TrustedPath.privateFolder(link) }
   }
 
-  @Test func somethingElseInTheFoldersPlaceIsRefused() throws {
+  @Test func `something else in the folder's place is refused`() throws {
     let path = root.appending("it")
     #expect(mkfifo(path.string, 0o600) == 0)
     _ = denial { () throws(StoreError) in _ = try TrustedPath.makePrivateFolder(path) }
     #expect(try Stat.ofLink(path)?.type == .fifo)
   }
 
-  @Test(arguments: ["/a/b.c", "/a b", "/it's", "/$(x)", "/ä"]) func aQuotedPathIsOneWordOfAShell(path: String) throws {
+  @Test(arguments: ["/a/b.c", "/a b", "/it's", "/$(x)", "/ä"]) func `a quoted path is one word of a shell`(path: String) throws {
     let shell = Process()
     shell.executableURL = URL(fileURLWithPath: "/bin/sh")
     shell.arguments = ["-c", "printf %s \(FilePath(path).quoted)"]

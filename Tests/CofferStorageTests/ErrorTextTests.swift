@@ -2,7 +2,7 @@ import CofferPlatform
 import CofferStorage
 import Testing
 
-@Suite("What errors say")
+@Suite
 struct ErrorTextTests {
   /// A store with an override of the key `n`.
   struct Overridden: Store {

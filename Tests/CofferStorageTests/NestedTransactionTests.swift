@@ -1,9 +1,10 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Dispatch
 import Testing
 
-@Suite("A transaction's closure and its router")
+@Suite
 struct NestedTransactionTests {
   struct Keys: KeySpace {
     let number = StorageKey("number", default: 0)

@@ -77,17 +77,6 @@ extension StoreError.Kind {
   var isUndecodable: Bool { if case .undecodable = self { true } else { false } }
 }
 
-/// The error that `body` throws, which must be a `StoreError` of `kind`.
-@discardableResult
-func expect(
-  _ kind: StoreError.Kind, at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) throws -> StoreError {
-  let error = try #require(throws: StoreError.self, sourceLocation: location) { try body() }
-  #expect(error.kind == kind, sourceLocation: location)
-  #expect(!error.cure.isEmpty, sourceLocation: location)
-  return error
-}
-
 /// Expects a snapshot of two keys.
 func expectValues<A: Equatable, B: Equatable>(
   _ values: (A, B), _ first: A, _ second: B, at location: SourceLocation = #_sourceLocation

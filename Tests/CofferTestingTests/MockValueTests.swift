@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import CofferTesting
@@ -11,8 +12,8 @@ import Testing
     func logOut() { userID.wrappedValue = nil }
   }
 
-  @Test("C10, C19: a mock value notes what was written and how often it was read")
-  func inputsAndOutputs() {
+  @Test
+  func `C10, C19: a mock value notes what was written and how often it was read`() {
     let userID = MockPersistedValue<String?>("ada")
     let model = AccountModel(userID: userID)
     #expect(model.userID.wrappedValue == "ada" && userID.outputsCount == 1 && userID.inputs.isEmpty)
@@ -22,8 +23,8 @@ import Testing
     #expect(model.userID.wrappedValue == "bob" && userID.inputs.count == 1)
   }
 
-  @Test("a mock value fails where a test says so, and what wrappedValue met is noted")
-  func failing() {
+  @Test
+  func `a mock value fails where a test says so, and what wrappedValue met is noted`() {
     let value = MockPersistedValue(1)
     value.fail(with: StoreError(.locked, "the vault is locked", cure: "unlock it"))
     #expect(throws: StoreError.self) { try value.load() }
@@ -35,8 +36,8 @@ import Testing
     #expect(value.inputs == [2] && value.wrappedValue == 2)
   }
 
-  @Test("C10: values of a mock store are counted through their handles")
-  func throughStore() throws {
+  @Test
+  func `C10: values of a mock store are counted through their handles`() throws {
     let storage = MockStore<Plain>()
     let toggle = storage.persistedValue(forKey: "user_toggle").bool().default(false)
     #expect(!toggle.wrappedValue && storage.gets["user_toggle"] == 1)

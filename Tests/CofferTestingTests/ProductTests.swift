@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import CofferTesting
@@ -45,8 +46,8 @@ final class ThemeController {
     try body()
   }
 
-  @Test("A14: a test's instance is named after its file and function, and begins empty whatever a former run left")
-  func a14() throws {
+  @Test
+  func `A14: a test's instance is named after its file and function, and begins empty whatever a former run left`() throws {
     try alone {
       let first = try DefaultsStore.makeClearedInstance()
       #expect(first.domain.name == "CofferTestingTests.ProductTests.a14")
@@ -64,8 +65,8 @@ final class ThemeController {
     }
   }
 
-  @Test("A14: tests of other functions and files have other instances")
-  func a14Isolation() throws {
+  @Test
+  func `A14: tests of other functions and files have other instances`() throws {
     try alone {
       let mine = try DefaultsStore.makeClearedInstance()
       try mine.save(.integer(1), for: "n")
@@ -79,9 +80,9 @@ final class ThemeController {
   }
 
   @Test(
-    "A15: initial default, act, assert the change; and the same test fails when the write is deleted", .isolatedDefaults,
+    .isolatedDefaults,
     arguments: [true, false])
-  func a15(writes: Bool) throws {
+  func `A15: initial default, act, assert the change; and the same test fails when the write is deleted`(writes: Bool) throws {
     let app = try StorageRouter.makeClearedInstance(keys: keys)
     let controller = ThemeController(app, keys: keys, writes: writes)
     #expect(controller.currentTheme == .light)
@@ -95,8 +96,8 @@ final class ThemeController {
     }
   }
 
-  @Test("A13: a test injects launch arguments, which override and are never stored", .isolatedDefaults)
-  func a13() throws {
+  @Test(.isolatedDefaults)
+  func `A13: a test injects launch arguments, which override and are never stored`() throws {
     let app = try StorageRouter.makeClearedInstance(keys: keys, arguments: ["-theme", "dark"])
     #expect(try app.value(for: keys.theme) == .dark && app.isDefault(keys.theme) == false)
     #expect(try app.plain.load(["theme"])[0].stamp == nil)
@@ -107,8 +108,8 @@ final class ThemeController {
   let keys = AppKeys()
   static let seen = Mutex<Set<String>>([])
 
-  @Test("each case of a test has a home of its own", arguments: 0..<4)
-  func homes(number: Int) throws {
+  @Test(arguments: 0..<4)
+  func `each case of a test has a home of its own`(number: Int) throws {
     let home = try #require(TestHome.current)
     let place = home.places.defaults.string
     #expect(Self.seen.withLock { $0.insert(place).inserted })
@@ -119,8 +120,8 @@ final class ThemeController {
     #expect(try app.value(for: keys.token)?.reveal() == "t")
   }
 
-  @Test("a home is gone with its test")
-  func gone() async throws {
+  @Test
+  func `a home is gone with its test`() async throws {
     var folder = ""
     try await TestHome.withCurrent {
       folder = try #require(TestHome.current?.places.home).string
@@ -134,8 +135,8 @@ final class ThemeController {
 @Suite struct MockStoreTests {
   let keys = AppKeys()
 
-  @Test("C10: a test asserts how often a service wrote, to which store")
-  func c10() throws {
+  @Test
+  func `C10: a test asserts how often a service wrote, to which store`() throws {
     let (keychain, defaults) = (MockStore<Vault>(), MockStore<Plain>())
     let app = try StorageRouter(plain: defaults, vault: keychain, keys: keys)
     try app.set("ada", for: keys.userID)
@@ -146,8 +147,8 @@ final class ThemeController {
     #expect(keychain.removes["user_id"] == 1 && keychain.sets["user_id"] == 1)
   }
 
-  @Test("C19: values, gets, sets and inputs can be seen, values be changed behind the back, and changes be told")
-  func c19() async throws {
+  @Test
+  func `C19: values, gets, sets and inputs can be seen, values be changed behind the back, and changes be told`() async throws {
     let (keychain, defaults) = (MockStore<Vault>(), MockStore<Plain>())
     let app = try StorageRouter(plain: defaults, vault: keychain, keys: keys)
     // Opening looks for readable copies of secrets.
@@ -164,8 +165,8 @@ final class ThemeController {
     #expect(defaults.inputs.isEmpty && defaults.gets.isEmpty && defaults.values.count == 1)
   }
 
-  @Test("a mock fails where a test says so, and nothing is stored then")
-  func failing() throws {
+  @Test
+  func `a mock fails where a test says so, and nothing is stored then`() throws {
     let defaults = MockStore<Plain>()
     let app = try StorageRouter(plain: defaults, vault: MockStore<Vault>(), keys: keys)
     defaults.fail { call, name in
@@ -180,8 +181,8 @@ final class ThemeController {
 }
 
 @Suite struct FaultTests {
-  @Test("the disk fills up under a real store, when the test says so, and is then freed")
-  func disk() throws {
+  @Test
+  func `the disk fills up under a real store, when the test says so, and is then freed`() throws {
     let home = try TestHome()
     let disk = FailingFileSystem()
     let store = try disk.openDefaults("app", in: home.places.defaults)
@@ -197,8 +198,8 @@ final class ThemeController {
     #expect(names.contains("<key>n</key>"))
   }
 
-  @Test("a call fails after as many, and as often, as the test says")
-  func counted() throws {
+  @Test
+  func `a call fails after as many, and as often, as the test says`() throws {
     let home = try TestHome()
     let disk = FailingFileSystem()
     let store = try disk.openDefaults("app", in: home.places.defaults)
@@ -210,8 +211,8 @@ final class ThemeController {
     #expect(try store.load("n") == .integer(2))
   }
 
-  @Test("a session's time is the test's")
-  func clock() throws {
+  @Test
+  func `a session's time is the test's`() throws {
     struct Token: Codable, Sendable { var expiry: Date }
     struct Keys: KeySpace {
       let user = StorageKey("user", of: String.self).endsWithSession()

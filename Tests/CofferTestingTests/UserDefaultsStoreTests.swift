@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferFoundation
 import CofferPlatform
 import CofferStorage
@@ -54,7 +55,7 @@ private final class TemporarySuite: Sendable {
         try transaction.set(Sealed("t"), for: keys.token)
       }
     }
-    #expect(error?.kind == .refused)
+    #expect(error?.kind == .unsupported)
     #expect(try app.value(for: keys.theme) == "light" && app.value(for: keys.token) == nil)
     try app.transaction { try $0.set("dark", for: keys.theme) }
     #expect(try app.value(for: keys.theme) == "dark")

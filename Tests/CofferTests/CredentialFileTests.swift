@@ -30,8 +30,8 @@ import Testing
     #expect(error?.cure.isEmpty == false && error?.description.contains("hush") == false, sourceLocation: at)
   }
 
-  @Test("a key file and a passphrase file are read whole; one line end after a passphrase is none of it")
-  func files() throws {
+  @Test
+  func `a key file and a passphrase file are read whole; one line end after a passphrase is none of it`() throws {
     try withFolder { folder in
       let path = folder.appending("file")
       try Self.write(Data("hush hush\n".utf8), path)
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  @Test("what is not there, is a folder, is empty or too large is an error with the path and a cure")
-  func refusals() throws {
+  @Test
+  func `what is not there, is a folder, is empty or too large is an error with the path and a cure`() throws {
     try withFolder { folder in
       let path = folder.appending("file")
       expect(.io(ENOENT), at: path) { _ = try Credentials(keyFileAt: path) }
@@ -61,13 +61,13 @@ import Testing
       try Self.write(Data(repeating: 7, count: 1025), path)
       expect(.tooLarge(limit: 1024), at: nil) { _ = try Credentials(passphraseFileAt: path) }
       try Self.write(Data("\n".utf8), path)
-      expect(.refused, at: path) { _ = try Credentials(passphraseFileAt: path) }
+      expect(.unfitSecret, at: path) { _ = try Credentials(passphraseFileAt: path) }
       expect(.tooLarge(limit: 1 << 20), at: "/dev/zero") { _ = try Credentials(keyFileAt: "/dev/zero") }
     }
   }
 
-  @Test("the environment's key file, passphrase file and identity are found; the service's passphrase where there is no other")
-  func environment() async {
+  @Test
+  func `the environment's key file, passphrase file and identity are found; the service's passphrase where there is no other`() async {
     await #expect(processExitsWith: .success) {
       for name in ["COFFER_KEY_FILE", "COFFER_PASSPHRASE_FILE", "COFFER_IDENTITY", "CREDENTIALS_DIRECTORY", "COFFER_PASSPHRASE"] {
         unsetenv(name)
@@ -78,10 +78,10 @@ import Testing
         do { _ = try Credentials.standard() } catch { return error.kind }
         return nil
       }
-      #expect(kind() == .locked)
+      #expect(kind() == .noCredentials)
       setenv("COFFER_PASSPHRASE", "hush", 1)
       setenv("COFFER_KEY_FILE", "", 1)
-      #expect(kind() == .locked, "any program of this user may read the environment of a process")
+      #expect(kind() == .noCredentials, "any program of this user may read the environment of a process")
       for name in ["key", "passphrase", "identity", "coffer.passphrase"] {
         try Self.write(Data("the \(name)\n".utf8), folder.appending(name))
       }
@@ -94,7 +94,7 @@ import Testing
       #expect(Self.text(all.passphrase) == "the passphrase" && Self.text(all.keyFile) == "the key\n")
       #expect(Self.text(all.identity) == "the identity\n")
       setenv("COFFER_PASSPHRASE_FILE", "-", 1)
-      #expect(kind() == .refused)
+      #expect(kind() == .unsupported)
       setenv("COFFER_PASSPHRASE_FILE", folder.appending("none").string, 1)
       #expect(kind() == .io(ENOENT))
       try FileManager.default.removeItem(atPath: folder.string)

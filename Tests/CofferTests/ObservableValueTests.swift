@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Foundation
 import Observation
 import Synchronization
@@ -12,13 +13,8 @@ import Testing
   }
   let keys = Keys()
 
-  private func eventually(_ what: Comment, _ condition: () -> Bool, at location: SourceLocation = #_sourceLocation) async throws {
-    for _ in 0..<24_000 where !condition() { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(condition(), what, sourceLocation: location)
-  }
-
-  @Test("its value is there at once, and setting it stores it and tells who observes it")
-  func value() throws {
+  @Test
+  func `its value is there at once, and setting it stores it and tells who observes it`() throws {
     let app = try StorageRouter.inMemory(keys: keys)
     try app.set("dark", for: keys.theme)
     let theme = try app.observable(keys.theme)
@@ -38,8 +34,8 @@ import Testing
     #expect(try app.value(for: keys.count) == 2)
   }
 
-  @Test("it follows what others set, in this process and another, and tells who observes it")
-  func follows() async throws {
+  @Test
+  func `it follows what others set, in this process and another, and tells who observes it`() async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("coffer-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -52,18 +48,18 @@ import Testing
       changes.add()
     }
     try app.set("dark", for: keys.theme)
-    try await eventually("this process's") { theme.value == "dark" && changes.count == 1 }
+    try await poll("this process's") { theme.value == "dark" && changes.count == 1 }
     try app.synchronize()
     // Another program writes the list, as Foundation does: a new file in its place.
     let list = places.propertyList(of: "com.example.app").string
     let text = try String(contentsOfFile: list, encoding: .utf8).replacing("dark", with: "sepia")
     try Data(text.utf8).write(to: URL(filePath: list), options: .atomic)
-    try await eventually("another program's") { theme.value == "sepia" }
+    try await poll("another program's") { theme.value == "sepia" }
     try app.close()
   }
 
-  @Test("a value that cannot be read leaves what was seen last, and a released model follows nothing")
-  func ends() async throws {
+  @Test
+  func `a value that cannot be read leaves what was seen last, and a released model follows nothing`() async throws {
     let app = try StorageRouter(
       plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), keys: keys)
     weak var gone: ObservableValue<String>?

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import Foundation
 import Testing
@@ -25,8 +26,8 @@ import Testing
     return try StorageRouter.open("com.example.app", keys: keys, places: places, overrides: overrides)
   }
 
-  @Test("an override has the type of its key: numbers may be negative, -key value and -key=value are one")
-  func types() throws {
+  @Test
+  func `an override has the type of its key: numbers may be negative, -key value and -key=value are one`() throws {
     try OpenTests().withPlaces { places in
       let arguments = ["-theme", "dark", "-volume", "-5", "-ui.zoom=-0.5", "-loud", "YES", "-window", #"{"width":3,"height":4}"#]
       let app = try open(places, arguments)
@@ -39,8 +40,8 @@ import Testing
     }
   }
 
-  @Test("text that is no value of the key's type is an error that does not repeat it, and the other keys read on")
-  func mistyped() throws {
+  @Test
+  func `text that is no value of the key's type is an error that does not repeat it, and the other keys read on`() throws {
     try OpenTests().withPlaces { places in
       let app = try open(places, ["-volume", "loudest", "-theme", "dark"])
       let error = #expect(throws: StoreError.self) { try app.value(for: keys.volume) }
@@ -50,8 +51,8 @@ import Testing
     }
   }
 
-  @Test("writes and updates go beneath an override, which reads on and is stored nowhere; explain says so")
-  func beneath() throws {
+  @Test
+  func `writes and updates go beneath an override, which reads on and is stored nowhere; explain says so`() throws {
     try OpenTests().withPlaces { places in
       let app = try open(places, ["-volume", "9"], ["APP_VOLUME": "8", "APP_UI_ZOOM": "-2"])
       try app.set(3, for: keys.volume)
@@ -77,12 +78,13 @@ import Testing
   }
 
   @Test(
-    "an override of a key of the vault is an error at open, and its value is not repeated",
     arguments: [
       (["-token", "hunter2"], [:], "token"), (["-token=hunter2"], [:], "token"), (["-user_id", "hunter2"], [:], "user_id"),
       ([], ["APP_TOKEN": "hunter2"], "token"), ([], ["APP_USER_ID": "hunter2"], "user_id"),
     ] as [([String], [String: String], String)])
-  func secret(_ arguments: [String], _ environment: [String: String], _ key: String) throws {
+  func `an override of a key of the vault is an error at open, and its value is not repeated`(
+    _ arguments: [String], _ environment: [String: String], _ key: String
+  ) throws {
     try OpenTests().withPlaces { places in
       let error = #expect(throws: StoreError.self) { _ = try open(places, arguments, environment) }
       #expect(error?.kind == .refused && error?.key == key)
@@ -90,8 +92,8 @@ import Testing
     }
   }
 
-  @Test("so is a registered value, whoever composes the router")
-  func registeredSecret() throws {
+  @Test
+  func `so is a registered value, whoever composes the router`() throws {
     try OpenTests().withPlaces { places in
       let store = try DefaultsStore.open(domain: "d", in: places.defaults, registered: ["token": .string("hunter2")])
       let error = #expect(throws: StoreError.self) {
@@ -101,16 +103,16 @@ import Testing
     }
   }
 
-  @Test("words for the program are no overrides, nor are names that no key has")
-  func others() throws {
+  @Test
+  func `words for the program are no overrides, nor are names that no key has`() throws {
     try OpenTests().withPlaces { places in
       let app = try open(places, ["serve", "--volume", "7", "-x", "1", "--", "-volume", "8"], ["VOLUME": "6"])
       #expect(try app.value(for: keys.volume) == 5)
     }
   }
 
-  @Test("a router in memory explains as well")
-  func inMemory() throws {
+  @Test
+  func `a router in memory explains as well`() throws {
     let app = try StorageRouter.inMemory(keys: keys)
     #expect(try app.explain(keys.theme).winner == nil)
     try app.set(.dark, for: keys.theme)
@@ -125,8 +127,8 @@ import Testing
     return (rest, overrides.arguments)
   }
 
-  @Test("the overrides of declared keys are taken out of the arguments, and every other word stays in its order")
-  func taken() throws {
+  @Test
+  func `the overrides of declared keys are taken out of the arguments, and every other word stays in its order`() throws {
     let words = ["show", "-theme", "dark", "--verbose", "-volume=-5", "-v", "file", "-ui.zoom", "-0.5", "-n", "3", "last"]
     let (rest, taken) = take(words)
     #expect(rest == ["show", "--verbose", "-v", "file", "-n", "3", "last"])
@@ -137,8 +139,8 @@ import Testing
     }
   }
 
-  @Test("what follows -- stays, an option without a value stays, and a key given twice is taken twice")
-  func untaken() {
+  @Test
+  func `what follows -- stays, an option without a value stays, and a key given twice is taken twice`() {
     #expect(take(["-theme", "--", "-theme", "dark"]).rest == ["-theme", "--", "-theme", "dark"])
     #expect(take(["--theme", "dark", "-themes", "x", "-theme"]).rest == ["--theme", "dark", "-themes", "x", "-theme"])
     #expect(take(["-theme", "-volume", "3"]).rest == ["-theme"])
@@ -146,8 +148,8 @@ import Testing
     #expect(take([]) == ([], []))
   }
 
-  @Test("a member of a family is an override too; one of a key of the vault is taken, and the router does not open")
-  func takenMembers() throws {
+  @Test
+  func `a member of a family is an override too; one of a key of the vault is taken, and the router does not open`() throws {
     #expect(take(["-doc-zoom/a.txt", "2", "b"]) == (["b"], ["-doc-zoom/a.txt", "2"]))
     let (rest, taken) = take(["-token", "hush", "b"])
     #expect(rest == ["b"])

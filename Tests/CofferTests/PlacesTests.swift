@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
@@ -6,8 +7,8 @@ import Testing
 @Suite struct PlacesTests {
   func places(_ environment: [String: String]) throws -> Places { try Places.standard { environment[$0] } }
 
-  @Test("without anything set, the places are those of the XDG base directories")
-  func fallbacks() throws {
+  @Test
+  func `without anything set, the places are those of the XDG base directories`() throws {
     let places = try places(["HOME": "/home/ada"])
     #expect(places.vault == "/home/ada/.local/share/coffer/vault.sqlite")
     #expect(places.defaults == "/home/ada/.config")
@@ -16,8 +17,8 @@ import Testing
     #expect(places.run == nil && places.home == nil)
   }
 
-  @Test("the XDG variables move them, unless they are relative")
-  func variables() throws {
+  @Test
+  func `the XDG variables move them, unless they are relative`() throws {
     let places = try places([
       "HOME": "/home/ada", "XDG_DATA_HOME": "/d", "XDG_CONFIG_HOME": "relative", "XDG_STATE_HOME": "",
       "XDG_RUNTIME_DIR": "/run/user/1",
@@ -28,8 +29,8 @@ import Testing
     #expect(places.run == "/run/user/1/coffer")
   }
 
-  @Test("COFFER_HOME holds everything, a relative one under the current folder")
-  func home() throws {
+  @Test
+  func `COFFER_HOME holds everything, a relative one under the current folder`() throws {
     let places = try places(["HOME": "/home/ada", "XDG_DATA_HOME": "/d", "COFFER_HOME": "/srv/x/../coffer"])
     #expect(places == Places(home: "/srv/coffer"))
     #expect(places.vault == "/srv/coffer/data/vault.sqlite" && places.defaults == "/srv/coffer/config")
@@ -37,8 +38,8 @@ import Testing
     #expect(try self.places(["COFFER_HOME": "x"]).vault.isAbsolute)
   }
 
-  @Test("a variable that is not UTF-8 names no place, and is no value: two folders would be one")
-  func notText() async {
+  @Test
+  func `a variable that is not UTF-8 names no place, and is no value: two folders would be one`() async {
     // In a process of its own: other tests read the environment meanwhile.
     await #expect(processExitsWith: .success) {
       let notUTF8: [CChar] = [47, 98, -1, 0]
@@ -60,6 +61,6 @@ import Testing
     }
   }
 
-  @Test("an unset HOME is looked up in the user database")
-  func userDatabase() throws { #expect(try places([:]).defaults.isAbsolute) }
+  @Test
+  func `an unset HOME is looked up in the user database`() throws { #expect(try places([:]).defaults.isAbsolute) }
 }

@@ -28,7 +28,7 @@ struct ReadmeTests {
     return blocks
   }
 
-  @Test func everySwiftBlockIsCompiledHere() throws {
+  @Test func `every swift block is compiled here`() throws {
     let examples = try String(
       contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "ReadmeExamples.swift"), encoding: .utf8)
     let compiled = examples.split(separator: "\n", omittingEmptySubsequences: false).map {
@@ -42,7 +42,7 @@ struct ReadmeTests {
     }
   }
 
-  @Test func theExamplesDoWhatTheReadmeSays() async {
+  @Test func `the examples do what the README says`() async {
     // In a process of its own: the examples ask the environment, and other tests' threads read it meanwhile.
     await #expect(processExitsWith: .success) { try Self.runExamples() }
   }
@@ -107,7 +107,7 @@ struct ReadmeTests {
     try app.set(.dark, for: keys.theme)
   }
 
-  @Test func theShellBlockRunsAsItStands() throws {
+  @Test func `the shell block runs as it stands`() throws {
     let session = try #require(try Self.blocks("sh").last)
     let home = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
       .appending(path: "coffer-readme-\(UUID().uuidString)")
@@ -138,7 +138,7 @@ struct ReadmeTests {
     for expected in expectations { #expect(text.contains(expected), "\(text)") }
   }
 
-  @Test func theSetupCommandsAreThoseOfContinuousIntegration() throws {
+  @Test func `the setup commands are those of continuous integration`() throws {
     let commands = try Self.blocks("sh").map { $0.joined(separator: "\n") }
     #expect(commands.first == "./.ci/setup && swift run coffer tour")
     #expect(commands.dropFirst().first == "./.ci/setup && swift test")

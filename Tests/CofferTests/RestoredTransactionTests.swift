@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
@@ -37,8 +38,8 @@ import Testing
       })
   }
 
-  @Test("an outcome that was learnt before a restore holds after it: the plain half is kept, and nothing stays open")
-  func committed() throws {
+  @Test
+  func `an outcome that was learnt before a restore holds after it: the plain half is kept, and nothing stays open`() throws {
     let home = try SessionHome()
     let backup = FilePath(home.path + "/backup")
     _ = try home.places.openVault().backup(to: backup)
@@ -58,8 +59,8 @@ import Testing
     #expect(try app.value(for: home.keys.theme) == "newer" && app.value(for: home.keys.token)?.reveal() == "token")
   }
 
-  @Test("a batch that was given up before a restore stays given up")
-  func dropped() throws {
+  @Test
+  func `a batch that was given up before a restore stays given up`() throws {
     let home = try SessionHome()
     let backup = FilePath(home.path + "/backup")
     _ = try home.places.openVault().backup(to: backup)

@@ -1,4 +1,5 @@
 import Coffer
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -13,8 +14,8 @@ import Testing
   let keys = Keys()
   private final class Listener: Sendable {}
 
-  @Test("a plain key is read and set like an element, and nil removes")
-  func readAndSet() throws {
+  @Test
+  func `a plain key is read and set like an element, and nil removes`() throws {
     let app = try StorageRouter.inMemory(keys: keys)
     #expect(app[keys.theme] == "light" && app[keys.name] == nil)
     app[keys.theme] = "dark"
@@ -24,8 +25,8 @@ import Testing
     #expect(try app[keys.name] == nil && app.plain.names() == ["theme"])
   }
 
-  @Test("a failure is told to ValueFailures, and a read gives the default then; what is stored stays")
-  func failures() throws {
+  @Test
+  func `a failure is told to ValueFailures, and a read gives the default then; what is stored stays`() throws {
     let app = try StorageRouter.inMemory(keys: keys)
     try app.plain.save(.string("many"), for: "count")
     let listener = Listener()
@@ -41,8 +42,8 @@ import Testing
     withExtendedLifetime(listener) {}
   }
 
-  @Test("eight tasks that add 500 each through update lose none; += does not compile")
-  func additions() async throws {
+  @Test
+  func `eight tasks that add 500 each through update lose none; += does not compile`() async throws {
     let app = try StorageRouter.inMemory(keys: keys), count = keys.count
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<8 { group.addTask { for _ in 0..<500 { try app.update(count) { $0 += 1 } } } }

@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing
@@ -88,7 +89,7 @@ internal import Testing
     for value in 1...50 { try number.save(value) }
     #expect(try number.load() == 50 && seen.all == [0])
     for _ in 0..<100 { gate.signal() }
-    try eventually { seen.all.last == 50 }
+    eventually { seen.all.last == 50 }
   }
 
   @Test func `an observer may write, observe and cancel itself`() throws {

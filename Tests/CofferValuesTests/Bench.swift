@@ -1,29 +1,23 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing
 
 /// A folder of its own with real stores in it: a property list and a vault.
 final class Bench: Sendable {
+  private let folder: TestFolder
   let places: Places
   let vault: VaultStore
   static let domain = "com.example.app"
 
   init() throws {
-    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appendingPathComponent("coffer-values-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-    places = Places(home: FilePath(folder.path))
+    folder = try TestFolder("values")
+    places = Places(home: folder.path)
     try FileManager.default.createDirectory(
       atPath: places.defaults.string, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     let unlocked = try UnlockedVault.create(
       at: places.vault, with: Self.credentials(), cost: .testing, options: places.vaultOptions)
     vault = try VaultStore(service: Self.domain, vault: unlocked)
-  }
-
-  deinit {
-    let folder = places.vault.removingLastComponent().removingLastComponent().string
-    do { try FileManager.default.removeItem(atPath: folder) } catch { print("left behind: \(folder): \(error)") }
   }
 
   static func credentials() throws -> Credentials { Credentials(passphrase: try secret("correct horse")) }
@@ -56,36 +50,6 @@ final class Bench: Sendable {
   }
 }
 
-/// The error that `body` throws, which must be a `StoreError` of `kind`.
-@discardableResult
-func expect(
-  _ kind: StoreError.Kind, at location: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) throws -> StoreError {
-  let error = try #require(throws: StoreError.self, sourceLocation: location) { try body() }
-  #expect(error.kind == kind, "\(error)", sourceLocation: location)
-  return error
-}
-
-/// Things that closures of other threads add to.
-final class Collected<Element: Sendable>: Sendable {
-  private let lock = NSLock()
-  nonisolated(unsafe) private var elements: [Element] = []
-  func add(_ element: Element) { lock.withLock { elements.append(element) } }
-  var all: [Element] { lock.withLock { elements } }
-}
-
-/// Waits until `condition` holds: events are delivered on a queue of the store's.
-func eventually(
-  at location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
-) throws {
-  let deadline = ContinuousClock.now + .seconds(120)
-  repeat {
-    if try condition() { return }
-    usleep(5_000)
-  } while ContinuousClock.now < deadline
-  Issue.record("it never came to be", sourceLocation: location)
-}
-
 /// An object for handlers to be bound to.
 final class Owner: Sendable {}
 
@@ -110,7 +74,7 @@ enum OtherProcess {
     let process = Process()
     let output = Pipe()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-      .appending(path: "DefaultsTestTool")
+      .appending(path: "TestTool")
     process.arguments = [command, bench.places.defaults.string, domain] + rest
     // What .ci/thread-sanitizer says holds for the other process too.
     let sanitizer = ProcessInfo.processInfo.environment.filter { ["LD_PRELOAD", "TSAN_OPTIONS"].contains($0.key) }

@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing

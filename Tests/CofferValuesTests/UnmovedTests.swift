@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing
@@ -80,11 +81,11 @@ internal import Testing
     }
     let key = StorageKey("launches", default: 0).renamed(from: "count")
     let app = try bench.app(Space(key))
-    try eventually {
+    eventually {
       Set(heard.all) == [Change("count", .migrated, by: .thisProcess), Change("launches", .migrated, by: .thisProcess)]
     }
     try app.set(2, for: key)
-    try eventually { heard.all.last == Change("launches", .set, by: .thisProcess) }
+    eventually { heard.all.last == Change("launches", .set, by: .thisProcess) }
     subscription.cancel()
   }
 
@@ -101,7 +102,7 @@ internal import Testing
     }
     _ = try bench.app(Space(StorageKey("token", secret: String.self)))
     let migrated = Change("token", .migrated, by: .thisProcess)
-    try eventually { plain.all.contains(migrated) && vault.all == [migrated] }
+    eventually { plain.all.contains(migrated) && vault.all == [migrated] }
     one.cancel()
     two.cancel()
   }
@@ -115,7 +116,7 @@ internal import Testing
     try memory.save(.integer(1), for: "old")
     _ = try StorageRouter(
       plain: memory, vault: bench.vault, spaces: [Space(StorageKey("new", default: 0).renamed(from: "old"))])
-    try eventually { heard.all.count == 3 }
+    eventually { heard.all.count == 3 }
     #expect(heard.all.dropFirst().allSatisfy { $0.cause == .migrated })
     subscription.cancel()
   }

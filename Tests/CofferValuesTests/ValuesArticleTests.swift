@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import CofferTestSupport
 internal import Foundation
@@ -66,7 +67,7 @@ internal import Testing
     try ValuesArticleExamples.onMain(app, editor)
     let look = try ValuesArticleExamples.model(app, display)
     #expect(look.value == .dark && display.looks.all == [.light] && display.marks.all == [true])
-    for _ in 0..<24_000 where editor.looks != [.light, .dark] { try await Task.sleep(for: .milliseconds(5)) }
+    try await poll("it comes to be") { editor.looks == [.light, .dark] }
     #expect(editor.looks == [.light, .dark])
   }
 

@@ -12,7 +12,7 @@ struct MigrationKillTests {
     "afterForget", "listWritten", "listReplaced", "journalEmptied",
   ]
 
-  @Test(arguments: steps) func aKilledMigrationLeavesTheOldOrTheNewAndTheNextOpenFinishesIt(step: String) throws {
+  @Test(arguments: steps) func `a killed migration leaves the old or the new and the next open finishes it`(step: String) throws {
     let home = try Home()
     #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
     #expect(try home.run("migrate", home.path, home.keyFile, step).status == SIGKILL, "dies at \(step)")
@@ -20,7 +20,7 @@ struct MigrationKillTests {
     try Self.expectFinished(home)
   }
 
-  @Test func killedInTheVaultsSyncBesideAProcessThatSettlesAndDiesTooNothingIsTorn() throws {
+  @Test func `killed in the vault's sync beside a process that settles and dies too nothing is torn`() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
     for number in 1...4 {
       let home = try Home()
@@ -38,7 +38,7 @@ struct MigrationKillTests {
     }
   }
 
-  @Test func killedAtAnySystemCallNothingIsLostAndNothingIsTwice() throws {
+  @Test func `killed at any system call nothing is lost and nothing is twice`() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]

@@ -65,7 +65,7 @@ struct RandomDeathCampaign {
     }
   }
 
-  @Test func killsOfOneToThreeWritersAtOnceTearNothing() throws {
+  @Test func `kills of one to three writers at once tear nothing`() throws {
     var crowd = try Crowd(isOverAgent: false)
     var (counts, random) = (Counts(), Random(campaign: "random kills of writers"))
     while counts.kills < (Campaign.isLong ? 5000 : 6) {
@@ -88,7 +88,7 @@ struct RandomDeathCampaign {
     #expect(counts.torn == [])
   }
 
-  @Test func killsOfTheAgentUnderItsClientsTearNothing() throws {
+  @Test func `kills of the agent under its clients tear nothing`() throws {
     var crowd = try Crowd(isOverAgent: true)
     var (counts, random) = (Counts(), Random(campaign: "random kills of an agent"))
     while counts.kills < (Campaign.isLong ? 500 : 4) {
@@ -109,5 +109,7 @@ struct RandomDeathCampaign {
   }
 
   /// What a client may say of an agent that was killed: it could not be asked; or it did not answer, and the vault was asked.
-  private static let agentIsGone: Set<String> = ["error locked", "error busy", "error pending", "error outcomeUnknown"]
+  private static let agentIsGone: Set<String> = [
+    "error locked", "error noAgent", "error busy", "error pending", "error outcomeUnknown",
+  ]
 }

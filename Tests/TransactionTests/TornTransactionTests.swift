@@ -66,7 +66,7 @@ struct TornTransactionTests {
     #expect(client.ask("transact new") == "ok", "the vault says that it was")
     agent.wait()
     tracer.end()
-    #expect(client.ask("transact newer")?.hasPrefix("error locked") == true)
+    #expect(client.ask("transact newer")?.hasPrefix("error noAgent") == true)
     client.kill()
     try home.expectAgreement(on: ["new"])
   }

@@ -16,7 +16,7 @@ struct TransactionKillTests {
     ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
   ]
 
-  @Test(arguments: steps) func aKilledTransactionHappenedInBothStoresOrInNeither(
+  @Test(arguments: steps) func `a killed transaction happened in both stores or in neither`(
     step: (name: String, happened: Bool)
   ) throws {
     let home = try Home()
@@ -29,7 +29,7 @@ struct TransactionKillTests {
     try home.expectAgreement(on: ["newer"])
   }
 
-  @Test func killedAtAnySystemCallBothStoresAgree() throws {
+  @Test func `killed at any system call both stores agree`() throws {
     guard try Home.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
@@ -52,25 +52,18 @@ struct TransactionKillTests {
 
 /// A folder with a vault, its key file and a plain domain, and the tool that works on them.
 final class Home {
-  let path: String
+  private let folder: TestFolder
+  var path: String { folder.path.string }
   let keyFile: String
   // The test bundle stands beside the tools.
   private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path
 
   init() throws {
-    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appendingPathComponent("coffer-transaction-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    path = folder.path
-    keyFile = path + "/key"
+    folder = try TestFolder("transaction")
+    keyFile = folder.path.string + "/key"
     let key = try KeyFile.generate()
     try key.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: keyFile)) }
     _ = try UnlockedVault.create(at: vaultPath, with: Credentials(keyFile: key), options: .withoutPins).lock()
-  }
-
-  deinit {
-    do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
   }
 
   var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
@@ -78,7 +71,7 @@ final class Home {
   /// The plain keys, read without a passphrase, and the token all say the same, which is one of `allowed` where that is given.
   @discardableResult
   func expectAgreement(on allowed: [String]?, _ location: SourceLocation = #_sourceLocation) throws -> String {
-    let read = try run("read", path)
+    let read = try run("read-preferences", path)
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
     let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
@@ -114,7 +107,7 @@ final class Home {
     return try run("/usr/bin/strace", ["-o", "/dev/null", "/bin/true"]).status == 0
   }
 
-  static var toolPath: String { tool + "/TransactionTestTool" }
+  static var toolPath: String { tool + "/TestTool" }
 
   static func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
     let process = Process()

@@ -7,7 +7,7 @@ extension Session {
   ///
   /// `body` may run again where something that it read has changed meanwhile; it has no other effects.
   ///
-  /// - Throws: `StoreError` `.refused` when `body` set no credential; `.locked`, `.busy` and what
+  /// - Throws: `StoreError` `.incomplete` when `body` set no credential; `.locked`, `.busy` and what
   ///   ``/CofferStorage/StorageRouter/transaction(_:)`` throws; what `body` throws. Nothing has changed then.
   public func login(as user: User, _ body: (Transaction) throws -> Void) throws {
     try router.transaction { transaction in
@@ -16,7 +16,7 @@ extension Session {
       try body(transaction)
       guard try keys.hasCredential(transaction) else {
         throw StoreError(
-          .refused, "a login without a credential", key: keys.credential,
+          .incomplete, "a login without a credential", key: keys.credential,
           cure: "set it in the closure of login(as:_:); nothing was changed")
       }
     }

@@ -20,7 +20,7 @@ extension Session {
       return hasPassed(look.expires) ? .expired : .loggedIn(user)
     } catch {
       switch error.kind {
-      case .locked: return try keys.isCertainlyAbsent() ? .loggedOut : .locked
+      case .locked, .noAgent: return try keys.isCertainlyAbsent() ? .loggedOut : .locked
       case .expired where error.key == keys.credential, .clockBehind where error.key == keys.credential: return .expired
       default: throw error
       }

@@ -33,7 +33,7 @@ public final class Session<User: Sendable>: Sendable {
   ///   - user: the key of who is logged in, in either store.
   ///   - credential: the key of what proves it.
   ///   - clock: what tells the time; a test's own, or the system's.
-  /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.refused` for one without `endsWithSession()`,
+  /// - Throws: `StoreError` `.undeclared` for a key that the router does not know; `.incomplete` for one without `endsWithSession()`,
   ///   which a logout would leave behind.
   public init<UserRoute, Credential>(
     _ router: StorageRouter, user: StorageKey<User?, UserRoute>, credential: StorageKey<Sealed<Credential>?, Vault>,
@@ -50,7 +50,7 @@ public final class Session<User: Sendable>: Sendable {
     guard router.declares(key) else { throw router.undeclared(key) }
     guard key.traits.endsWithSession else {
       throw StoreError(
-        .refused, "a key of the session that a logout would leave behind; declared at \(key.site)", key: key.name,
+        .incomplete, "a key of the session that a logout would leave behind; declared at \(key.site)", key: key.name,
         cure: "declare it with .endsWithSession()")
     }
   }

@@ -7,8 +7,9 @@ public import SystemPackage
 
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
 ///
-/// What the agent cannot do is thrown as the vault in this process would throw it. ``/CofferPlatform/StoreError/Kind/locked`` says that nothing was
-/// done because the agent holds no key or is not running; ``/CofferPlatform/StoreError/Kind/busy`` that it does not answer, and was asked for no change;
+/// What the agent cannot do is thrown as the vault in this process would throw it. Nothing was done where it throws
+/// ``/CofferPlatform/StoreError/Kind/locked``, as the agent holds no key, or ``/CofferPlatform/StoreError/Kind/noAgent``, as none is
+/// running. ``/CofferPlatform/StoreError/Kind/busy`` says that it does not answer, and was asked for no change;
 /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
 public final class AgentClient: Sendable {
   let place: AgentPlace
@@ -281,7 +282,7 @@ public final class AgentClient: Sendable {
 
   private var absent: StoreError {
     StoreError(
-      .locked, "no agent is running", place: place.socket.string,
+      .noAgent, "no agent is running", place: place.socket.string,
       cure: "start one and unlock it, or unlock the vault in this process", remedy: .startAgent)
   }
 
@@ -296,33 +297,5 @@ public final class AgentClient: Sendable {
     StoreError(
       .outcomeUnknown, "the agent was asked and did not answer: whether the change was made is not known",
       place: place.socket.string, cure: "look whether it was, then try again", underlying: error)
-  }
-}
-
-extension Frame {
-  func answerKind() throws(StoreError) -> AgentProtocol.Answer {
-    try body.withUnsafeBytes { (raw) throws(StoreError) in
-      try FrameReader.checkVersion(raw)
-      guard let kind = AgentProtocol.Answer(rawValue: raw[1]) else { throw FrameReader.malformed("it is no known answer") }
-      return kind
-    }
-  }
-}
-
-extension FrameWriter {
-  mutating func put(_ credentials: borrowing Credentials) throws(StoreError) {
-    try put(optional: credentials.passphrase)
-    try put(optional: credentials.keyFile)
-    try put(optional: credentials.recoveryCode)
-    try put(optional: credentials.identity)
-  }
-
-  private mutating func put(optional secret: borrowing SecretBytes?) throws(StoreError) {
-    switch secret {
-    case .some(let secret):
-      try put(true)
-      try put(secret)
-    case .none: try put(false)
-    }
   }
 }

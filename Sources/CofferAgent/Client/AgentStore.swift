@@ -5,8 +5,8 @@ internal import SystemPackage
 
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
 ///
-/// It behaves as the vault's own store does, with two differences. Where the agent is locked or not running every call throws
-/// ``/CofferPlatform/StoreError/Kind/locked``, and may be answered again once somebody ran `coffer unlock`. And it tells of no
+/// It behaves as the vault's own store does, with two differences. Where the agent is locked every call throws
+/// ``/CofferPlatform/StoreError/Kind/locked``, and where it is not running ``/CofferPlatform/StoreError/Kind/noAgent``, and may be answered again once somebody ran `coffer unlock`. And it tells of no
 /// changes: its feed has ended.
 public final class AgentStore: Store {
   /// Serves the vault's route.
@@ -103,12 +103,12 @@ public final class AgentStore: Store {
 
   /// All of `batch` in one transaction of the vault, or nothing. A vault decides transactions and is never prepared.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a `decision` is given, ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` when a `decision` is given, ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent
   ///   takes in one message: four of the largest values, ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` when the agent was asked and did not answer.
   public func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
     guard decision == nil else {
       throw StoreError(
-        .refused, "a vault cannot wait for another store's decision", place: place,
+        .unsupported, "a vault cannot wait for another store's decision", place: place,
         cure: "prepare the plain store and let the vault decide")
     }
     try client.ask(.commit, isWrite: true) { (writer) throws(StoreError) in

@@ -118,17 +118,3 @@ extension Conversation {
     } while !rest.isEmpty
   }
 }
-
-extension FrameReader {
-  mutating func texts() throws(StoreError) -> [String] {
-    var texts: [String] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 4)) { texts.append(try text()) }
-    return texts
-  }
-
-  mutating func changes() throws(StoreError) -> [ItemChange] {
-    var changes: [ItemChange] = []
-    for _ in 0..<(try countOfNames(ofAtLeast: 10)) { changes.append(try change()) }
-    return changes
-  }
-}

@@ -123,13 +123,13 @@ final class Conversation {
     return greeting
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` for another vault's path, ``/CofferPlatform/StoreError/Kind/replaced`` for another vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for another vault's path, ``/CofferPlatform/StoreError/Kind/replaced`` for another vault.
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let mine = server.vault.settings.vault
     guard greeting.path == mine.string else {
       throw StoreError(
-        .refused, "the agent keeps another vault than \(greeting.path)", place: mine.string,
+        .otherVault, "the agent keeps another vault than \(greeting.path)", place: mine.string,
         cure: "leave the agent out, or use another run folder", remedy: .leaveAgentOut)
     }
     if let expected = greeting.vault {
@@ -204,50 +204,5 @@ final class Conversation {
 
   private func fail(_ error: StoreError, on socket: borrowing LocalSocket) throws(AnswerFailure) {
     try send(.failed, on: socket) { (writer) throws(StoreError) in try writer.put(error) }
-  }
-}
-
-extension Frame {
-  /// What is asked for.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
-  func request() throws(StoreError) -> AgentProtocol.Request {
-    try body.withUnsafeBytes { (raw) throws(StoreError) in
-      try FrameReader.checkVersion(raw)
-      guard let request = AgentProtocol.Request(rawValue: raw[1]) else {
-        throw FrameReader.malformed("it asks for nothing known")
-      }
-      return request
-    }
-  }
-
-  /// Reads what follows version and kind with `body`, all of it.
-  func arguments<Result: ~Copyable>(_ body: (inout FrameReader) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try read { (fields) throws(StoreError) in
-      let _: UInt16 = try fields.number()
-      return try body(&fields)
-    }
-  }
-
-  func noArguments() throws(StoreError) { try arguments { (_) throws(StoreError) in } }
-}
-
-extension FrameReader {
-  static func checkVersion(_ raw: UnsafeRawBufferPointer) throws(StoreError) {
-    guard raw[0] != AgentProtocol.version else { return }
-    throw StoreError(
-      .newerFormat(found: Int(raw[0]), supported: Int(AgentProtocol.version)),
-      "the agent and its client speak different versions of their protocol",
-      cure: "end the agent with AgentClient.stop(), and start one of this version",
-      remedy: .restartAgent)
-  }
-
-  mutating func credentials() throws(StoreError) -> Credentials {
-    var credentials = Credentials()
-    if try flag() { credentials.passphrase = try secret() }
-    if try flag() { credentials.keyFile = try secret() }
-    if try flag() { credentials.recoveryCode = try secret() }
-    if try flag() { credentials.identity = try secret() }
-    return credentials
   }
 }

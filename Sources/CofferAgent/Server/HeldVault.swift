@@ -52,7 +52,7 @@ final class HeldVault: Sendable {
         }
       } catch {
         // The vault is of no more use: its slot was removed, or its key changed under a recipient.
-        if state.unlocked != nil, error.kind == .locked || error.kind == .closed { drop(&state, error.what) }
+        if state.unlocked != nil, [.locked, .closed, .moved].contains(error.kind) { drop(&state, error.what) }
         throw error
       }
     }

@@ -17,6 +17,41 @@ struct Frame: ~Copyable {
   }
 }
 
+// What a frame is.
+extension Frame {
+  /// What is asked for.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.newerFormat` for another version of the protocol, `.damaged` for an unknown request.
+  func request() throws(StoreError) -> AgentProtocol.Request {
+    try body.withUnsafeBytes { (raw) throws(StoreError) in
+      try FrameReader.checkVersion(raw)
+      guard let request = AgentProtocol.Request(rawValue: raw[1]) else {
+        throw FrameReader.malformed("it asks for nothing known")
+      }
+      return request
+    }
+  }
+
+  /// Reads what follows version and kind with `body`, all of it.
+  func arguments<Result: ~Copyable>(_ body: (inout FrameReader) throws(StoreError) -> Result) throws(StoreError) -> Result {
+    try read { (fields) throws(StoreError) in
+      let _: UInt16 = try fields.number()
+      return try body(&fields)
+    }
+  }
+
+  func noArguments() throws(StoreError) { try arguments { (_) throws(StoreError) in } }
+
+  /// What kind of answer it is.
+  func answerKind() throws(StoreError) -> AgentProtocol.Answer {
+    try body.withUnsafeBytes { (raw) throws(StoreError) in
+      try FrameReader.checkVersion(raw)
+      guard let kind = AgentProtocol.Answer(rawValue: raw[1]) else { throw FrameReader.malformed("it is no known answer") }
+      return kind
+    }
+  }
+}
+
 /// A cursor over a frame's body, which somebody else wrote: every length is checked against what is there.
 struct FrameReader {
   private let bytes: UnsafeRawBufferPointer
@@ -91,6 +126,16 @@ struct FrameReader {
         cure: "ask for fewer at once, or unlock the vault in this process")
     }
     return count
+  }
+
+  /// Throws where the frame is of another version of the protocol.
+  fileprivate static func checkVersion(_ raw: UnsafeRawBufferPointer) throws(StoreError) {
+    guard raw[0] != AgentProtocol.version else { return }
+    throw StoreError(
+      .newerFormat(found: Int(raw[0]), supported: Int(AgentProtocol.version)),
+      "the agent and its client speak different versions of their protocol",
+      cure: "end the agent with AgentClient.stop(), and start one of this version",
+      remedy: .restartAgent)
   }
 
   /// Trailing bytes would be a second encoding of the same message.

@@ -11,10 +11,10 @@ struct AgentCommand: ParsableCommand {
       'coffer unlock' starts it where none runs. It answers programs of the same user alone, hands out items and never the \
       vault's key, and locks after a time without use, after a working day, and when the machine was suspended.
       """,
-    subcommands: [AgentStart.self, AgentStatusCommand.self, AgentStop.self, AgentInstall.self])
+    subcommands: [AgentStartCommand.self, AgentStatusCommand.self, AgentStopCommand.self, AgentInstallCommand.self])
 }
 
-struct AgentStart: Command {
+struct AgentStartCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "start", abstract: "Start the agent, locked; 'coffer unlock' starts and unlocks it.",
     discussion: "SIGUSR1 has it lock; SIGTERM, SIGINT and SIGHUP end it.")
@@ -25,20 +25,20 @@ struct AgentStart: Command {
   @OptionGroup var times: AgentTimes
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     guard foreground else {
-      try DetachedAgent.start(times, session)
-      return try AgentReport(session.agentStatus()).print(session, json: options.json)
+      try DetachedAgent.start(times, context)
+      return try AgentReport(context.agentStatus()).print(context, json: options.json)
     }
     // What the shell had open stays open in who outlives it: a pipe would never end.
     if let readyFd { coffer_close_from(readyFd + 1) }
     // Before there are threads, so that no thread but this one takes a signal.
     let held = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
-    let server = try AgentServer(times.settings(session))
+    let server = try AgentServer(times.settings(context))
     // No folder shall be kept from being unmounted by a process that nobody sees.
     if readyFd != nil { _ = chdir("/") }
     tellReady()
-    session.note("the agent listens in \(try session.runFolder())")
+    context.note("the agent listens in \(try context.runFolder())")
     let shared = Ending()
     let end = DispatchQueue(label: "coffer.agent")
     end.async { shared.run(server) }
@@ -84,9 +84,9 @@ struct AgentTimes: ParsableArguments {
     (idle.map { ["--idle", $0.text] } ?? []) + (lifetime.map { ["--lifetime", $0.text] } ?? [])
   }
 
-  func settings(_ session: Session) throws -> AgentSettings {
+  func settings(_ context: Context) throws -> AgentSettings {
     AgentSettings(
-      folder: try session.runFolder(), vault: session.places.vault, options: try session.vaultOptions(),
+      folder: try context.runFolder(), vault: context.places.vault, options: try context.vaultOptions(),
       idle: idle?.duration ?? AgentSettings.standardIdle, lifetime: lifetime?.duration ?? AgentSettings.standardLifetime)
   }
 }
@@ -109,16 +109,16 @@ struct AgentTime: ExpressibleByArgument {
   }
 }
 
-struct AgentStop: Command {
+struct AgentStopCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "stop", abstract: "Have the agent wipe its keys and end.", discussion: "Exit status 1 where none runs.")
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let client = AgentClient(folder: try session.runFolder())
+  func perform(_ context: Context) throws {
+    let client = AgentClient(folder: try context.runFolder())
     do throws(StoreError) { try client.stop() } catch {
-      guard error.kind == .locked else { throw error }
+      guard error.kind == .noAgent else { throw error }
       throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
     }
     // The keys are wiped by now; the socket's name goes a moment later, and whoever starts another agent needs that. On a busy
@@ -138,8 +138,8 @@ struct AgentStatusCommand: Command {
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let status = try session.agentStatus()
+  func perform(_ context: Context) throws {
+    let status = try context.agentStatus()
     let report = AgentReport(status)
     if options.json {
       try Output.line(JSONText.encode(report))
@@ -147,7 +147,7 @@ struct AgentStatusCommand: Command {
       try Output.line(Columns.align(rows(status, report)))
     }
     guard let status else {
-      throw StoreError(.notFound, "no agent is running", place: try session.runFolder().string, cure: "coffer unlock starts one")
+      throw StoreError(.notFound, "no agent is running", place: try context.runFolder().string, cure: "coffer unlock starts one")
     }
     guard status.unlocked != nil else {
       throw StoreError(.locked, "the agent is locked: \(status.whyLocked)", place: status.vault.string, cure: "coffer unlock")

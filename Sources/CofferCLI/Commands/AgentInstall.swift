@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import FoundationEssentials
 
-struct AgentInstall: Command {
+struct AgentInstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "install", abstract: "Write a unit for systemd that starts the agent with your session.",
     discussion: """
@@ -16,26 +16,26 @@ struct AgentInstall: Command {
   @OptionGroup var times: AgentTimes
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let unit = SystemdUnit(program: try SecondProcess.path(), variables: Self.variables(session), arguments: times.arguments)
+  func perform(_ context: Context) throws {
+    let unit = SystemdUnit(program: try SecondProcess.path(), variables: Self.variables(context), arguments: times.arguments)
     if print { return try Output.write(unit.text) }
-    let folder = session.places.defaults.appending("systemd").appending("user")
+    let folder = context.places.defaults.appending("systemd").appending("user")
     let file = folder.appending("coffer-agent.service")
     if FileFacts.exists(file) {
       let present = try PlainFile.read(file.string, limit: SystemdUnit.largest)
-      guard present != Data(unit.text.utf8) else { return session.note("the unit is there already: \(file)") }
+      guard present != Data(unit.text.utf8) else { return context.note("the unit is there already: \(file)") }
       guard force else {
         throw StoreError(.alreadyExists, "another unit stands there", place: file.string, cure: "--force replaces it")
       }
     }
     try makeFolders(folder)
     try PlainFile.write(unit.text.utf8Span.span.bytes, to: file.string)
-    session.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
+    context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
   }
 
   /// What says where things are, where it is not the standard: the service has an environment of its own.
-  private static func variables(_ session: Session) -> [String] {
-    if let home = session.places.home { return ["COFFER_HOME=\(home)"] }
+  private static func variables(_ context: Context) -> [String] {
+    if let home = context.places.home { return ["COFFER_HOME=\(home)"] }
     return ["XDG_DATA_HOME", "XDG_STATE_HOME"].compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
   }
 

@@ -10,11 +10,26 @@ struct AuthCommand: ParsableCommand {
       A token comes from standard input (--with-token) or from the hidden prompt, never from an argument. It is an item of the vault, \
       'coffer vault get HOST ACCOUNT' finds it, and so is which account is active: nothing about it is readable outside.
       """,
-    subcommands: [AuthLogin.self, AuthLogout.self, AuthStatus.self, AuthToken.self, AuthSwitch.self])
+    subcommands: [
+      AuthLoginCommand.self, AuthLogoutCommand.self, AuthStatusCommand.self, AuthTokenCommand.self, AuthSwitchCommand.self,
+    ])
 }
 
-/// What a login takes, under either of its names.
-struct LoginOptions: CommandWork {
+typealias LoginCommand = LoginCommandAt<RootPlace>
+typealias AuthLoginCommand = LoginCommandAt<FamilyPlace>
+
+/// `coffer login` and `coffer auth login`.
+struct LoginCommandAt<Place: CommandPlace>: OpeningCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "login",
+      abstract: Place.isShorthand ? "Log in to a host (the same as 'coffer auth login')." : "Store a token for a host.",
+      discussion: """
+        The token comes from standard input with --with-token, else from the hidden prompt. It replaces the one of that account, \
+        which becomes the active one of its host.
+        """)
+  }
+
   @Argument(help: "The host, for example github.com.") var host: String
   // Here only so that a token in the wrong place is refused with its reason, and not quoted by the parser.
   @Argument(help: .hidden) var surplus: [String] = []
@@ -22,26 +37,19 @@ struct LoginOptions: CommandWork {
   @Flag(help: "Take the token from standard input.") var withToken = false
   @Option(help: ArgumentHelp("When the token stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
   var expires: String?
-  @OptionGroup var rest: Opening<AnswerOptions>
-  var common: CommonOptions { rest.common }
-  var json: Bool { rest.json }
-  var unlocking: UnlockingOptions? { rest.unlocking }
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  static let discussion = """
-    The token comes from standard input with --with-token, else from the hidden prompt. It replaces the one of that account, \
-    which becomes the active one of its host.
-    """
-
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a token") }
     let host = try AuthHost.check(host)
     let account = try StoredName.check(account ?? AuthAccounts.unnamed, as: "account")
     let expires = try expires.map { try Expiry.parse($0) }
-    if withToken { try session.input.claim(for: "the token") }
-    let accounts = AuthAccounts(items: try session.items())
+    if withToken { try context.input.claim(for: "the token") }
+    let accounts = AuthAccounts(items: try context.items())
     let token = try token(for: host)
     try accounts.store(token, host, account, expires: expires)
-    session.note("logged in to \(Printable.line(host)) as \(Printable.line(account))")
+    context.note("logged in to \(Printable.line(host)) as \(Printable.line(account))")
   }
 
   private func token(for host: String) throws -> SecretBytes {
@@ -61,46 +69,40 @@ struct LoginOptions: CommandWork {
   }
 }
 
-struct AuthLogin: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "login", abstract: "Store a token for a host.", discussion: LoginOptions.discussion)
-  @OptionGroup var options: LoginOptions
-}
+typealias LogoutCommand = LogoutCommandAt<RootPlace>
+typealias AuthLogoutCommand = LogoutCommandAt<FamilyPlace>
 
-struct LoginCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "login", abstract: "Log in to a host (the same as 'coffer auth login').", discussion: LoginOptions.discussion)
-  @OptionGroup var options: LoginOptions
-}
+/// `coffer logout` and `coffer auth logout`.
+struct LogoutCommandAt<Place: CommandPlace>: OpeningCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "logout",
+      abstract: Place.isShorthand ? "Log out of a host (the same as 'coffer auth logout')." : "Remove the token of a host.",
+      discussion: """
+        Removes the token from the vault; the host itself is told nothing, so revoke the token there as well. Where one other account \
+        remains it becomes the active one.
+        """)
+  }
 
-/// What a logout takes, under either of its names.
-struct LogoutOptions: CommandWork {
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
   @Flag(help: "All accounts of the host.") var all = false
-  @OptionGroup var rest: Opening<AnswerOptions>
-  var common: CommonOptions { rest.common }
-  var json: Bool { rest.json }
-  var unlocking: UnlockingOptions? { rest.unlocking }
-
-  static let discussion = """
-    Removes the token from the vault; the host itself is told nothing, so revoke the token there as well. Where one other account \
-    remains it becomes the active one.
-    """
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     guard !all || account == nil else { throw ValidationError("--all and --account exclude each other") }
   }
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }
-    let accounts = AuthAccounts(items: try session.items())
+    let accounts = AuthAccounts(items: try context.items())
     let gone = try all ? everyLogin(accounts, host) : [accounts.login(host, account)]
     let next = try accounts.remove(gone)
     for login in gone {
-      session.note("logged out of \(Printable.line(login.host)), account \(Printable.line(login.account))")
+      context.note("logged out of \(Printable.line(login.host)), account \(Printable.line(login.account))")
     }
-    if let next { session.note("\(Printable.line(next)) is the active account now") }
+    if let next { context.note("\(Printable.line(next)) is the active account now") }
   }
 
   private func everyLogin(_ accounts: AuthAccounts, _ host: String?) throws -> [AuthAccounts.Login] {
@@ -111,30 +113,18 @@ struct LogoutOptions: CommandWork {
   }
 }
 
-struct AuthLogout: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "logout", abstract: "Remove the token of a host.", discussion: LogoutOptions.discussion)
-  @OptionGroup var options: LogoutOptions
-}
-
-struct LogoutCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "logout", abstract: "Log out of a host (the same as 'coffer auth logout').",
-    discussion: LogoutOptions.discussion)
-  @OptionGroup var options: LogoutOptions
-}
-
-struct AuthStatus: Command {
+struct AuthStatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "List hosts and accounts, which are active, and when tokens expire. Never a token.",
     discussion: "Exits with 1 where nobody is logged in.")
 
   @Argument(help: "One host alone.") var host: String?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }
-    let logins = try AuthAccounts(items: try session.itemsToRead()).logins(of: host)
+    let logins = try AuthAccounts(items: try context.itemsToRead()).logins(of: host)
     guard !logins.isEmpty else { throw AuthAccounts.nobody(host) }
     guard !options.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
     try Output.line(
@@ -166,19 +156,20 @@ struct LoginJSON: Encodable {
   }
 }
 
-struct AuthToken: Command {
+struct AuthTokenCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "token", _superCommandName: "coffer auth", abstract: "Print the token of a host's active account.",
+    commandName: "token", abstract: "Print the token of a host's active account.",
     discussion:
       "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where it has expired.")
 
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }
-    let accounts = AuthAccounts(items: try session.itemsToRead())
+    let accounts = AuthAccounts(items: try context.itemsToRead())
     let login = try accounts.login(host, account)
     let token = try accounts.token(of: login)
     if options.json {
@@ -189,21 +180,22 @@ struct AuthToken: Command {
   }
 }
 
-struct AuthSwitch: Command {
+struct AuthSwitchCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "switch", abstract: "Make another account of a host the active one.",
     discussion: "Of two accounts the other is meant; of more, name one.")
 
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account that becomes the active one.", valueName: "name")) var account: String?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }
-    let accounts = AuthAccounts(items: try session.items())
+    let accounts = AuthAccounts(items: try context.items())
     let login = try login(accounts, host)
     try accounts.activate(login)
-    session.note("\(Printable.line(login.account)) is the active account of \(Printable.line(login.host)) now")
+    context.note("\(Printable.line(login.account)) is the active account of \(Printable.line(login.host)) now")
   }
 
   private func login(_ accounts: AuthAccounts, _ host: String?) throws -> AuthAccounts.Login {

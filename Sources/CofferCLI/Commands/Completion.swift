@@ -25,7 +25,7 @@ struct CompletionCommand: Command {
   @Argument(help: "bash, zsh or fish.") var shell: Shell
   @OptionGroup var options: CommonOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     try Output.line(CofferCommand.completionScript(for: shell.kind))
     if shell == .bash { try Output.line(Self.wholeWords) }
   }
@@ -58,47 +58,44 @@ struct CompletionCommand: Command {
 /// What a shell may offer. A completion never asks, never speaks, and has nothing to offer where something is wrong.
 enum Completions {
   static let services = CompletionKind.custom { words, _, _ in
-    list(words) { Swift.Set(try $0.silentItems().map(\.name.service)) }
+    list(words) { Set(try $0.silentItems().map(\.name.service)) }
   }
 
   /// The accounts of the services that stand on the line.
   static let accounts = CompletionKind.custom { words, _, _ in
-    list(words) { session in
-      Swift.Set(
-        try session.silentItems().filter { words.dropFirst().contains($0.name.service) }.map(\.name.account).filter {
+    list(words) { context in
+      Set(
+        try context.silentItems().filter { words.dropFirst().contains($0.name.service) }.map(\.name.account).filter {
           !$0.isEmpty
         })
     }
   }
 
   static let domains = CompletionKind.custom { words, _, _ in
-    list(words) { Swift.Set(try DefaultsDomain.list(in: $0.places.defaults).map(\.name)) }
+    list(words) { Set(try DefaultsDomain.list(in: $0.places.defaults).map(\.name)) }
   }
 
   /// The keys of the domains that stand on the line.
   static let keys = CompletionKind.custom { words, _, _ in
-    list(words) { session in
-      let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name).filter { words.dropFirst().contains($0) }
-      return Swift.Set(try domains.flatMap { try session.domain($0).names() })
+    list(words) { context in
+      let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name).filter { words.dropFirst().contains($0) }
+      return Set(try domains.flatMap { try context.domain($0).names() })
     }
   }
 
   /// The keys of the router's domain, in both stores.
   static let routerKeys = CompletionKind.custom { words, _, _ in
     let domain = value(of: "--domain", words) ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer"
-    return list(words) { session in
-      let secrets = try session.silentItems().filter { $0.name.service == domain }.map(\.name.account)
-      return Swift.Set(try session.domain(domain).names() + secrets)
+    return list(words) { context in
+      let secrets = try context.silentItems().filter { $0.name.service == domain }.map(\.name.account)
+      return Set(try context.domain(domain).names() + secrets)
     }
   }
 
-  private static func list(_ words: [String], _ find: (Session) throws -> Swift.Set<String>) -> [String] {
+  private static func list(_ words: [String], _ find: (Context) throws -> Set<String>) -> [String] {
     do {
-      var options = try CommonOptions.parse([])
-      options.home = value(of: "--home", words)
-      options.quiet = true
       // A name with a control character cannot be: what is stored has none. One name is one line.
-      return try find(Session(options, json: false)).sorted().map(spelt)
+      return try find(Context(home: value(of: "--home", words), quiet: true)).sorted().map(spelt)
     } catch {
       return []
     }
@@ -137,7 +134,7 @@ enum Completions {
   }
 }
 
-extension Session {
+extension Context {
   /// The items of the vault where something opens it at once and without a question: the agent, or a key file or an identity that
   /// the environment names.
   fileprivate func silentItems() throws -> [VaultItem] {

@@ -5,12 +5,12 @@ struct CredentialCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credential", abstract: "Keep the credentials of other programs.",
     discussion: "git and docker call these; 'coffer install' puts the names that they look for on PATH.",
-    subcommands: [CredentialGit.self, CredentialDocker.self])
+    subcommands: [CredentialGitCommand.self, CredentialDockerCommand.self])
 }
 
-struct CredentialGit: Command {
+struct CredentialGitCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "git", _superCommandName: "coffer credential",
+    commandName: "git",
     abstract: "Speak git's credential protocol: get, store, erase, capability.",
     discussion: """
       With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs. A credential is the \
@@ -21,21 +21,22 @@ struct CredentialGit: Command {
       """)
 
   @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
-  @OptionGroup var options: Opening<CommonOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
 
   private var readsDescription: Bool { ["get", "store", "erase"].contains(operation) }
 
-  func claimInput(_ session: Session) throws {
-    if readsDescription { try session.input.claim(for: "the credential's description") }
+  func claimInput(_ context: Context) throws {
+    if readsDescription { try context.input.claim(for: "the credential's description") }
   }
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     guard operation != "capability" else { return try Output.write("version 0\ncapability authtype\ncapability state\n") }
     guard readsDescription else { return }
-    session.mayAsk = Self.mayAsk
+    context.mayAsk = Self.mayAsk
     let message = try GitMessage(from: 0)
     guard let service = GitHelper.service(message) else { return }
-    let helper = GitHelper(items: try session.itemsToRead(), message: message)
+    let helper = GitHelper(items: try context.itemsToRead(), message: message)
     switch operation {
     case "get": try helper.get(service)
     case "store": try helper.store(service)
@@ -50,9 +51,9 @@ struct CredentialGit: Command {
   }
 }
 
-struct CredentialDocker: Command {
+struct CredentialDockerCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "docker", _superCommandName: "coffer credential",
+    commandName: "docker",
     abstract: "Speak docker's credential protocol: store, get, erase, list, version.",
     discussion: """
       With docker-credential-coffer on PATH, "credsStore": "coffer" in ~/.docker/config.json is all that docker needs. A \
@@ -61,19 +62,20 @@ struct CredentialDocker: Command {
       """)
 
   @Argument(help: "store, get, erase, list or version.") var action: String?
-  @OptionGroup var options: Opening<CommonOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
 
   private var known: DockerHelper.Action? { action.flatMap(DockerHelper.Action.init(rawValue:)) }
 
-  func claimInput(_ session: Session) throws {
-    if let known, known != .list { try session.input.claim(for: "docker's request") }
+  func claimInput(_ context: Context) throws {
+    if let known, known != .list { try context.input.claim(for: "docker's request") }
   }
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     if action == "version" { return try Output.line("docker-credential-coffer (coffer) v\(CofferCommand.number)") }
     guard let word = action else { throw DockerHelper.Refusal.usage }
     guard let known else { throw DockerHelper.Refusal.unknownAction(word) }
-    try DockerHelper(session: session).perform(known)
+    try DockerHelper(context: context).perform(known)
   }
 
   func failure(_ error: any Error) throws -> any Error {

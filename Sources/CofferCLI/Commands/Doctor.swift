@@ -12,15 +12,15 @@ struct DoctorCommand: Command {
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let checks = Checkup(session: session).checks
+  func perform(_ context: Context) throws {
+    let checks = Checkup(context: context).checks
     let results = checks.map { (name: $0.name, findings: $0.run($0.name)) }
     let findings = results.flatMap(\.findings)
     if options.json {
       try Output.line(JSONText.encode(Answer(checks: results.map(\.name), findings: findings)))
     } else {
       for (name, findings) in results {
-        if findings.isEmpty, !session.quiet { try Output.line("ok       \(name)") }
+        if findings.isEmpty, !context.quiet { try Output.line("ok       \(name)") }
         for finding in findings { try Output.line(Self.text(finding)) }
       }
     }

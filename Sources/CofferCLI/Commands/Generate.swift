@@ -12,10 +12,10 @@ struct GenerateCommand: Command {
   @OptionGroup var recipe: RecipeOptions
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let (value, bits) = try recipe.make()
     if options.json { return try JSONText.write(JSONText.encode(["bits": bits]), "value", value.bytes) }
-    session.note("\(RecipeOptions.text(bits)) bits of entropy")
+    context.note("\(RecipeOptions.text(bits)) bits of entropy")
     try Output.write(value.bytes)
     try Output.write("\n")
   }
@@ -62,7 +62,7 @@ struct RecipeOptions: ParsableArguments {
     guard let classes else { return [.lower, .upper, .digits] }
     let found = classes.split(separator: ",").map { PasswordRecipe.Class(rawValue: String($0)) }
     let known = found.compactMap(\.self)
-    guard !known.isEmpty, known.count == found.count, Swift.Set(known).count == known.count else {
+    guard !known.isEmpty, known.count == found.count, Set(known).count == known.count else {
       throw ValidationError("--classes takes lower, upper, digits and symbols, with commas between, each once")
     }
     return known

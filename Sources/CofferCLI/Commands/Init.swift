@@ -2,47 +2,47 @@ internal import ArgumentParser
 internal import Coffer
 internal import SystemPackage
 
-struct InitCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "init", abstract: "Make a vault (the same as 'coffer vault init').", discussion: initDiscussion)
-  @OptionGroup var options: InitOptions
-}
+typealias InitCommand = InitCommandAt<RootPlace>
+typealias VaultInitCommand = InitCommandAt<FamilyPlace>
 
-struct VaultInit: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "init", abstract: "Make a vault.", discussion: initDiscussion)
-  @OptionGroup var options: InitOptions
-}
+/// `coffer init` and `coffer vault init`.
+struct InitCommandAt<Place: CommandPlace>: Command {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "init", abstract: Place.isShorthand ? "Make a vault (the same as 'coffer vault init')." : "Make a vault.",
+      discussion: """
+        Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
+        the vault is one for a machine: the file written there opens it and no passphrase is asked for. \
+        A key file that an interrupted init left there is used, and told of.
+        """)
+  }
 
-/// What `coffer init` and `coffer vault init` take.
-struct InitOptions: CommandWork {
   @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text"))
   var label: String = ""
   @Flag(help: "Make a recovery code as well, and print it.") var recoveryCode = false
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Secrets that exist") var existing: UnlockingOptions
-  @OptionGroup var answers: AnswerOptions
-  var common: CommonOptions { answers.common }
-  var json: Bool { answers.json }
-  var unlocking: UnlockingOptions? { existing }
+  @OptionGroup var options: AnswerOptions
 
-  func claimInput(_ session: Session) throws {
-    let path = session.places.vault
+  var opening: UnlockingOptions? { existing }
+
+  func claimInput(_ context: Context) throws {
+    let path = context.places.vault
     guard !FileFacts.exists(path) else {
       throw StoreError(
         .alreadyExists, "there is a vault already", place: path.string, cure: "use it, or another folder with --home DIR")
     }
-    try NewSecrets(new: new, session: session).claimInput()
+    try NewSecrets(new: new, context: context).claimInput()
   }
 
-  func perform(_ session: Session) throws {
-    let path = session.places.vault
-    let secrets = NewSecrets(new: new, session: session)
+  func perform(_ context: Context) throws {
+    let path = context.places.vault
+    let secrets = NewSecrets(new: new, context: context)
     let vault: UnlockedVault
     var keyFile: FirstKeyFile?
     do {
       vault = try UnlockedVault.create(
-        at: path, with: secrets.credentials(&keyFile), label: label, options: session.places.vaultOptions)
+        at: path, with: secrets.credentials(&keyFile), label: label, options: context.places.vaultOptions)
     } catch {
       if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: path, error) {
         throw Main.failure(error)?.keeping(keyFile: made) ?? error
@@ -52,28 +52,21 @@ struct InitOptions: CommandWork {
       throw error
     }
     withExtendedLifetime(keyFile) {}
-    try answer(vault, session)
+    try answer(vault, context)
   }
 
-  private func answer(_ vault: borrowing UnlockedVault, _ session: Session) throws {
+  private func answer(_ vault: borrowing UnlockedVault, _ context: Context) throws {
     let made = ["vault": vault.path.string, "id": vault.id.description]
     guard recoveryCode else {
-      if json { return try Output.line(JSONText.encode(made)) }
-      return session.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
+      if options.json { return try Output.line(JSONText.encode(made)) }
+      return context.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
     }
     let code = try RecoveryCode.generate()
     var credentials = Credentials()
     credentials.recoveryCode = try code.duplicate()
     try vault.addSlot(credentials, label: "recovery code")
-    if json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
-    session.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
-    try NewRecoveryCode.show(code, session)
+    if options.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
+    context.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
+    try NewRecoveryCode.show(code, context)
   }
 }
-
-/// The help of both spellings.
-let initDiscussion = """
-  Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
-  the vault is one for a machine: the file written there opens it and no passphrase is asked for. \
-  A key file that an interrupted init left there is used, and told of.
-  """

@@ -3,9 +3,9 @@ internal import Coffer
 internal import FoundationEssentials
 internal import SystemPackage
 
-struct InjectCommand: Command {
+struct InjectCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "inject", _superCommandName: "coffer", abstract: "Fill in the secrets of a template.",
+    commandName: "inject", abstract: "Fill in the secrets of a template.",
     discussion: """
       {{ coffer://service/account }} becomes the value of that item; anything else in double braces stays as it is. All references \
       are read first: if one is missing, expired or locked, nothing is written. A file is replaced in one step and can be read by \
@@ -16,18 +16,19 @@ struct InjectCommand: Command {
   var input: String?
   @Option(name: [.long, .customShort("o")], help: ArgumentHelp("The result; otherwise standard output.", valueName: "path"))
   var output: String?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   private var isInput: Bool { input == nil || input == "-" }
 
-  func claimInput(_ session: Session) throws {
-    if isInput { try session.input.claim(for: "the template") }
+  func claimInput(_ context: Context) throws {
+    if isInput { try context.input.claim(for: "the template") }
   }
 
-  func perform(_ session: Session) throws {
-    let text = try isInput ? fromInput() : fromFile(input ?? "-", session)
+  func perform(_ context: Context) throws {
+    let text = try isInput ? fromInput() : fromFile(input ?? "-", context)
     let template = try Template(text, place: isInput ? "standard input" : input ?? "-")
-    let values = try References(template.references, session)
+    let values = try References(template.references, context)
     let result = try template.filled(text, with: values)
     guard let output, output != "-" else { return try Output.write(result) }
     try SecretOutputFile.write(result, to: output)
@@ -38,7 +39,7 @@ struct InjectCommand: Command {
   }
 
   /// A template holds references and no secrets: who else can read it does not matter.
-  private func fromFile(_ path: String, _ session: Session) throws -> SecretBytes {
+  private func fromFile(_ path: String, _ context: Context) throws -> SecretBytes {
     let content = try PlainFile.read(path, limit: SecretReader.largestValue)
     return try content.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
   }

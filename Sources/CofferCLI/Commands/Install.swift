@@ -17,7 +17,7 @@ struct InstallCommand: Command {
   @Flag(help: "Replace whatever has one of the names.") var force = false
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let folder = try target().appending("bin")
     let program = folder.appending("coffer")
     let links = ProgramName.helpers.keys.sorted().map { folder.appending($0) }
@@ -32,9 +32,9 @@ struct InstallCommand: Command {
     }
     try Output.line("\(isCopied ? "copied" : "kept")  \(program)")
     for link in links { try Output.line("linked  \(link)") }
-    if !isOnPath { session.note("\(folder) is not on PATH: export PATH=\(folder):$PATH") }
-    session.note("git: git config --global credential.helper coffer")
-    session.note("docker: \"credsStore\": \"coffer\" in ~/.docker/config.json")
+    if !isOnPath { context.note("\(folder) is not on PATH: export PATH=\(folder):$PATH") }
+    context.note("git: git config --global credential.helper coffer")
+    context.note("docker: \"credsStore\": \"coffer\" in ~/.docker/config.json")
   }
 
   private struct Answer: Encodable { let links: [String], onPath: Bool, program: String }

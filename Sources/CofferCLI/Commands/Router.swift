@@ -2,9 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 internal import FoundationEssentials
 
-struct GetCommand: Command {
+struct GetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", _superCommandName: "coffer", abstract: "Print the value of a key, wherever it is stored.",
+    commandName: "get", abstract: "Print the value of a key, wherever it is stored.",
     discussion: """
       A key in the domain's property list is a preference and needs no vault; any other is looked for in the vault. \
       A secret is printed as exactly its bytes; only a terminal gets a newline after it.
@@ -12,10 +12,11 @@ struct GetCommand: Command {
 
   @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let router = try ShellRouter(router, session)
+  func perform(_ context: Context) throws {
+    let router = try ShellRouter(router, context)
     if let form = try router.plain.load(key) { return try show(form, router.domain) }
     guard let secret = try router.vault()?.load(key) else { throw router.notFound(key) }
     try show(secret, router.domain)
@@ -54,16 +55,17 @@ struct GetCommand: Command {
   }
 }
 
-struct DeleteCommand: Command {
+struct DeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove a key from the store it is in.", aliases: ["rm", "del", "remove", "erase"])
 
   @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let router = try ShellRouter(router, session)
+  func perform(_ context: Context) throws {
+    let router = try ShellRouter(router, context)
     if try router.plain.contains(key) {
       try router.writablePlain().save(nil, for: key)
       return try router.finish()
@@ -73,17 +75,18 @@ struct DeleteCommand: Command {
   }
 }
 
-struct ListCommand: Command {
+struct ListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the keys of a domain and the store each is in; no value is shown.",
     discussion: "With --plain the vault is not touched.", aliases: ["ls"])
 
   @Flag(help: "Only preferences; needs no vault.") var plain = false
   @OptionGroup var router: RouterOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let router = try ShellRouter(router, session)
+  func perform(_ context: Context) throws {
+    let router = try ShellRouter(router, context)
     let preferences = try router.plain.names()
     let secrets = plain ? [] : try router.vault()?.names() ?? []
     let rows = (preferences.map { Row(key: $0, store: "defaults") } + secrets.map { Row(key: $0, store: "vault") })
@@ -93,23 +96,24 @@ struct ListCommand: Command {
     } else if !rows.isEmpty {
       try Output.line(Columns.align(rows.map { [$0.key, $0.store] }))
     }
-    if let twice = Swift.Set(preferences).intersection(secrets).min() { throw router.inBoth(twice) }
+    if let twice = Set(preferences).intersection(secrets).min() { throw router.inBoth(twice) }
   }
 
   private struct Row: Encodable { let key: String, store: String }
 }
 
-struct ExplainCommand: Command {
+struct ExplainCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain", abstract: "Say where the value of a key comes from, without showing a secret.",
     discussion: "Looks in both stores. A key that is in both is reported with the two ways to settle it, and exit status 65.")
 
   @Argument(help: "The key's name.", completion: Completions.routerKeys) var key: String
   @OptionGroup var router: RouterOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let router = try ShellRouter(router, session)
+  func perform(_ context: Context) throws {
+    let router = try ShellRouter(router, context)
     let explanation = try router.plain.explain(key)
     let isPlain = explanation.winner != nil
     if isPlain, !options.json { try Output.line(Printable.text(explanation.description)) }
@@ -117,14 +121,14 @@ struct ExplainCommand: Command {
     let isSecret: Bool
     do { isSecret = try router.vault()?.contains(key) ?? false } catch let failure where isPlain {
       // The answer for a preference stands without the vault: say what could not be looked at, and no more.
-      session.note("whether the vault holds it too is unknown: \(Self.reason(failure))")
+      context.note("whether the vault holds it too is unknown: \(Self.reason(failure))")
       if options.json { try Output.line(JSONText.encode(answer)) }
       return
     }
     if isSecret {
-      answer.sources.append(.init(layer: "vault", place: session.places.vault.string, type: "secret"))
+      answer.sources.append(.init(layer: "vault", place: context.places.vault.string, type: "secret"))
       let name = "service '\(router.domain)', account '\(key)'"
-      if !options.json { try Output.line("vault: \(session.places.vault), \(Printable.line(name)): a secret") }
+      if !options.json { try Output.line("vault: \(context.places.vault), \(Printable.line(name)): a secret") }
     }
     if options.json, isPlain || isSecret { try Output.line(JSONText.encode(answer)) }
     guard isPlain || isSecret else { throw router.notFound(key) }

@@ -2,9 +2,9 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 
-struct RunCommand: Command {
+struct RunCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "run", _superCommandName: "coffer",
+    commandName: "run",
     abstract: "Start a command with secrets in its environment, on descriptors, or as files in memory.",
     usage: "coffer run [--env <name=reference>] … [--env-file <path>] … [<options>] -- <command> [<words>]",
     discussion: """
@@ -32,32 +32,33 @@ struct RunCommand: Command {
   var file: [String] = []
   @Flag(help: "Replace the secrets in what the command prints.") var mask = false
   @Argument(parsing: .postTerminator, help: "The command and its words, after --.") var command: [String] = []
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   static var startsPrograms: Bool { true }
 
-  func claimInput(_ session: Session) throws {
+  func claimInput(_ context: Context) throws {
     guard !command.isEmpty else {
       throw Failure.usage("there is no command", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
-    if envFile.contains("-") { try session.input.claim(for: "the environment file") }
+    if envFile.contains("-") { try context.input.claim(for: "the environment file") }
   }
 
-  func perform(_ session: Session) throws {
-    let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, session)
-    let values = try References(plan.references, session)
+  func perform(_ context: Context) throws {
+    let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, context)
+    let values = try References(plan.references, context)
     closeUnlockingDescriptor()
     // The parser's words are repaired where they are not UTF-8.
     let launch = try plan.launch(CommandWords.last(command.count), values)
     guard mask else { try launch.replaceProcess() }
     let secrets = try OutputMask.secrets(of: plan.references.map { values[$0] }) {
-      session.note("a secret of fewer than \(OutputMask.shortest) bytes is not masked: it stands in most output by chance")
+      context.note("a secret of fewer than \(OutputMask.shortest) bytes is not masked: it stands in most output by chance")
     }
     try MaskedCommand(MaskAutomaton(secrets)).run(launch).leave()
   }
 
   /// The command could read the passphrase again from a descriptor that it inherits.
   private func closeUnlockingDescriptor() {
-    if let descriptor = options.given.passphraseFd, descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    if let descriptor = unlocking.passphraseFd, descriptor > STDERR_FILENO { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
   }
 }

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct SetCommand: Command {
+struct SetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Store a value under a key, in the store the key belongs to.",
     discussion: """
@@ -19,7 +19,8 @@ struct SetCommand: Command {
   @Flag(help: "The type of a preference.") var type: PlainType?
   @OptionGroup var router: RouterOptions
   @OptionGroup(title: "Where the value comes from") var source: ValueOptions
-  @OptionGroup var options: Opening<CommonOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
 
   func validate() throws {
     // Everything that is no option of ours arrives here: only a number may begin with a hyphen.
@@ -30,7 +31,7 @@ struct SetCommand: Command {
     guard !secret || type == nil else { throw ValidationError("a type flag belongs to a preference, not to a secret") }
   }
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     guard !secret || words.isEmpty else { throw SecretArguments.refusal("the secret") }
     guard words.count <= 1 else {
       throw Failure.usage("several values were given (not repeated here)", try: "quotes around a value with spaces")
@@ -39,22 +40,22 @@ struct SetCommand: Command {
       throw Failure.usage("the value was given twice", try: "an argument, or one of --file, --fd, --stdin, --generate")
     }
     try StoredName.check(key)
-    let router = try ShellRouter(router, session)
+    let router = try ShellRouter(router, context)
     let stored = try router.plain.load(key)
     let moves = secret && stored != nil && !source.isExplicit
-    if words.isEmpty, !moves { try source.claimInput(session) }
+    if words.isEmpty, !moves { try source.claimInput(context) }
     if let stored {
-      try secret ? moveToVault(stored, router, session) : setPlain(type ?? PlainType(of: stored), router, session)
-    } else if try mayBeSecret(router, session) {
-      try setSecret(router, session)
+      try secret ? moveToVault(stored, router, context) : setPlain(type ?? PlainType(of: stored), router, context)
+    } else if try mayBeSecret(router, context) {
+      try setSecret(router, context)
     } else {
-      try setPlain(type ?? .string, router, session)
+      try setPlain(type ?? .string, router, context)
     }
   }
 
   /// For a key that is not in the property list: whether the vault is its store. Only `--plain` without any vault goes by
   /// without asking the vault, since nothing can be secret then.
-  private func mayBeSecret(_ router: ShellRouter, _ session: Session) throws -> Bool {
+  private func mayBeSecret(_ router: ShellRouter, _ context: Context) throws -> Bool {
     let isSecret = try secret ? true : router.vault()?.contains(key) ?? false
     if isSecret, plain {
       throw StoreError(
@@ -69,44 +70,44 @@ struct SetCommand: Command {
     return isSecret
   }
 
-  private func setPlain(_ type: PlainType, _ router: ShellRouter, _ session: Session) throws {
-    let value = try plainValue(type, session)
+  private func setPlain(_ type: PlainType, _ router: ShellRouter, _ context: Context) throws {
+    let value = try plainValue(type, context)
     try DefaultsStore.checkStorable(value, under: key)
     try router.writablePlain().save(value, for: key)
     try router.finish()
   }
 
-  private func plainValue(_ type: PlainType, _ session: Session) throws -> PlainForm {
+  private func plainValue(_ type: PlainType, _ context: Context) throws -> PlainForm {
     if let word = words.first { return try type.parse(word) }
     guard source.isExplicit || source.usesStandardInput else {
       throw Failure.usage("there is no value", try: "coffer set \(key) VALUE, or standard input")
     }
-    let bytes = try source.read("value", session)
+    let bytes = try source.read("value", context)
     if type == .data { return .data(bytes.withUnsafeBytes { PlainBytes.data($0) }) }
     let text = bytes.withUnsafeBytes { PlainBytes.text($0) }
     guard let text else { throw Failure.usage("the value is not UTF-8 text", try: "--data for bytes") }
     return try type.parse(text)
   }
 
-  private func setSecret(_ router: ShellRouter, _ session: Session) throws {
+  private func setSecret(_ router: ShellRouter, _ context: Context) throws {
     guard words.isEmpty else { throw SecretArguments.refusal("the secret") }
     let vault = try router.existingVault()
-    try vault.save(SecretForm(try source.read("secret for \(key)", session)), for: key)
+    try vault.save(SecretForm(try source.read("secret for \(key)", context)), for: key)
   }
 
   /// One transaction over both stores: the value is in the vault, or still where it was.
-  private func moveToVault(_ stored: PlainForm, _ router: ShellRouter, _ session: Session) throws {
+  private func moveToVault(_ stored: PlainForm, _ router: ShellRouter, _ context: Context) throws {
     let vault = try router.existingVault()
     guard try !vault.contains(key) else { throw router.inBoth(key) }
     let form: SecretForm
     if source.isExplicit {
-      form = SecretForm(try source.read("secret for \(key)", session))
+      form = SecretForm(try source.read("secret for \(key)", context))
     } else {
       form = try PlainBytes.secret(stored)
     }
     let stores = try StorageRouter(plain: router.writablePlain(), vault: vault, spaces: [])
     try stores.move(key, stored, intoVaultAs: form)
     try router.finish()
-    session.note("'\(Printable.line(key))' moved into the vault; old backups of \(router.plain.place) may still hold it")
+    context.note("'\(Printable.line(key))' moved into the vault; old backups of \(router.plain.place) may still hold it")
   }
 }

@@ -8,10 +8,10 @@ struct StatusCommand: Command {
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let domains = try DefaultsDomain.list(in: session.places.defaults).map(\.name)
+  func perform(_ context: Context) throws {
+    let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
     let vault: LockedVault?
-    do { vault = try session.lockedVault() } catch let error as StoreError {
+    do { vault = try context.lockedVault() } catch let error as StoreError {
       guard error.kind == .noVault else { throw error }
       vault = nil
     }
@@ -20,28 +20,28 @@ struct StatusCommand: Command {
         Answer.Vault(
           path: vault.path.string, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description))
-      }, agent: AgentReport(try session.agentStatus()), session: try logins(session), domains: domains)
-    try Output.line(options.json ? JSONText.encode(answer) : text(answer, session))
+      }, agent: AgentReport(try context.agentStatus()), session: try logins(context), domains: domains)
+    try Output.line(options.json ? JSONText.encode(answer) : text(answer, context))
   }
 
   /// Who is logged in where, as far as the agent can say; nil where it cannot.
-  private func logins(_ session: Session) throws -> [LoginJSON]? {
-    session.mayAsk = false
+  private func logins(_ context: Context) throws -> [LoginJSON]? {
+    context.mayAsk = false
     do {
-      guard try session.agent() != nil else { return nil }
-      return try AuthAccounts(items: try session.items()).logins().map(LoginJSON.init)
-    } catch let error as StoreError where error.kind == .locked { return nil }  // It locked in between.
+      guard try context.agent() != nil else { return nil }
+      return try AuthAccounts(items: try context.items()).logins().map(LoginJSON.init)
+    } catch let error as StoreError where [.locked, .noAgent].contains(error.kind) { return nil }  // It locked in between.
     catch let error as Failure where error.status == .locked { return nil }
   }
 
-  private func text(_ answer: Answer, _ session: Session) -> String {
+  private func text(_ answer: Answer, _ context: Context) -> String {
     var rows: [[String]] = []
     if let vault = answer.vault {
       rows.append(["vault", vault.path])
       rows.append(["", "id \(vault.id), format \(vault.format)"])
       rows.append(["", "opens with: \(vault.slots.joined(separator: ", "))"])
     } else {
-      rows.append(["vault", "none at \(session.places.vault); coffer init makes one"])
+      rows.append(["vault", "none at \(context.places.vault); coffer init makes one"])
     }
     rows.append(["agent", answer.agent.summary])
     if let logins = answer.session {
@@ -49,7 +49,7 @@ struct StatusCommand: Command {
       rows.append(["session", active.isEmpty ? "nobody is logged in" : "logged in to " + active.joined(separator: ", ")])
     }
     rows.append([
-      "domains", answer.domains.isEmpty ? "none in \(session.places.defaults)" : answer.domains.joined(separator: ", "),
+      "domains", answer.domains.isEmpty ? "none in \(context.places.defaults)" : answer.domains.joined(separator: ", "),
     ])
     return Columns.align(rows)
   }
@@ -70,8 +70,8 @@ struct EnvCommand: Command {
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let places = session.places
+  func perform(_ context: Context) throws {
+    let places = context.places
     let rows = [
       ("vault", places.vault.string), ("defaults", places.defaults.appending("<domain>.plist").string),
       ("state", places.state.string), ("run", places.run?.string ?? ""),

@@ -3,7 +3,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import Synchronization
 
-struct WatchCommand: Command {
+struct WatchCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Print a line whenever a key of a domain changes, in either store; no value is shown.",
     discussion: """
@@ -14,20 +14,21 @@ struct WatchCommand: Command {
   @Argument(help: "The keys; all of the domain when left out.") var keys: [String] = []
   @Flag(help: "Only preferences; needs no vault.") var plain = false
   @OptionGroup var router: RouterOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     for key in keys { try StoredName.check(key) }
-    let router = try ShellRouter(router, session)
+    let router = try ShellRouter(router, context)
     var feeds = [(store: "defaults", feed: router.plain.changes)]
     let vault = plain ? nil : try router.watchedVault()
     if let vault { feeds.append((store: "vault", feed: vault.changes)) }
     // A store that is let go tells nothing more.
-    try withExtendedLifetime((router, vault)) { try ChangeLines(domain: router.domain, keys: keys, session).run(feeds) }
+    try withExtendedLifetime((router, vault)) { try ChangeLines(domain: router.domain, keys: keys, context).run(feeds) }
   }
 }
 
-struct DefaultsWatch: Command {
+struct DefaultsWatchCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "watch", abstract: "Print a line whenever a preference changes, whoever changes it.",
     discussion: "Ends with control-C. Changes by programs that know nothing of coffer are seen too, without their process.")
@@ -36,12 +37,12 @@ struct DefaultsWatch: Command {
   @Argument(help: "The key; the whole domain when left out.") var key: String?
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     if let key { try StoredName.check(key) }
-    let store = try session.places.openDefaults(domain)
+    let store = try context.places.openDefaults(domain)
     // A store that is let go tells nothing more.
     try withExtendedLifetime(store) {
-      try ChangeLines(domain: domain, keys: key.map { [$0] } ?? [], session).run([(store: "defaults", feed: store.changes)])
+      try ChangeLines(domain: domain, keys: key.map { [$0] } ?? [], context).run([(store: "defaults", feed: store.changes)])
     }
   }
 }
@@ -58,11 +59,11 @@ final class ChangeLines: Sendable {
   private let failure = Mutex<Failure?>(nil)
 
   /// Lines about `keys`, or about every key where there are none.
-  init(domain: String, keys: [String], _ session: Session) {
+  init(domain: String, keys: [String], _ context: Context) {
     self.domain = domain
     self.keys = Set(keys)
-    json = session.json
-    let isQuiet = session.quiet
+    json = context.json
+    let isQuiet = context.quiet
     note = { text in if !isQuiet { Output.message("coffer: note: \(text)") } }
   }
 
@@ -117,26 +118,19 @@ final class ChangeLines: Sendable {
 
   private struct Line: Encodable {
     let domain: String, key: String, store: String, cause: String
-    let process: Int32?
+    /// Null where the program is not known.
+    @OrNull var process: Int32?
 
     init(_ change: Change, _ domain: String, _ store: String) {
       self.domain = domain
       key = change.name
       self.store = store
       cause = "\(change.cause)"
-      if case .otherProcess(let id) = change.origin { process = id } else { process = getpid() }
-    }
-
-    enum CodingKeys: String, CodingKey { case domain, key, store, cause, process }
-
-    // Every field is always there, null where the program is not known.
-    func encode(to encoder: any Encoder) throws {
-      var fields = encoder.container(keyedBy: CodingKeys.self)
-      try fields.encode(domain, forKey: .domain)
-      try fields.encode(key, forKey: .key)
-      try fields.encode(store, forKey: .store)
-      try fields.encode(cause, forKey: .cause)
-      try fields.encode(process, forKey: .process)
+      if case .otherProcess(let id) = change.origin {
+        process = id
+      } else {
+        process = getpid()
+      }
     }
   }
 }

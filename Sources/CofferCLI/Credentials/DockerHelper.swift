@@ -23,7 +23,7 @@ struct DockerHelper {
   /// Bytes of a request, at most: an address, a user and a token.
   private static let largest = 1 << 18
 
-  let session: Session
+  let context: Context
 
   func perform(_ action: Action) throws {
     switch action {
@@ -54,7 +54,7 @@ struct DockerHelper {
     }
     guard !server.isEmpty else { throw Refusal.noServer }
     guard !user.isEmpty else { throw Refusal.noUser }
-    let items = try session.itemsToRead()
+    let items = try context.itemsToRead()
     let name = try ItemName(service: Self.prefix + server, account: user)
     let value = try secret.bytes.duplicate()
     let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
@@ -65,7 +65,7 @@ struct DockerHelper {
 
   private func get() throws {
     let server = try server()
-    let items = try session.itemsToRead()
+    let items = try context.itemsToRead()
     guard let item = try stored(server, items).first else { throw Refusal.notFound }
     let found: SecretForm?
     do { found = try items.get(item.name) } catch let error as StoreError {
@@ -79,14 +79,14 @@ struct DockerHelper {
 
   private func erase() throws {
     let server = try server()
-    let items = try session.itemsToRead()
+    let items = try context.itemsToRead()
     let stored = try stored(server, items)
     guard !stored.isEmpty else { throw Refusal.notFound }
     try items.apply(stored.map { .remove($0.name) })
   }
 
   private func list() throws {
-    let items = try session.itemsToRead().list().filter { $0.name.service.hasPrefix(Self.prefix) }
+    let items = try context.itemsToRead().list().filter { $0.name.service.hasPrefix(Self.prefix) }
     let users = items.sorted { $0.modified < $1.modified }.map { item in
       (String(item.name.service.dropFirst(Self.prefix.count)), item.name.account)
     }

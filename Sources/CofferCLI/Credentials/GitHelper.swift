@@ -21,7 +21,7 @@ struct GitHelper {
     return "\(scheme)://\(host)" + (path.isEmpty ? "" : "/\(path)")
   }
 
-  private var understands: Swift.Set<String> { Swift.Set(message.lists["capability[]"] ?? []) }
+  private var understands: Set<String> { Set(message.lists["capability[]"] ?? []) }
 
   // MARK: get
 
@@ -89,7 +89,8 @@ struct GitHelper {
 
   private static func several(_ item: VaultItem) -> StoreError {
     StoreError(
-      .refused, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry", key: item.name.description,
+      .unsupported, "a NUL, a carriage return or a newline is in it, which git's protocol cannot carry",
+      key: item.name.description,
       cure: "store the password without it: coffer vault set")
   }
 

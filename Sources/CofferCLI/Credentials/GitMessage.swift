@@ -12,7 +12,7 @@ struct GitMessage {
   private(set) var lists: [String: [String]] = [:]
   private(set) var secrets: [String: SecretForm] = [:]
 
-  private static let secretNames: Swift.Set = ["password", "credential", "oauth_refresh_token"]
+  private static let secretNames: Set = ["password", "credential", "oauth_refresh_token"]
 
   /// Reads a message from `descriptor`.
   ///

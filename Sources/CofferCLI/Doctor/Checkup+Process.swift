@@ -34,7 +34,7 @@ extension Checkup {
             check, .warning, "COFFER_PASSPHRASE is in the environment, which every program that was started from there can read",
             cure: "COFFER_PASSPHRASE_FILE with a file of mode 0600, or coffer unlock"))
       }
-    } catch { session.note("whether COFFER_PASSPHRASE is set is unknown: there was no memory for it") }
+    } catch { context.note("whether COFFER_PASSPHRASE is set is unknown: there was no memory for it") }
     for name in ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"] {
       guard let path = ProcessEnvironment.value(name), path != "-" else { continue }
       var facts = stat()
@@ -65,7 +65,7 @@ extension Checkup {
     let isThere = domain.file.withPlatformString { stat($0, &facts) } == 0
     guard isThere, facts.st_mode & 0o022 != 0 else {
       do throws(StoreError) {
-        _ = try session.domain(domain.name)
+        _ = try context.domain(domain.name)
         return nil
       } catch { return Finding(check, error) }
     }
@@ -92,7 +92,7 @@ extension Checkup {
   /// An agent, where one runs, answers, keeps the vault that stands here, and can keep its memory from swap.
   func agent(_ check: String) -> [Finding] {
     let status: AgentStatus?
-    do throws(StoreError) { status = try session.agentStatus() } catch { return [Finding(check, error)] }
+    do throws(StoreError) { status = try context.agentStatus() } catch { return [Finding(check, error)] }
     guard let status else { return [] }
     var findings: [Finding] = []
     if status.vault != places.vault {

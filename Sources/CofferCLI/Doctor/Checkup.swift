@@ -5,8 +5,8 @@ internal import SystemPackage
 
 /// All that `coffer doctor` looks at. Nothing is unlocked, changed or asked.
 struct Checkup {
-  let session: Session
-  var places: Places { session.places }
+  let context: Context
+  var places: Places { context.places }
 
   /// The checks by name, in the order they are told.
   var checks: [(name: String, run: (String) -> [Finding])] {
@@ -14,7 +14,7 @@ struct Checkup {
       ("places", folders), ("vault", vault), ("pins", pins), ("side files", sideFiles), ("leftovers", leftovers),
       ("agent", agent), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
-      ("plain secrets", { SecretSearch(session: session).findings($0) }), ("editing", editing),
+      ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
     ]
   }
 
@@ -30,7 +30,7 @@ struct Checkup {
 
   private func vault(_ check: String) -> [Finding] {
     do {
-      let vault = try session.lockedVault()
+      let vault = try context.lockedVault()
       let cheap = vault.slots.filter(Self.isCheap)
       return cheap.map { slot in
         Finding(
@@ -73,7 +73,7 @@ struct Checkup {
   }
 
   private func existingVault() throws -> LockedVault? {
-    do { return try session.lockedVault() } catch { return nil }  // Said by the check of the vault.
+    do { return try context.lockedVault() } catch { return nil }  // Said by the check of the vault.
   }
 
   /// Files beside the vault that no command needs any more.
@@ -99,7 +99,7 @@ struct Checkup {
 
   /// What `coffer inject -o` or `coffer defaults export` was about to put in its place, complete and with what it holds in the clear.
   private static func unfinished(_ check: String, _ folders: [FilePath]) -> [Finding] {
-    Swift.Set(folders.flatMap { AtomicFile.abandoned(in: $0) }).sorted { $0.string < $1.string }.map { path in
+    Set(folders.flatMap { AtomicFile.abandoned(in: $0) }).sorted { $0.string < $1.string }.map { path in
       Finding(
         check, .problem, "a command that was killed left its output, perhaps with secrets in the clear", place: path.string,
         cure: "the next command that writes a file into the folder removes it; or rm \(path)")
@@ -126,7 +126,7 @@ struct Checkup {
       return [
         Finding(
           check, .note, "XDG_RUNTIME_DIR is not set, so there is no place for an agent's socket",
-          cure: Session.runFolderCure)
+          cure: Context.runFolderCure)
       ]
     }
     return Self.entries(of: run).map { run.appending($0) }.filter(Self.isStaleSocket).map { path in
@@ -152,7 +152,7 @@ struct Checkup {
   }
 
   private func editing(_ check: String) -> [Finding] {
-    let folders: [String] = Swift.Set(MemoryFolder.parents(places)).flatMap { parent -> [String] in
+    let folders: [String] = Set(MemoryFolder.parents(places)).flatMap { parent -> [String] in
       Self.entries(of: parent).filter { $0.hasPrefix(MemoryFolder.prefix) }.map { parent.appending($0).string }
     }
     return folders.filter { Self.isMine($0) && Self.age(of: $0) > Self.longestEdit }.sorted().map { path in

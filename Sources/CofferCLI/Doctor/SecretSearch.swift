@@ -5,16 +5,16 @@ internal import SystemPackage
 
 /// Secrets that lie where anyone who has the file can read them.
 struct SecretSearch {
-  let session: Session
+  let context: Context
 
   func findings(_ check: String) -> [Finding] { inPreferences(check) + inOtherFiles(check) }
 
   private func inPreferences(_ check: String) -> [Finding] {
     let domains: [DefaultsDomain]
-    do { domains = try DefaultsDomain.list(in: session.places.defaults) } catch { return [Finding(check, error)] }
+    do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [Finding(check, error)] }
     return domains.flatMap { domain -> [Finding] in
       let values: [String: PlainForm]
-      do { values = try session.domain(domain.name).contents() } catch { return [] }  // Said by the check of preferences.
+      do { values = try context.domain(domain.name).contents() } catch { return [] }  // Said by the check of preferences.
       return values.sorted { $0.key < $1.key }.compactMap { key, form in
         guard let reason = Self.reason(key, form) else { return nil }
         return Finding(
@@ -38,7 +38,7 @@ struct SecretSearch {
   /// What other programs keep in the clear where nobody gave them a better place.
   private func inOtherFiles(_ check: String) -> [Finding] {
     guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }) else { return [] }
-    let config = session.places.home == nil ? session.places.defaults : home.appending(".config")
+    let config = context.places.home == nil ? context.places.defaults : home.appending(".config")
     return CredentialFile.known(home: home, config: config).compactMap { file in
       guard let text = Self.text(file.path), file.holdsSecret(text) else { return nil }
       return Finding(check, .warning, "\(file.owner) in the clear", place: file.path.string, cure: file.cure)

@@ -30,7 +30,7 @@ final class MemoryFile {
 final class MemoryFolder {
   static let prefix = "coffer-edit-"
   /// Magic numbers of statfs(2): tmpfs and ramfs.
-  private static let inMemory: Swift.Set<Int64> = [0x0102_1994, 0x8584_58F6]
+  private static let inMemory: Set<Int64> = [0x0102_1994, 0x8584_58F6]
 
   let path: FilePath
 

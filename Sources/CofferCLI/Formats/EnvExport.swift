@@ -11,11 +11,11 @@ enum EnvExport {
   }
 
   /// Prints `NAME='value'` for each item, once all of them are known to be printable.
-  static func values(_ vault: borrowing UnlockedVault, services: [String], _ session: Session) throws {
+  static func values(_ vault: borrowing UnlockedVault, services: [String], _ context: Context) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
     let isWanted = { (item: VaultItem) in services.isEmpty || services.contains(item.name.service) }
     try vault.forEachItem {
-      if isWanted($0) { session.leavesOut($0) }
+      if isWanted($0) { context.leavesOut($0) }
     } _: { item, form in
       if isWanted(item) { found.append((item.name, form)) }
     }
@@ -32,7 +32,7 @@ enum EnvExport {
   }
 
   private static func check(_ names: [ItemName]) throws(StoreError) {
-    var seen: Swift.Set<String> = []
+    var seen: Set<String> = []
     for name in names {
       guard isVariable(name.account) else {
         throw StoreError(
@@ -100,7 +100,7 @@ enum EnvExport {
 enum ShellVariables {
   static func own(_ name: String) -> Bool { all.contains(name) }
 
-  private static let all = Swift.Set((bash + " " + zsh).split(separator: " ").map(String.init))
+  private static let all = Set((bash + " " + zsh).split(separator: " ").map(String.init))
 
   private static let bash = """
     BASHOPTS BASHPID BASH_ARGC BASH_ARGV BASH_COMMAND BASH_LINENO BASH_SOURCE BASH_SUBSHELL BASH_VERSINFO DIRSTACK EPOCHREALTIME \

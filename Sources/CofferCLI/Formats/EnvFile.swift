@@ -74,22 +74,13 @@ struct EnvFile {
 
   // MARK: Values
 
-  /// Measures, then writes: no buffer that grows leaves copies behind.
   private mutating func value() throws -> SecretBytes {
     skip { $0 == 0x20 || $0 == 0x09 }
     let start = offset
-    var count = 0
-    try text { _ in count += 1 }
-    var secret = try SecretBytes(zeros: count)
-    offset = start
-    var at = 0
-    try secret.withUnsafeMutableBytes { (out) throws(StoreError) in
-      try text { byte in
-        out[at] = byte
-        at += 1
-      }
+    return try .written { (put) throws(StoreError) in
+      offset = start
+      try text(put)
     }
-    return secret
   }
 
   private mutating func text(_ put: (UInt8) -> Void) throws(StoreError) {

@@ -132,16 +132,9 @@ struct JSONScanner {
   /// A string in guarded memory.
   mutating func secretText() throws -> SecretBytes {
     let start = offset
-    var count = 0
-    try string { _ in count += 1 }
-    var secret = try SecretBytes(zeros: count)
-    offset = start
-    var at = 0
-    try secret.withUnsafeMutableBytes { (out) throws(StoreError) in
-      try string { byte in
-        out[at] = byte
-        at += 1
-      }
+    let secret = try SecretBytes.written { (put) throws(StoreError) in
+      offset = start
+      try string(put)
     }
     let isText = secret.withUnsafeBytes { UTF8Validity.isValid($0) }
     guard isText else { throw damaged("a value is not UTF-8") }

@@ -25,6 +25,19 @@ enum JSONText {
   }
 }
 
+/// A field that is always in its object, null where it does not apply: a program need not ask first whether it is there.
+@propertyWrapper
+struct OrNull<Value: Encodable>: Encodable {
+  var wrappedValue: Value?
+
+  init(wrappedValue: Value?) { self.wrappedValue = wrappedValue }
+
+  func encode(to encoder: any Encoder) throws {
+    var field = encoder.singleValueContainer()
+    if let wrappedValue { try field.encode(wrappedValue) } else { try field.encodeNil() }
+  }
+}
+
 /// A secret as a JSON literal, built in guarded memory: text as a string, other bytes as `{"base64": "…"}`.
 enum SecretJSON {
   static func literal(_ secret: borrowing SecretBytes) throws -> SecretBytes {

@@ -91,7 +91,7 @@ struct PassFolders {
   let suffix: String
 
   /// What pass and git keep in the store beside its entries.
-  private static let others: Swift.Set = [".git", ".gitattributes", ".gitignore", ".gpg-id", ".extensions", ".public-keys"]
+  private static let others: Set = [".git", ".gitattributes", ".gitignore", ".gpg-id", ".extensions", ".public-keys"]
 
   /// The names in order.
   ///

@@ -100,9 +100,9 @@ struct References {
   /// Reads what `references` name. Without any the vault is not touched.
   ///
   /// - Throws: `.notFound`, `.ambiguous` or `.expired`, said of the reference; whatever unlocking throws.
-  init(_ references: [Reference], _ session: Session) throws {
+  init(_ references: [Reference], _ context: Context) throws {
     guard !references.isEmpty else { return }
-    let items = try session.itemsToRead()
+    let items = try context.itemsToRead()
     for reference in references where values[reference] == nil {
       do { values[reference] = try Self.value(of: reference, in: items) } catch let error as StoreError {
         throw StoreError(

@@ -40,7 +40,7 @@ struct AuthAccounts {
   /// - Throws: `.notFound`; `.ambiguous` with the choices.
   func login(_ host: String?, _ account: String?) throws -> Login {
     let logins = try logins(of: host)
-    let hosts = Swift.Set(logins.map(\.host))
+    let hosts = Set(logins.map(\.host))
     guard !hosts.isEmpty else { throw Self.nobody(host) }
     guard hosts.count == 1 else {
       throw StoreError(

@@ -18,31 +18,31 @@ final class ShellRouter {
   /// For reading: leaves no trace.
   let plain: DefaultsStore
   private var openedPlain: DefaultsStore?
-  private let session: Session
+  private let context: Context
   private var openedVault: (any Store<Vault>)??
 
-  init(_ options: RouterOptions, _ session: Session) throws {
+  init(_ options: RouterOptions, _ context: Context) throws {
     domain = try StoredName.check(options.name, as: "domain")
-    plain = try session.domain(domain)
-    self.session = session
+    plain = try context.domain(domain)
+    self.context = context
   }
 
   /// The vault, unlocked as usual at the first call; nil where there is none.
   func vault() throws -> (any Store<Vault>)? {
     if let openedVault { return openedVault }
-    let vault = try session.secrets(service: domain)
+    let vault = try context.secrets(service: domain)
     openedVault = .some(vault)
     return vault
   }
 
   /// The vault unlocked in this process, which is told of changes; nil where there is none.
-  func watchedVault() throws -> VaultStore? { try session.vaultStore(service: domain) }
+  func watchedVault() throws -> VaultStore? { try context.vaultStore(service: domain) }
 
   /// The vault, which must exist.
   func existingVault() throws -> any Store<Vault> {
     guard let vault = try vault() else {
       throw Failure(
-        StoreError(.noVault, "there is no vault", place: session.places.vault.string, cure: "coffer init makes one"))
+        StoreError(.noVault, "there is no vault", place: context.places.vault.string, cure: "coffer init makes one"))
     }
     return vault
   }
@@ -50,7 +50,7 @@ final class ShellRouter {
   /// The property list, to be written.
   func writablePlain() throws(StoreError) -> DefaultsStore {
     if let openedPlain { return openedPlain }
-    let store = try session.places.openDefaults(domain)
+    let store = try context.places.openDefaults(domain)
     openedPlain = store
     return store
   }

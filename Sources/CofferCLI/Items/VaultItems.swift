@@ -5,20 +5,20 @@ internal import Coffer
 /// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked in this process
 /// from the next source; what was a write that nobody answered is an error instead, since it may have happened.
 final class VaultItems {
-  private let session: Session
+  private let context: Context
   private var agent: AgentClient?
   /// Whether the agent is known to hold the vault: somebody then has to hear that it does not any more.
   private var hasAnswered: Bool
   private var own: UnlockedVault?
 
-  fileprivate init(_ session: Session, agent: AgentClient, hasAnswered: Bool) {
-    self.session = session
+  fileprivate init(_ context: Context, agent: AgentClient, hasAnswered: Bool) {
+    self.context = context
     self.agent = agent
     self.hasAnswered = hasAnswered
   }
 
-  fileprivate init(_ session: Session, vault: consuming UnlockedVault) {
-    self.session = session
+  fileprivate init(_ context: Context, vault: consuming UnlockedVault) {
+    self.context = context
     hasAnswered = false
     own = consume vault
   }
@@ -138,21 +138,21 @@ final class VaultItems {
         hasAnswered = true
         return answer
       } catch {
-        let isElsewhere = try !hasAnswered && [.refused, .replaced].contains(error.kind) && !agent.holdsVault
-        guard error.kind == .locked || isElsewhere else { throw error }
-        if hasAnswered { session.note("\(error.what), so the vault is unlocked here") }
+        let isElsewhere = try !hasAnswered && [.otherVault, .replaced].contains(error.kind) && !agent.holdsVault
+        guard [.locked, .noAgent].contains(error.kind) || isElsewhere else { throw error }
+        if hasAnswered { context.note("\(error.what), so the vault is unlocked here") }
         self.agent = nil
-        own = Optional(try session.unlockedVault())
+        own = Optional(try context.unlockedVault())
       }
     }
     switch own {
     case .some(let vault): return try local(vault)
-    case .none: throw StoreError(.locked, "the vault is locked", place: session.places.vault.string, cure: "coffer unlock")
+    case .none: throw StoreError(.locked, "the vault is locked", place: context.places.vault.string, cure: "coffer unlock")
     }
   }
 }
 
-extension Session {
+extension Context {
   /// The items of the vault, unlocked in the order of the sources.
   func items() throws -> VaultItems {
     if let agent = try agent() { return VaultItems(self, agent: agent, hasAnswered: true) }

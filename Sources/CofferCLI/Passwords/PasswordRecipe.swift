@@ -25,7 +25,7 @@ struct PasswordRecipe {
   }
 
   /// Characters that people take for one another.
-  private static let lookAlikes: Swift.Set<UInt8> = Swift.Set("0Oo1Il|".utf8)
+  private static let lookAlikes: Set<UInt8> = Set("0Oo1Il|".utf8)
   /// Words of a passphrase: fewer than 4 (44 bits) can be guessed, more than 64 nobody types.
   static let wordCounts = 4...64
 

@@ -64,20 +64,11 @@ enum Editor {
   ///
   /// - Returns: the status as a shell tells it.
   private static func start(_ line: String, _ file: String) throws -> Int32 {
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    var pipe = sigset_t()
-    sigemptyset(&pipe)
-    sigaddset(&pipe, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &pipe)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
     var child: pid_t = 0
-    let code = CStrings.lend(["/bin/sh", "-c", "exec \(line)", "coffer", file]) { argv in
-      ChildEnvironment().lend { posix_spawn(&child, "/bin/sh", nil, &attributes, argv, $0) }
+    let code = SpawnAttributes.lend { attributes in
+      CStrings.lend(["/bin/sh", "-c", "exec \(line)", "coffer", file]) { argv in
+        ChildEnvironment().lend { posix_spawn(&child, "/bin/sh", nil, attributes, argv, $0) }
+      }
     }
     guard code == 0 else { throw StoreError(errno: code, "start the editor", place: "/bin/sh") }
     var status: Int32 = 0

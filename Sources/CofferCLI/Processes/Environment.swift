@@ -45,7 +45,7 @@ enum ProcessEnvironment {
 /// values that were asked for.
 struct ChildEnvironment {
   /// What opens the vault is nobody's business but ours: a command that gets some secrets shall not get all of them.
-  static let unlocking: Swift.Set = [
+  static let unlocking: Set = [
     "COFFER_PASSPHRASE", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY",
   ]
 

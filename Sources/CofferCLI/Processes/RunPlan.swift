@@ -17,9 +17,9 @@ struct RunPlan {
   private var files: [(name: String, reference: Reference)] = []
   private var targets: [(number: Int32, reference: Reference)] = []
 
-  init(env: [String], files: [String], descriptors: [String], envFiles: [String], _ session: Session) throws {
-    for path in envFiles { try add(fileAt: path, session) }
-    var names: Swift.Set<String> = []
+  init(env: [String], files: [String], descriptors: [String], envFiles: [String], _ context: Context) throws {
+    for path in envFiles { try add(fileAt: path, context) }
+    var names: Set<String> = []
     for word in env {
       let (name, reference) = try Self.split(word, "--env")
       guard names.insert(name).inserted else { throw Self.twice(name) }
@@ -70,7 +70,7 @@ struct RunPlan {
     return Launch(words: words, environment: environment, files: opened)
   }
 
-  private mutating func add(fileAt path: String, _ session: Session) throws {
+  private mutating func add(fileAt path: String, _ context: Context) throws {
     let content =
       path == "-"
       ? try SecretReader.read(0, limit: Self.largestFile, what: "the environment file", place: "standard input")

@@ -55,8 +55,8 @@ final class Progress {
   }
 
   /// Shown at a terminal where neither quiet nor an answer for a program was asked for.
-  convenience init(_ session: Session, json: Bool, unit: String = "") {
-    self.init(isShown: !session.quiet && !json && isatty(STDERR_FILENO) == 1, unit: unit)
+  convenience init(_ context: Context, json: Bool, unit: String = "") {
+    self.init(isShown: !context.quiet && !json && isatty(STDERR_FILENO) == 1, unit: unit)
   }
 
   func show(_ done: Int, _ total: Int) {

@@ -34,20 +34,11 @@ enum SecondProcess {
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // Blocked and ignored signals are inherited: the child shall end on control-C, and on a closed pipe.
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    sigaddset(&signals, SIGPIPE)
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
     var child: pid_t = 0
-    let status = CStrings.lend(["coffer"] + arguments) { argv in
-      CStrings.lend(environment) { posix_spawn(&child, executable, &actions, &attributes, argv, $0) }
+    let status = SpawnAttributes.lend { attributes in
+      CStrings.lend(["coffer"] + arguments) { argv in
+        CStrings.lend(environment) { posix_spawn(&child, executable, &actions, attributes, argv, $0) }
+      }
     }
     guard status == 0 else { throw StoreError(errno: status, "start a second process", place: FilePath(executable)) }
     return child

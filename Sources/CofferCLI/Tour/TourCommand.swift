@@ -19,11 +19,11 @@ struct TourCommand: Command {
   // It starts itself as the second process.
   static var startsPrograms: Bool { true }
 
-  func perform(_ session: Session) throws {
-    guard let home = session.places.home, options.home != nil else { return try inTemporaryFolder() }
-    guard !FileFacts.exists(session.places.vault) else {
+  func perform(_ context: Context) throws {
+    guard let home = context.places.home, options.home != nil else { return try inTemporaryFolder() }
+    guard !FileFacts.exists(context.places.vault) else {
       throw StoreError(
-        .alreadyExists, "there is a vault already, and the tour makes its own", place: session.places.vault.string,
+        .alreadyExists, "there is a vault already, and the tour makes its own", place: context.places.vault.string,
         cure: "an empty folder, or the tour without --home")
     }
     try FileManager.default.createDirectory(atPath: home.string, withIntermediateDirectories: true)

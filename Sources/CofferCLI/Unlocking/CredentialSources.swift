@@ -5,13 +5,13 @@ internal import Synchronization
 /// The places a passphrase or key can come from, strongest first: the command line, the environment, a service's credentials
 /// folder, the terminal. The first that has something is used, and only what a slot still lacks is taken from a later one.
 struct CredentialSources {
-  private let session: Session
+  private let context: Context
 
-  init(_ session: Session) { self.session = session }
+  init(_ context: Context) { self.context = context }
 
   /// Reserves standard input when the passphrase comes from it.
   func claimInput() throws(Failure) {
-    if session.unlocking?.usesStandardInput == true { try session.input.claim(for: "the passphrase") }
+    if context.unlocking?.usesStandardInput == true { try context.input.claim(for: "the passphrase") }
   }
 
   /// What opens one of `slots`.
@@ -21,7 +21,7 @@ struct CredentialSources {
     var found = try fromOptions()
     if found.isEmpty { found = try fromEnvironment() }
     if found.isEmpty { found.passphrase = try fromCredentialsFolder() }
-    try complete(&found, for: Swift.Set(slots.map(\.kind)), vault)
+    try complete(&found, for: Set(slots.map(\.kind)), vault)
     guard !found.isEmpty else { throw Self.nothing(vault) }
     return found
   }
@@ -29,7 +29,7 @@ struct CredentialSources {
   /// What the command line names.
   func fromOptions() throws -> Credentials {
     var found = Credentials()
-    guard let options = session.unlocking else { return found }
+    guard let options = context.unlocking else { return found }
     if let descriptor = options.passphraseFd {
       found.passphrase = try passphrase(fromDescriptor: descriptor)
     } else if let path = options.passphraseFile {
@@ -56,11 +56,11 @@ struct CredentialSources {
 
   private func environmentPassphrase() throws -> SecretBytes? {
     if let path = ProcessEnvironment.value("COFFER_PASSPHRASE_FILE") {
-      if path == "-" { try session.input.claim(for: "the passphrase") }
+      if path == "-" { try context.input.claim(for: "the passphrase") }
       return try passphrase(fromFile: path)
     }
     guard let found = try EnvironmentPassphrase.use() else { return nil }
-    session.note("COFFER_PASSPHRASE can be read by every program that saw this environment; prefer COFFER_PASSPHRASE_FILE")
+    context.note("COFFER_PASSPHRASE can be read by every program that saw this environment; prefer COFFER_PASSPHRASE_FILE")
     return try found.asPassphrase(from: "COFFER_PASSPHRASE")
   }
 
@@ -73,7 +73,7 @@ struct CredentialSources {
   }
 
   /// A slot may want a passphrase and a key file together: whichever half is missing is looked for further down.
-  private func complete(_ found: inout Credentials, for kinds: Swift.Set<SlotKind>, _ vault: FilePath) throws {
+  private func complete(_ found: inout Credentials, for kinds: Set<SlotKind>, _ vault: FilePath) throws {
     let both = kinds.contains(.passphraseAndKeyFile)
     if both, found.passphrase != nil, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {
       found.keyFile = try keyFile(path)
@@ -83,7 +83,7 @@ struct CredentialSources {
     guard found.passphrase == nil, wanted, !opensAlone else { return }
     found.passphrase = try environmentPassphrase()
     if found.passphrase == nil { found.passphrase = try fromCredentialsFolder() }
-    if found.passphrase == nil, session.mayAsk, let terminal = Terminal() {
+    if found.passphrase == nil, context.mayAsk, let terminal = Terminal() {
       found.passphrase = try terminal.secret("Passphrase of \(vault): ").asPassphrase(from: "the terminal")
     }
     if found.passphrase != nil, both, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {
@@ -171,7 +171,7 @@ enum EnvironmentPassphrase {
 extension StoreError {
   /// An empty passphrase is a mistake of whoever called the program.
   fileprivate var asUsageWhereEmpty: Failure {
-    kind == .refused ? .usage(what, try: "one of 1 to 1024 bytes") : Failure(self)
+    kind == .unfitSecret ? .usage(what, try: "one of 1 to 1024 bytes") : Failure(self)
   }
 }
 

@@ -57,7 +57,7 @@ final class FirstKeyFile {
   private let lock: DescriptorLock?
 
   /// - Throws: `.alreadyExists` for a file that no `init` left behind, or that one is working with.
-  init(at path: String, _ session: Session) throws {
+  init(at path: String, _ context: Context) throws {
     self.path = path
     var taken: Failure?
     do { _ = try NewKeyFile.write(to: path) } catch let failure as Failure where failure.status == .cannotCreate {
@@ -68,10 +68,10 @@ final class FirstKeyFile {
       lock = try Self.lockOfNew(path)
       return
     }
-    guard let left = try Self.lockOfLeft(path, session) else { throw taken }
+    guard let left = try Self.lockOfLeft(path, context) else { throw taken }
     wasThere = true
     lock = left
-    session.note("the key file \(path) was there already, from an init that was interrupted; it will open the new vault")
+    context.note("the key file \(path) was there already, from an init that was interrupted; it will open the new vault")
   }
 
   /// Nil where the file system has no locks: nobody else takes the file there, as that needs one.
@@ -85,7 +85,7 @@ final class FirstKeyFile {
     return lock
   }
 
-  private static func lockOfLeft(_ path: String, _ session: Session) throws -> DescriptorLock? {
+  private static func lockOfLeft(_ path: String, _ context: Context) throws -> DescriptorLock? {
     var facts = stat()
     guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == geteuid(), facts.st_nlink == 1,
       facts.st_mode & 0o077 == 0, let lock = try DescriptorLock.take(FilePath(path), making: false)
@@ -94,7 +94,7 @@ final class FirstKeyFile {
     return try KeyFile.isGenerated(content) ? lock : nil
   }
 
-  func content(_ session: Session) throws -> SecretBytes {
+  func content(_ context: Context) throws -> SecretBytes {
     try SecretReader.file(path, limit: SecretFile.largestKey, what: "the key file")
   }
 

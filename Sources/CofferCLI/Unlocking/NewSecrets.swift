@@ -28,17 +28,17 @@ struct NewSecretOptions: ParsableArguments {
 /// The secrets of a vault or a slot that is being made.
 struct NewSecrets {
   let new: NewSecretOptions
-  let session: Session
+  let context: Context
   let sources: CredentialSources
 
-  init(new: NewSecretOptions, session: Session) {
+  init(new: NewSecretOptions, context: Context) {
     self.new = new
-    self.session = session
-    sources = CredentialSources(session)
+    self.context = context
+    sources = CredentialSources(context)
   }
 
   func claimInput() throws(Failure) {
-    if new.usesStandardInput { try session.input.claim(for: "the new passphrase") }
+    if new.usesStandardInput { try context.input.claim(for: "the new passphrase") }
   }
 
   /// The credentials of a first vault, and the key file that was written for it.
@@ -63,9 +63,9 @@ struct NewSecrets {
       guard found.keyFile == nil else {
         throw Failure.usage("two key files were given for one new vault", try: "--key-file or --new-key-file")
       }
-      let made = try FirstKeyFile(at: path, session)
+      let made = try FirstKeyFile(at: path, context)
       keyFile = made
-      found.keyFile = try made.content(session)
+      found.keyFile = try made.content(context)
       return found
     }
     guard found.isEmpty else { return found }
@@ -113,7 +113,7 @@ struct NewSecrets {
   func usingPassphrase(withKeyFile: Bool, _ body: (consuming Credentials) throws -> Void) throws {
     var found = Credentials()
     if withKeyFile, new.newKeyFile == nil {
-      guard let path = session.unlocking?.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
+      guard let path = context.unlocking?.keyFile ?? ProcessEnvironment.value("COFFER_KEY_FILE") else {
         throw Failure.usage("the slot wants a key file too", try: "--key-file for the present one, or --new-key-file")
       }
       found.keyFile = try sources.keyFile(path)
@@ -141,19 +141,19 @@ struct NewSecrets {
 
   private static let nothingForSlot = Failure(
     StoreError(
-      .locked, "a new secret is needed, and there is no terminal to ask at",
+      .noCredentials, "a new secret is needed, and there is no terminal to ask at",
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
 
   private static let nothing = Failure(
     StoreError(
-      .locked, "a new vault needs a secret, and there is no terminal to ask at",
+      .noCredentials, "a new vault needs a secret, and there is no terminal to ask at",
       cure: "--new-passphrase-file PATH, --new-passphrase-fd N, or --new-key-file PATH"))
 }
 
 /// A recovery code on its one way out: to standard output.
 enum NewRecoveryCode {
-  static func show(_ code: borrowing SecretBytes, _ session: Session) throws {
-    session.note("this recovery code opens the vault; write it down, it is shown once:")
+  static func show(_ code: borrowing SecretBytes, _ context: Context) throws {
+    context.note("this recovery code opens the vault; write it down, it is shown once:")
     try Output.write(code)
     try Output.write("\n")
   }

@@ -42,7 +42,7 @@ struct UnlockingOptions: ParsableArguments {
   var usesStandardInput: Bool { passphraseFile == "-" || passphraseFd == 0 }
 }
 
-extension Session {
+extension Context {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
   func lockedVault() throws -> LockedVault {
     var vault = try places.openVault()
@@ -74,7 +74,7 @@ extension Session {
   }
 }
 
-extension Session {
+extension Context {
   /// The agent, where one holds the vault unlocked and nothing on the command line comes before it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when the agent is another user's, ``/CofferPlatform/StoreError/Kind/busy`` when it does not answer.
@@ -106,7 +106,7 @@ extension Session {
   func agentStatus() throws(StoreError) -> AgentStatus? {
     guard let run = places.run else { return nil }
     do throws(StoreError) { return try AgentClient(folder: run).status() } catch {
-      guard error.kind == .locked else { throw error }
+      guard error.kind == .noAgent else { throw error }
       return nil
     }
   }
@@ -120,7 +120,7 @@ extension AgentClient {
     get throws(StoreError) {
       do throws(StoreError) { return try status().unlocked != nil } catch {
         // Not running, or there for another vault: unlocking here finds out what is so, and says it.
-        guard [.locked, .refused, .replaced].contains(error.kind) else { throw error }
+        guard [.noAgent, .otherVault, .replaced].contains(error.kind) else { throw error }
         return false
       }
     }

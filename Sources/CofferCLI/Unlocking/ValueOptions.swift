@@ -38,15 +38,15 @@ struct ValueOptions: ParsableArguments {
     stdin || fd == 0 || file == "-" || (!isExplicit && isatty(STDIN_FILENO) == 0)
   }
 
-  func claimInput(_ session: Session) throws(Failure) {
-    if usesStandardInput { try session.input.claim(for: "the value") }
+  func claimInput(_ context: Context) throws(Failure) {
+    if usesStandardInput { try context.input.claim(for: "the value") }
   }
 
   /// The value. `what` names it in the prompt.
-  func read(_ what: String, _ session: Session) throws -> SecretBytes {
+  func read(_ what: String, _ context: Context) throws -> SecretBytes {
     if generate {
       let (value, bits) = try recipe.make()
-      session.note("generated: \(RecipeOptions.text(bits)) bits of entropy")
+      context.note("generated: \(RecipeOptions.text(bits)) bits of entropy")
       return try value.bytes.duplicate()
     }
     if let file, file != "-" {

@@ -25,18 +25,18 @@ extension DefaultsEngine {
   fileprivate func removeDomain() throws(StoreError) {
     // From here on the domain is empty, whatever interrupts the removal of its files.
     try removeAll(prefix: "")
-    try holdingLock(checkingName: true) { (sidecar) throws(StoreError) in
-      try writable(sidecar, []) { (state) throws(StoreError) in
-        for name in state.undecided.keys { try state.checkDecided(name, files.list) }
+    try holdingLock(checkingName: true) { (journal) throws(StoreError) in
+      try writable(journal, []) { (state) throws(StoreError) in
+        for name in state.batches.undecidedNames { try state.batches.checkDecided(name, files.list) }
       }
       for path in [files.list, files.lastGood] { try remove(path) }
       try AtomicFile.synchronizeFolder(of: files.list, calls)
-      try sidecar.synchronize()
-      forgetFinished()
+      try journal.synchronize()
+      PreparedBatches(engine: self).forgetFinished()
       // Who waits for this lock must not write into a file without a name. Said before the word: whoever reads the word knows.
-      try sidecar.mark(.removed)
+      try journal.memory.mark(.removed)
       try state.withLock { (state) throws(StoreError) in
-        state.seen = try sidecar.beginEpoch(after: state.seen, list: .none, foldedFrom: nil, survivors: [], writer: writer)
+        state.seen = try journal.beginEpoch(after: state.seen, list: .none, foldedFrom: nil, survivors: [], writer: writer)
         state.start = state.seen.end
         state.begin(with: ListContent(values: [:], encoding: .xml, fingerprint: .none, isSettled: true))
         state.nextLook = 0

@@ -9,11 +9,11 @@ extension DefaultsEngine {
   @inline(__always)
   func save(_ form: PlainForm?, for name: String) throws(StoreError) {
     if let form { try StorableForm.check(form, for: name) }
-    try holdingLock { (sidecar) throws(StoreError) in
-      let needsFold = try writable(sidecar, [name]) { (state) throws(StoreError) in
-        try write(form, name, &state, sidecar)
+    try holdingLock { (journal) throws(StoreError) in
+      let needsFold = try writable(journal, [name]) { (state) throws(StoreError) in
+        try write(form, name, &state, journal)
       }
-      if needsFold { foldQuietly(sidecar) }
+      if needsFold { Fold(engine: self).quietly(journal) }
     }
     idle.wrote(self)
   }
@@ -26,19 +26,19 @@ extension DefaultsEngine {
   func update(
     _ name: String, beneath: () throws(StoreError) -> PlainForm?, _ body: (PlainForm?) throws(StoreError) -> PlainForm?
   ) throws(StoreError) {
-    try holdingLock { (sidecar) throws(StoreError) in
-      let stored = try writable(sidecar, [name]) { (state) throws(StoreError) in
-        try rereadIfChanged(&state, patiently: true)
+    try holdingLock { (journal) throws(StoreError) in
+      let stored = try writable(journal, [name]) { (state) throws(StoreError) in
+        try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
         return state.values[name]
       }
       let old = if let stored { stored } else { try beneath() }
       let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
       if stored == nil, new == old { return }
       if let new { try StorableForm.check(new, for: name) }
-      let needsFold = try writable(sidecar, [name]) { (state) throws(StoreError) in
-        try write(new, name, &state, sidecar)
+      let needsFold = try writable(journal, [name]) { (state) throws(StoreError) in
+        try write(new, name, &state, journal)
       }
-      if needsFold { foldQuietly(sidecar) }
+      if needsFold { Fold(engine: self).quietly(journal) }
     }
     idle.wrote(self)
   }
@@ -47,28 +47,28 @@ extension DefaultsEngine {
   func commit(
     _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?]
   ) throws(StoreError) {
-    if changes.isEmpty, !isWritable { return try compare(expectations, then: nil) }
+    if changes.isEmpty, !isWritable { return try PreparedBatches(engine: self).compare(expectations, then: nil) }
     for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
-    try holdingLock { (sidecar) throws(StoreError) in
-      let needsFold = try writable(sidecar, changes.map(\.name)) { (state) throws(StoreError) in
+    try holdingLock { (journal) throws(StoreError) in
+      let needsFold = try writable(journal, changes.map(\.name)) { (state) throws(StoreError) in
         let effective = try effects(of: changes, if: expectations, &state)
         guard !effective.isEmpty else { return false }
-        try append(.write(effective, cause), &state, sidecar)
+        try append(.write(effective, cause), &state, journal)
         return wantsFold(state)
       }
-      if needsFold { foldQuietly(sidecar) }
+      if needsFold { Fold(engine: self).quietly(journal) }
     }
     idle.wrote(self)
   }
 
   /// Removes every value whose name begins with `prefix`, in one step.
   func removeAll(prefix: String) throws(StoreError) {
-    try holdingLock { (sidecar) throws(StoreError) in
-      try writable(sidecar, []) { (state) throws(StoreError) in
-        try rereadIfChanged(&state, patiently: true)
+    try holdingLock { (journal) throws(StoreError) in
+      try writable(journal, []) { (state) throws(StoreError) in
+        try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
         let names = state.values.keys.filter { $0.hasPrefix(prefix) }
-        for name in names { try state.checkDecided(name, files.list) }
-        if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, sidecar) }
+        for name in names { try state.batches.checkDecided(name, files.list) }
+        if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, journal) }
       }
     }
     idle.wrote(self)
@@ -79,17 +79,17 @@ extension DefaultsEngine {
   /// Runs `body` on a state that is up to date and in which the outcome of every batch is known, or `names` are none of its.
   @inline(__always)
   func writable<Result>(
-    _ sidecar: Sidecar, _ names: @autoclosure () -> [String], _ body: (inout EngineState) throws(StoreError) -> Result
+    _ journal: Journal, _ names: @autoclosure () -> [String], _ body: (inout EngineState) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let early = try state.withLock { (state) throws(StoreError) -> Result? in
       try refresh(&state)
-      return state.prepared.isEmpty ? try body(&state) : nil
+      return state.batches.prepared.isEmpty ? try body(&state) : nil
     }
     if let early { return early }
     // The lock is ours, so whoever prepared them has died.
-    try resolve(sidecar)
+    try PreparedBatches(engine: self).resolve(journal)
     return try state.withLock { (state) throws(StoreError) in
-      for name in names() { try state.checkDecided(name, files.list) }
+      for name in names() { try state.batches.checkDecided(name, files.list) }
       return try body(&state)
     }
   }
@@ -97,14 +97,14 @@ extension DefaultsEngine {
   /// Appends one write, unless it changes nothing; true when the journal wants to be folded.
   @inline(__always)
   private func write(
-    _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ sidecar: Sidecar
+    _ form: PlainForm?, _ name: String, _ state: inout EngineState, _ journal: Journal
   ) throws(StoreError) -> Bool {
     let form = form.map { StorableForm.settled($0, in: state.encoding) }
     var index = state.values.index(forKey: name)
     var old = index.map { state.values[$0].value }
     if old == form {
       // Equal to what is known is not yet equal to what another program wrote meanwhile.
-      guard try rereadIfChanged(&state, patiently: true) else { return false }
+      guard try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true) else { return false }
       index = state.values.index(forKey: name)
       old = index.map { state.values[$0].value }
       if old == form { return false }
@@ -113,7 +113,7 @@ extension DefaultsEngine {
     try checkWeight(weight, state, name)
     let count = Record.headerBytes + Record.bytes(of: form, under: name)
     let epoch = state.seen.epoch
-    state.seen = try sidecar.append(count, after: state.seen) { buffer in
+    state.seen = try journal.append(count, after: state.seen) { buffer in
       Record.encode(form, under: name, into: buffer, epoch: epoch, writer: writer)
     }
     state.set(name, form, at: index, weight: weight)
@@ -124,7 +124,7 @@ extension DefaultsEngine {
   func effects(
     of changes: [Record.Change], if expectations: [String: PlainForm?], _ state: inout EngineState
   ) throws(StoreError) -> [Record.Change] {
-    try rereadIfChanged(&state, patiently: true)
+    try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
     for (name, expected) in expectations where state.values[name] != expected {
       throw StoreError(
         .conflict, "changed since it was read", key: name, place: files.list.string, cure: "read it again and retry")
@@ -152,6 +152,6 @@ extension DefaultsEngine {
   @inline(__always)
   func wantsFold(_ state: borrowing EngineState) -> Bool {
     // A large list is rewritten less often, so that steady writes cost the same whatever the number of keys.
-    state.seen.end - state.start >= min(state.foldAt + 2 * state.weight, SidecarLayout.capacity / 2)
+    state.seen.end - state.start >= min(state.foldAt + 2 * state.weight, JournalLayout.capacity / 2)
   }
 }

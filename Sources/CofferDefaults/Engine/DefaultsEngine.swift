@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// One property list and its journal, as this process sees them: shared by all stores of the process that have it open.
 ///
-/// Three locks, always in this order: `writing` (the threads of this process that write), the sidecar's file lock (the
+/// Three locks, always in this order: `writing` (the threads of this process that write), the journal's file lock (the
 /// processes), `state` (what is in memory; held for microseconds). Readers take only the last.
 final class DefaultsEngine: Sendable {
   /// Where the list was opened, links and all: they may lead elsewhere one day.
@@ -20,11 +20,10 @@ final class DefaultsEngine: Sendable {
   let options: Mutex<EngineOptions>
   let writer: Record.Writer
   let idle = IdleFold()
+  let observation = EngineObservation()
   /// Opened for reading alone: leaves no trace.
   let isReadOnly: Bool
-  let observation = EngineObservation()
-  /// The thread that is asking another store for a decision, by its number; zero while there is none.
-  let decider = Atomic<UInt32>(0)
+  let deciding = Deciding()
   private let process = ProcessMark.current
   private static let instances = Atomic<UInt32>(0)
   /// The highest number that an engine of this process has.
@@ -32,7 +31,7 @@ final class DefaultsEngine: Sendable {
 
   /// What only writers use.
   struct WriterState {
-    var sidecar: Sidecar?
+    var journal: Journal?
     var nextLinkCheck: UInt64 = 0
   }
 
@@ -48,10 +47,43 @@ final class DefaultsEngine: Sendable {
       process: UInt32(bitPattern: getpid()), instance: Self.instances.add(1, ordering: .relaxed).newValue)
     isReadOnly = options.access == .readOnly
     let isForWriting = try isReadOnly ? false : files.isWritable()
-    let sidecar = try Sidecar.open(at: files.journal, forWriting: isForWriting, calls: calls, until: deadline)
-    try writing.withLock { (writer) throws(StoreError) in writer.sidecar = sidecar }
-    state.withLock { $0.sidecar = sidecar }
+    let journal = try Journal.open(at: files.journal, forWriting: isForWriting, calls: calls, until: deadline)
+    try writing.withLock { (writer) throws(StoreError) in writer.journal = journal }
+    state.withLock { $0.journal = journal }
     try readForTheFirstTime(until: deadline)
+  }
+
+  /// Reads list and journal, puts a damaged list in order where the policy says so, and learns outcomes left open.
+  private func readForTheFirstTime(until deadline: LockDeadline) throws(StoreError) {
+    guard isWritable else { return try read() }
+    try holdingLock(until: deadline) { (journal) throws(StoreError) in
+      do throws(StoreError) { try read() } catch {
+        guard try ListRepair(engine: self).healLocked(after: error, journal) else { throw error }
+        try read()
+      }
+      try PreparedBatches(engine: self).resolve(journal)
+      let journalBytes = state.withLock { $0.seen.end - $0.start }
+      if journalBytes >= Self.foldAtOpen { Fold(engine: self).quietly(journal) }
+    }
+  }
+
+  /// Above this, folding once is cheaper than having every process replay the journal.
+  private static var foldAtOpen: Int { JournalLayout.foldAt / 4 }
+
+  private func read() throws(StoreError) {
+    try state.withLock { (state) throws(StoreError) in
+      guard let journal = state.journal else { return state.begin(with: try ListContent.readPatiently(files.list, calls)) }
+      try Replay(engine: self).catchUp(&state, journal)
+      state.nextLook = CoarseClock.now() + CoarseClock.lookInterval
+    }
+  }
+
+  /// A second opener's wishes: what it leaves at the default, stays.
+  func adopt(_ new: EngineOptions) {
+    options.withLock { options in
+      if new.damage != .fail { options.damage = new.damage }
+      if let decisions = new.decisions { options.decisions = decisions }
+    }
   }
 
   /// The files, wherever they are by now.
@@ -62,8 +94,27 @@ final class DefaultsEngine: Sendable {
   func checkProcess() throws(StoreError) {
     guard ProcessMark.current != process else { return }
     throw StoreError(
-      .closed, "the store was opened before this process was forked", place: files.list.string,
+      .afterFork, "the store was opened before this process was forked", place: files.list.string,
       cure: "open it again in the child")
+  }
+
+  // MARK: What is known
+
+  /// Brings `state` up to what other processes have acknowledged, and now and then looks for changes by other programs.
+  @inline(__always)
+  func refresh(_ state: inout EngineState) throws(StoreError) {
+    let now = CoarseClock.now()
+    if now >= state.nextLook { try ForeignChanges(engine: self).look(&state, now) }
+    guard let journal = state.journal else { return }
+    if try journal.word() != state.seen { try Replay(engine: self).catchUp(&state, journal) }
+  }
+
+  /// Whether ``refresh(_:)`` would find nothing to do.
+  @inline(__always)
+  func isCurrent(_ state: borrowing EngineState) throws(StoreError) -> Bool {
+    guard CoarseClock.now() < state.nextLook else { return false }
+    guard let journal = state.journal else { return true }
+    return try journal.word() == state.seen
   }
 
   // MARK: Reading
@@ -72,7 +123,7 @@ final class DefaultsEngine: Sendable {
   @inline(__always)
   func load(_ name: String) throws(StoreError) -> PlainForm? {
     let (form, isUndecided) = try reading { (state) in
-      (state.values[name], !state.undecided.isEmpty && state.undecided[name] != nil)
+      (state.values[name], state.batches.isUndecided(name))
     }
     return isUndecided ? try loadUndecided([name])[0] : form
   }
@@ -80,7 +131,7 @@ final class DefaultsEngine: Sendable {
   /// The values of `names` at one moment.
   func load(_ names: [String]) throws(StoreError) -> [PlainForm?] {
     let (forms, isUndecided) = try reading { (state) in
-      (names.map { state.values[$0] }, !state.undecided.isEmpty && names.contains { state.undecided[$0] != nil })
+      (names.map { state.values[$0] }, names.contains { state.batches.isUndecided($0) })
     }
     return isUndecided ? try loadUndecided(names) : forms
   }
@@ -90,7 +141,7 @@ final class DefaultsEngine: Sendable {
 
   /// All values at one moment.
   func contents() throws(StoreError) -> [String: PlainForm] {
-    let (values, undecided) = try reading { ($0.values, Array($0.undecided.keys)) }
+    let (values, undecided) = try reading { ($0.values, $0.batches.undecidedNames) }
     guard !undecided.isEmpty else { return values }
     _ = try loadUndecided(undecided)
     return try reading { $0.values }
@@ -100,7 +151,7 @@ final class DefaultsEngine: Sendable {
   @inline(__always)
   private func reading<Result>(_ body: (borrowing EngineState) -> Result) throws(StoreError) -> Result {
     do { return try fresh(body) } catch {
-      guard try heal(after: error) else { throw error }
+      guard try ListRepair(engine: self).heal(after: error) else { throw error }
       return try fresh(body)
     }
   }
@@ -118,21 +169,11 @@ final class DefaultsEngine: Sendable {
   /// The names belong to a batch that another process prepared. If it still holds the lock it is at work, and the values are
   /// the old ones; if not, it died, and the outcome must be learnt.
   private func loadUndecided(_ names: [String]) throws(StoreError) -> [PlainForm?] {
-    try settleAbandoned()
+    try PreparedBatches(engine: self).settleAbandoned()
     return try state.withLock { (state) throws(StoreError) in
       try refresh(&state)
-      for name in names { try state.checkDecided(name, files.list) }
+      for name in names { try state.batches.checkDecided(name, files.list) }
       return names.map { state.values[$0] }
     }
-  }
-}
-
-extension EngineState {
-  /// Throws when the value of `name` depends on an outcome that could not be learnt.
-  func checkDecided(_ name: String, _ place: FilePath) throws(StoreError) {
-    guard let id = undecided[name], let cause = unresolvable[id] else { return }
-    throw StoreError(
-      .pending(id), "part of transaction \(id), whose outcome cannot be learnt", key: name, place: place.string,
-      cure: "make the other store of that transaction readable, and open the domain with it", underlying: cause)
   }
 }

@@ -96,13 +96,3 @@ enum EngineRegistry {
     }
   }
 }
-
-extension DefaultsEngine {
-  /// A second opener's wishes: what it leaves at the default, stays.
-  func adopt(_ new: EngineOptions) {
-    options.withLock { options in
-      if new.damage != .fail { options.damage = new.damage }
-      if let decisions = new.decisions { options.decisions = decisions }
-    }
-  }
-}

@@ -8,25 +8,16 @@ struct EngineState: ~Copyable {
   var weight = 0
   /// Whether the journal changes values of the list.
   var isJournalled = false
-  /// Batches whose outcome the journal does not tell, oldest first.
-  var prepared: [Record.Prepared] = []
-  /// The names in ``prepared``: they have their old values until the outcome is known.
-  var undecided: [String: TransactionID] = [:]
-  /// Batches that the journal's records say were committed, oldest first: the store that decided them may still remember it.
-  var finished: [(id: TransactionID, place: String)] = []
+  /// The batches that the journal's records name.
+  var batches = OpenBatches()
   /// The journals that the journal's records say were carried over into it.
   var carried: [UInt64] = []
-  /// Why an outcome could not be learnt.
-  var unresolvable: [TransactionID: StoreError] = [:]
-  /// When to ask again.
-  var nextResolution: UInt64 = 0
-
   /// The journal is known up to here, and begins there.
   var seen = JournalWord.never
   var start = 0
-  var sidecar: Sidecar?
+  var journal: Journal?
   /// After a fold that failed, how long the journal grows before the next attempt.
-  var foldAt = SidecarLayout.foldAt
+  var foldAt = JournalLayout.foldAt
 
   /// The list that the values stand on.
   var list = ListFingerprint.none
@@ -48,9 +39,7 @@ struct EngineState: ~Copyable {
     values = content.values
     weight = values.reduce(0) { $0 + Budget.weight(of: $1.value, under: $1.key) }
     isJournalled = false
-    prepared = []
-    undecided = [:]
-    finished = []
+    batches.beginAgain()
     carried = []
     suspect = nil
   }
@@ -74,14 +63,9 @@ struct EngineState: ~Copyable {
   mutating func apply(_ record: Record) {
     switch record {
     case .write(let changes, let cause): apply(changes, cause)
-    case .prepare(let batch):
-      prepared.append(batch)
-      for change in batch.changes { undecided[change.name] = batch.id }
-    case .commit(let id):
-      guard let batch = settle(id) else { return }
-      apply(batch.changes, batch.cause)
-      finished.append((id, batch.place))
-    case .drop(let id): _ = settle(id)
+    case .prepare(let batch): batches.prepare(batch)
+    case .commit(let id): if let batch = batches.commit(id) { apply(batch.changes, batch.cause) }
+    case .drop(let id): batches.drop(id)
     case .carried(let identity): carried.append(identity)
     }
   }
@@ -90,12 +74,5 @@ struct EngineState: ~Copyable {
     if unreported != nil { unreported?.author.cause = cause }
     for (name, form) in changes { set(name, form, weight: weight(replacing: name, by: form)) }
     if unreported != nil { unreported?.author.cause = .write }
-  }
-
-  private mutating func settle(_ id: TransactionID) -> Record.Prepared? {
-    guard let index = prepared.firstIndex(where: { $0.id == id }) else { return nil }
-    unresolvable[id] = nil
-    undecided = undecided.filter { $0.value != id }
-    return prepared.remove(at: index)
   }
 }

@@ -38,12 +38,12 @@ final class IdleFold: Sendable {
     let now = CoarseClock.now()
     let quietFor = now - min(now, lastWrite.load(ordering: .relaxed))
     let dirtyFor = now - min(now, firstWrite.load(ordering: .relaxed))
-    let (foldAge, foldTime) = engine.lastFold
+    let (foldAge, foldTime) = Fold(engine: engine).last
     // A writer that waits for the lock looks idle too, and folding would keep all others waiting: the pace holds for both.
     let isDue = foldAge >= Self.share * foldTime && (quietFor >= Self.quiet || min(dirtyFor, foldAge) >= Self.longest)
     guard isDue else { return wait(engine, Self.quiet) }
     isScheduled.store(false, ordering: .relaxed)
     // A failure loses nothing and has no one to hear it here: the next synchronize() meets it again and says so.
-    do { try engine.synchronize() } catch {}
+    do { try Fold(engine: engine).synchronize() } catch {}
   }
 }

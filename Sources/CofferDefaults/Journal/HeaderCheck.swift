@@ -8,7 +8,7 @@ enum HeaderCheck {
 
   /// 64 bits of which the upper ones are the best.
   @inline(__always)
-  static func of(_ number: UInt64, _ field: SidecarLayout.Field) -> UInt64 {
+  static func of(_ number: UInt64, _ field: JournalLayout.Field) -> UInt64 {
     let product = (number &+ UInt64(field.rawValue)) &* factor
     return (product ^ product >> 32) &* factor
   }
@@ -22,13 +22,13 @@ struct CheckedNumber {
   let number: UInt32
 
   /// `number` as it stands in `field`.
-  init(_ number: UInt32, in field: SidecarLayout.Field) {
+  init(_ number: UInt32, in field: JournalLayout.Field) {
     self.number = number
     rawValue = (HeaderCheck.of(UInt64(number), field) >> 32) << 32 | UInt64(number)
   }
 
   /// What stands in `field`; nil where that is no number with its check.
-  init?(rawValue: UInt64, in field: SidecarLayout.Field) {
+  init?(rawValue: UInt64, in field: JournalLayout.Field) {
     self.init(UInt32(truncatingIfNeeded: rawValue), in: field)
     guard self.rawValue == rawValue else { return nil }
   }

@@ -21,7 +21,7 @@ struct JournalWord: Equatable {
   /// A word as it was found, see ``isWhole``.
   init(rawValue: UInt64) { self.rawValue = rawValue }
 
-  /// The word of a journal whose records of `epoch` end at `end`, which is at most ``SidecarLayout/capacity``.
+  /// The word of a journal whose records of `epoch` end at `end`, which is at most ``JournalLayout/capacity``.
   @inline(__always)
   init(epoch: UInt64, end: Int) {
     let check = Self.check(of: epoch << Self.endBits | UInt64(end))

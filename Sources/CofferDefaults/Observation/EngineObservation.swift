@@ -4,52 +4,56 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// What an engine needs while its changes are observed.
+/// Tells observers of every change of a domain's stored values, under the names in the file.
 final class EngineObservation: Sendable {
   /// All looks on behalf of observers happen here, one after the other.
-  let queue = DispatchQueue(label: "coffer.defaults", qos: .utility)
-  let feed = Mutex<ChangeFeed?>(nil)
+  private let queue = DispatchQueue(label: "coffer.defaults", qos: .utility)
+  private let feed = Mutex<ChangeFeed?>(nil)
   /// The watch on the folder, and the period of observation that it is of.
-  let watch = Mutex<(id: UInt64, subscription: Subscription)?>(nil)
+  private let watch = Mutex<(id: UInt64, subscription: Subscription)?>(nil)
   /// A look is on its way.
-  let isScheduled = Atomic<Bool>(false)
+  private let isScheduled = Atomic<Bool>(false)
   /// The next look is to ask the file system too.
-  let mayDiffer = Atomic<Bool>(false)
+  private let mayDiffer = Atomic<Bool>(false)
   /// The last look failed.
-  let isFailing = Atomic<Bool>(false)
-  let lastID = Atomic<UInt64>(0)
-}
+  private let isFailing = Atomic<Bool>(false)
+  private let lastID = Atomic<UInt64>(0)
 
-// Observers hear of every change of the domain's stored values, under the names in the file.
-extension DefaultsEngine {
-  /// What the engine tells. Watching begins with the first listener and ends with the last.
-  var changes: ChangeFeed {
-    observation.feed.withLock { feed in
+  /// What `engine` tells, whose observation this is. Watching begins with the first listener and ends with the last.
+  func changes(of engine: DefaultsEngine) -> ChangeFeed {
+    feed.withLock { feed in
       if let feed { return feed }
-      let new = ChangeFeed { [weak self] (_) throws(StoreError) in try self?.startWatching() ?? Subscription {} }
+      let new = ChangeFeed { [weak engine] (_) throws(StoreError) in
+        guard let engine else { return Subscription {} }
+        return try engine.observation.startWatching(engine)
+      }
       feed = new
       return new
     }
   }
 
-  private func startWatching() throws(StoreError) -> Subscription {
-    try checkProcess()
-    let id = observation.lastID.add(1, ordering: .relaxed).newValue
-    let isThere = try watchExistingFolder(for: id)
-    state.withLock { state in
+  private func startWatching(_ engine: DefaultsEngine) throws(StoreError) -> Subscription {
+    try engine.checkProcess()
+    let id = lastID.add(1, ordering: .relaxed).newValue
+    let isThere = try watchExistingFolder(of: engine, for: id)
+    engine.state.withLock { state in
       // What changed before is no news. What stands in the way of reading is told by the first look.
-      do throws(StoreError) { try refresh(&state) } catch {}
-      state.unreported = UnreportedChanges(id: id) { [weak self] in self?.scheduleLook() }
+      do throws(StoreError) { try engine.refresh(&state) } catch {}
+      state.unreported = UnreportedChanges(
+        id: id, wake: { [weak engine] in engine.map { $0.observation.scheduleLook($0) } },
+        moved: { [weak engine] in engine.map { $0.observation.watchAgain($0, for: id) } })
     }
-    noticeDifference()
-    if !isThere { watchAgain(for: id) }
-    return Subscription { [weak self] in self?.stopWatching(id) }
+    noticeDifference(engine)
+    if !isThere { watchAgain(engine, for: id) }
+    return Subscription { [weak engine] in engine.map { $0.observation.stopWatching($0, id) } }
   }
 
+  // MARK: The folder's watch
+
   /// Watches the folder; false where there is none yet. A store that is only read makes none.
-  private func watchExistingFolder(for id: UInt64) throws(StoreError) -> Bool {
+  private func watchExistingFolder(of engine: DefaultsEngine, for id: UInt64) throws(StoreError) -> Bool {
     do throws(StoreError) {
-      try watchFolder(for: id)
+      try watchFolder(of: engine, for: id)
       return true
     } catch {
       guard error.kind == .notFound else { throw error }
@@ -57,8 +61,8 @@ extension DefaultsEngine {
     }
   }
 
-  private func stopWatching(_ id: UInt64) {
-    let isLast = state.withLock { state in
+  private func stopWatching(_ engine: DefaultsEngine, _ id: UInt64) {
+    let isLast = engine.state.withLock { state in
       guard state.unreported?.id == id else { return false }  // Someone else has begun meanwhile.
       state.unreported = nil
       return true
@@ -67,19 +71,21 @@ extension DefaultsEngine {
   }
 
   private func endWatch(of id: UInt64) {
-    let watch = observation.watch.withLock { $0?.id == id ? $0.take() : nil }
+    let watch = watch.withLock { $0?.id == id ? $0.take() : nil }
     watch?.subscription.cancel()
   }
 
-  private func watchFolder(for id: UInt64) throws(StoreError) {
+  private func watchFolder(of engine: DefaultsEngine, for id: UInt64) throws(StoreError) {
+    let files = engine.files
     let names = Set([files.list, files.journal].compactMap { $0.lastName })
-    let new = try DirectoryWatch.start(files.folder, names: names) { [weak self] notice in
+    let new = try DirectoryWatch.start(files.folder, names: names) { [weak engine] notice in
+      guard let engine else { return }
       switch notice {
-      case .changed: self?.noticeDifference()
-      case .lost: self?.watchAgain(for: id)
+      case .changed: engine.observation.noticeDifference(engine)
+      case .lost: engine.observation.watchAgain(engine, for: id)
       }
     }
-    let old = observation.watch.withLock { watch in
+    let old = watch.withLock { watch in
       defer { watch = (id, new) }
       return watch
     }
@@ -87,68 +93,76 @@ extension DefaultsEngine {
   }
 
   /// There is no folder, or it was moved or removed. Only when there is one can anything change.
-  func watchAgain(for id: UInt64) {
-    observation.queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak self] in
-      guard let self, state.withLock({ $0.unreported?.id == id }) else { return }
-      do throws(StoreError) { try watchFolder(for: id) } catch { return watchAgain(for: id) }
-      noticeDifference()
-      // It may have ended meanwhile, and found no watch to end.
-      if state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
+  private func watchAgain(_ engine: DefaultsEngine, for id: UInt64) {
+    queue.asyncAfter(deadline: .now() + Self.pauseWithoutFolder) { [weak engine] in
+      guard let engine else { return }
+      engine.observation.tryToWatch(engine, for: id)
     }
+  }
+
+  private func tryToWatch(_ engine: DefaultsEngine, for id: UInt64) {
+    guard engine.state.withLock({ $0.unreported?.id == id }) else { return }
+    do throws(StoreError) { try watchFolder(of: engine, for: id) } catch { return watchAgain(engine, for: id) }
+    noticeDifference(engine)
+    // It may have ended meanwhile, and found no watch to end.
+    if engine.state.withLock({ $0.unreported?.id != id }) { endWatch(of: id) }
   }
 
   private static var pauseWithoutFolder: DispatchTimeInterval { .seconds(1) }
 
+  // MARK: Looks
+
   /// Something may have changed outside of this process.
-  private func noticeDifference() {
-    observation.mayDiffer.store(true, ordering: .relaxed)
-    scheduleLook()
+  private func noticeDifference(_ engine: DefaultsEngine) {
+    mayDiffer.store(true, ordering: .relaxed)
+    scheduleLook(engine)
   }
 
-  private func scheduleLook() {
-    guard !observation.isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    observation.queue.async { self.look() }
+  private func scheduleLook(_ engine: DefaultsEngine) {
+    guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    queue.async { self.look(engine) }
   }
 
-  /// Brings the state up to date and tells what is new. On the observation's queue.
-  private func look() {
-    observation.isScheduled.store(false, ordering: .sequentiallyConsistent)
-    let asksFiles = observation.mayDiffer.exchange(false, ordering: .relaxed)
+  /// Brings the state up to date and tells what is new. On the queue.
+  private func look(_ engine: DefaultsEngine) {
+    isScheduled.store(false, ordering: .sequentiallyConsistent)
+    let asksFiles = mayDiffer.exchange(false, ordering: .relaxed)
+    let changes = changes(of: engine)
     do throws(StoreError) {
-      let armed = state.withLock { state in
-        // Before the word is read: see Sidecar.unlock().
-        state.sidecar?.memory.arm()
+      let armed = engine.state.withLock { state in
+        // Before the word is read: see Journal.unlock().
+        state.journal?.memory.arm()
         if asksFiles { state.nextLook = 0 }
-        return state.sidecar
+        return state.journal
       }
-      _ = try load([])
-      let (found, isOther, isSuspect) = state.withLock { state in
-        (state.unreported?.take(now: state.values) ?? [], state.sidecar !== armed, state.suspect != nil)
+      _ = try engine.load([])
+      let (found, isOther, isSuspect) = engine.state.withLock { state in
+        (state.unreported?.take(now: state.values) ?? [], state.journal !== armed, state.suspect != nil)
       }
-      if observation.isFailing.exchange(false, ordering: .relaxed) { changes.send(.access) }
+      if isFailing.exchange(false, ordering: .relaxed) { changes.send(.access) }
       if !found.isEmpty { changes.send(.changes(found)) }
-      if isOther { noticeDifference() }
+      if isOther { noticeDifference(engine) }
       // Half written, as it seems: if it stays so, no further event will come.
       if isSuspect {
-        observation.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(CoarseClock.lookInterval))) { self.lookAgain() }
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(CoarseClock.lookInterval))) { self.lookAgain(engine) }
       }
     } catch {
       // Whoever reads now gets the error itself.
-      if !observation.isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
+      if !isFailing.exchange(true, ordering: .relaxed) { changes.send(.access) }
     }
   }
 
-  private func lookAgain() {
-    observation.mayDiffer.store(true, ordering: .relaxed)
-    look()
+  private func lookAgain(_ engine: DefaultsEngine) {
+    mayDiffer.store(true, ordering: .relaxed)
+    look(engine)
   }
 
-  /// Runs `body` once everything that was written so far is told to those who observe.
-  func afterTelling(_ body: @escaping @Sendable () -> Void) {
-    guard state.withLock({ $0.unreported != nil }) else { return body() }
-    observation.queue.async {
-      self.look()
-      self.changes.afterDelivery(body)
+  /// Runs `body` once everything that was written so far is told to those who observe `engine`.
+  func afterTelling(_ engine: DefaultsEngine, _ body: @escaping @Sendable () -> Void) {
+    guard engine.state.withLock({ $0.unreported != nil }) else { return body() }
+    queue.async {
+      self.look(engine)
+      self.changes(of: engine).afterDelivery(body)
     }
   }
 }

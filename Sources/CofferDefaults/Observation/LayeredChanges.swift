@@ -15,7 +15,7 @@ struct LayeredChanges: Sendable {
     var subscriptions: [Subscription] = []
     for (depth, engine) in engines.enumerated() {
       subscriptions.append(
-        try engine.changes.subscribe { [weak feed] event in
+        try engine.observation.changes(of: engine).subscribe { [weak feed] event in
           switch event {
           case .changes(let changes):
             let meant = changes.compactMap { told($0, depth) }

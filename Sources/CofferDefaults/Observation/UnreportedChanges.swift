@@ -25,16 +25,22 @@ struct UnreportedChanges {
   /// Of the record that is being applied.
   var author = Author.here
   private let wake: @Sendable () -> Void
+  private let moved: @Sendable () -> Void
   private var entries: [String: Entry] = [:]
   private var lastNumber: UInt64 = 0
   /// The values before the list was read anew: what differs from them is found when observers are told.
   private var former: [String: PlainForm]?
 
-  /// Nothing yet. `wake` is called, under the lock, at the first change after each ``take(now:)``.
-  init(id: UInt64, wake: @escaping @Sendable () -> Void) {
+  /// Nothing yet. `wake` is called, under the lock, at the first change after each ``take(now:)``, and `moved` when the files are to be
+  /// watched elsewhere.
+  init(id: UInt64, wake: @escaping @Sendable () -> Void, moved: @escaping @Sendable () -> Void) {
     self.id = id
     self.wake = wake
+    self.moved = moved
   }
+
+  /// Notes that the list's links lead elsewhere by now.
+  func noteMove() { moved() }
 
   /// Notes that the value of `name`, so far `value`, is about to be another.
   mutating func note(_ name: String, from value: PlainForm?) {
@@ -86,14 +92,4 @@ extension EngineState {
   /// Notes, for those who observe, that the value of `name` is about to change.
   @inline(never)
   mutating func noteChange(of name: String) { unreported?.note(name, from: values[name]) }
-}
-
-extension DefaultsEngine {
-  /// Who wrote the record at the head of `bytes`, whose cause is told when it is applied. A writer's numbers are those of this process where another engine of it wrote, and
-  /// also where a process of another container has the same ones: this engine's own records never come from the file.
-  func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
-    let author = Record.writer(bytes)
-    let isHere = author.process == writer.process && author.instance != writer.instance && author.instance <= Self.lastInstance
-    return .init(origin: isHere ? .thisProcess : .otherProcess(id: Int32(bitPattern: author.process)))
-  }
 }

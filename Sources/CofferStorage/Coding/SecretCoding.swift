@@ -37,7 +37,7 @@ enum SecretCoding {
 
   static func decode<Value: Decodable>(_: Value.Type, _ form: SecretForm) throws(StoreError) -> Value {
     guard form.bytes.isIntact else {
-      throw StoreError(.locked, "the secret is gone from this forked process", cure: "read it again in this process")
+      throw StoreError(.afterFork, "the secret is gone from this forked process", cure: "read it again in this process")
     }
     return try form.bytes.withUnsafeBytes { (raw) throws(StoreError) in
       if Value.self == String.self {
@@ -64,15 +64,10 @@ enum SecretCoding {
         .tooLarge(limit: limit), "a value of \(form.bytes.count) bytes, over the key's limit of \(limit)",
         cure: "store less under this key, or raise its limit")
     }
-    var metadata = form.metadata
-    if !traits.label.isEmpty { metadata.label = traits.label }
-    if traits.endsWithSession { metadata.attributes[ItemMetadata.endsWithSession] = "true" }
-    guard metadata != form.metadata else { return form }
-    return SecretForm(try copy(form.bytes), metadata: metadata)
-  }
-
-  static func copy(_ bytes: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
-    do { return try bytes.duplicate() } catch { throw StoreError(memory: error) }
+    var described = form
+    if !traits.label.isEmpty { described.metadata.label = traits.label }
+    if traits.endsWithSession { described.metadata.attributes[ItemMetadata.endsWithSession] = "true" }
+    return described
   }
 
   private static func form(_ span: RawSpan, _ contentType: String) throws(StoreError) -> SecretForm {
@@ -102,6 +97,6 @@ extension ItemMetadata {
 extension StoreError {
   /// Guarded memory ran out.
   package init(memory error: SecretMemoryError) {
-    self.init(.io(12), "guarded memory ran out", cure: "free memory or raise ulimit -v, then try again", underlying: error)
+    self.init(.memory, "guarded memory ran out", cure: "free memory or raise ulimit -v, then try again", underlying: error)
   }
 }

@@ -76,8 +76,9 @@ extension StorageKey where R == Vault {
       },
       { (old) throws(StoreError) in
         let (value, metadata) = old
-        let form = try SecretCoding.encode(Upgrade.convert(value, convert))
-        return Sealed(form: SecretForm(try SecretCoding.copy(form.bytes), metadata: form.metadata.keeping(metadata)))
+        var form = try SecretCoding.encode(Upgrade.convert(value, convert))
+        form.metadata = form.metadata.keeping(metadata)
+        return Sealed(form: form)
       })
     key.traits.promotesFormer(Old.self) { (old) throws(StoreError) in try SecretCoding.encode(Upgrade.convert(old, convert)) }
     return key

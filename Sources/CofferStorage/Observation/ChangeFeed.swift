@@ -57,7 +57,7 @@ public final class ChangeFeed: Sendable {
   /// ``Event/ended``. On a feed that has ended that is all it is called with.
   ///
   /// - Throws: what starting to watch throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the system's limits on watches are reached,
-  ///   ``/CofferPlatform/StoreError/Kind/closed`` in a process forked since the store was opened.
+  ///   ``/CofferPlatform/StoreError/Kind/afterFork`` in a process forked since the store was opened.
   public func subscribe(_ receive: @escaping @Sendable (Event) -> Void) throws(StoreError) -> Subscription {
     let isEnded = try state.withLock { (state) throws(StoreError) in
       if state.isEnded { return true }

@@ -61,7 +61,7 @@ extension Examination {
     let seen = Seen()
     let decision = Decision(place: "elsewhere") { (id) throws(StoreError) in seen.id = id }
     guard suite.abilities.prepares else {
-      try expect(.refused, "a batch with a decision") { try store.commit(batch(["a": two]), decision: decision) }
+      try expect(.unsupported, "a batch with a decision") { try store.commit(batch(["a": two]), decision: decision) }
       return try expectValue(one, of: "a", "after a decision was refused")
     }
     try store.commit(batch(["a": two]), decision: decision)
@@ -87,7 +87,7 @@ extension Examination {
     let id = TransactionID.random()
     deciding.decides = id
     guard suite.abilities.decides else {
-      try expect(.refused, "a batch that decides") { try store.commit(deciding, decision: nil) }
+      try expect(.unsupported, "a batch that decides") { try store.commit(deciding, decision: nil) }
       return try expectValue(nil, of: "a", "after a deciding batch was refused")
     }
     try store.commit(deciding, decision: nil)

@@ -31,9 +31,9 @@ public struct StoreConformance<R: Route>: Sendable {
 
   /// What this kind of store does and another need not.
   public struct Abilities: Sendable {
-    /// Holds writes back until a decision is made elsewhere. A store that cannot must say so with `.refused`.
+    /// Holds writes back until a decision is made elsewhere. A store that cannot must say so with `.unsupported`.
     public var prepares = true
-    /// Records that a transaction happened. A store that cannot must say so with `.refused`.
+    /// Records that a transaction happened. A store that cannot must say so with `.unsupported`.
     public var decides = true
     /// Tells of changes. A store that does not must have a feed that has ended.
     public var tellsChanges = true

@@ -19,7 +19,7 @@ enum PassphraseHash {
   /// The 32-byte hash of `passphrase`.
   ///
   /// - Parameter memory: bytes that may be used; see ``MemoryLimit``.
-  /// - Throws: `.kdfMemory`, before anything runs, for a cost out of bounds or above `memory`; `.io` without guarded memory.
+  /// - Throws: `.kdfMemory`, before anything runs, for a cost out of bounds or above `memory`; `.memory`.
   static func derive(
     _ passphrase: UnsafeRawBufferPointer, salt: SlotSalt, cost: PassphraseCost, memory: Int
   ) throws(StoreError) -> SecretBytes {

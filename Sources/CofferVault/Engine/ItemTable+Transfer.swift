@@ -42,7 +42,7 @@ extension ItemTable {
       }
       names += found
     }
-    try target.write { (change) throws(StoreError) in
+    try target.write { (target, change) throws(StoreError) in
       for name in Set(names).sorted() {
         guard let record = try record(name) else { continue }
         switch record.value {

@@ -30,7 +30,7 @@ extension ItemTable {
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
       try view.checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: view.keys) }
     }
-    try put(record, replacing: target.old != nil)
+    try view.database.put(record, replacing: target.old != nil)
     target.list.put(record.id, at: index)
     change.lists[index.bucket] = target.list
     if target.old == nil { change.added += 1 }
@@ -83,7 +83,7 @@ extension ItemTable {
 
   private func check(_ form: SecretForm) throws(StoreError) {
     guard form.bytes.isIntact else {
-      throw StoreError(.locked, "the value is gone from this forked process", cure: "read it again in this process")
+      throw StoreError(.afterFork, "the value is gone from this forked process", cure: "read it again in this process")
     }
     try RecordLimits.checkValue(form.bytes.count)
     try RecordLimits.check(form.metadata)
@@ -94,24 +94,12 @@ extension ItemTable {
     try view.checked { () throws(FormatError) in try FileCounter.next(old?.revision ?? 0, RecordMeta.part) }
   }
 
-  /// Stores a record's row, in place of the one that the verified list names there, or of none.
-  func put(_ record: SealedRecord, replacing: Bool) throws(StoreError) {
-    let isThere = try record.withRow { (row) throws(StoreError) in
-      try row.index.withBytes { (index) throws(StoreError) in
-        try row.id.withBytes { (id) throws(StoreError) in
-          try view.database.putRecord(idx: index, rid: id, meta: row.meta, value: row.value, replacing: replacing)
-        }
-      }
-    }
-    guard isThere else { throw VerifiedView.tampered("a record that should exist is missing", view.path) }
-  }
-
   /// Removes `name` within a write transaction; false when there is nothing.
   func remove(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Bool {
     let index = index(of: name)
     var list = try touch(index.bucket, change)
     guard list.record(at: index) != nil else { return false }
-    try index.withBytes { (index) throws(StoreError) in try view.database.deleteRecord(index) }
+    try view.database.deleteRecord(at: index)
     list.remove(at: index)
     change.lists[index.bucket] = list
     change.added -= 1
@@ -134,7 +122,7 @@ extension ItemTable {
       case .remove: _ = try remove(name, &change)
       }
     }
-    if let id = batch.decides { try view.database.commit(id, now: view.now) }
+    if let id = batch.decides { try view.database.outcomes.commit(id, now: view.now) }
   }
 
   /// Stores the record of `name` under another name, and removes it, within a write transaction.

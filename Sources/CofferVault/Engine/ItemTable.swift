@@ -18,19 +18,19 @@ struct ItemTable {
 
   /// The version of `name`, or ``RecordVersion/absent``, from the verified list alone.
   func version(of name: ItemName) throws(StoreError) -> RecordVersion {
-    let index = index(of: name)
-    return try view.list(of: index.bucket).record(at: index).map { RecordVersion($0.bytes) } ?? .absent
+    try find(name).map { RecordVersion($0.id.bytes) } ?? .absent
   }
 
   /// Value and metadata of `name`, with its version; nil when there is no such item.
   func get(_ name: ItemName) throws(StoreError) -> (version: RecordVersion, form: SecretForm)? {
-    try withRow(of: name) { (id, row) throws(StoreError) in
+    guard let entry = try find(name) else { return nil }
+    return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
       // Its place was computed from its name: that the names are the same says as much, for less.
       let record = try view.checked { () throws(FormatError) in try row.open(at: nil, keys: view.keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
       guard let form = record.form() else { throw Self.withoutValue(name, view.path) }
-      return (RecordVersion(id.bytes), form)
+      return (RecordVersion(entry.id.bytes), form)
     }
   }
 
@@ -42,7 +42,8 @@ struct ItemTable {
 
   /// What is stored under `name`; nil when there is no such item.
   func record(_ name: ItemName) throws(StoreError) -> OpenRecord? {
-    try withRow(of: name) { (_, row) throws(StoreError) in
+    guard let entry = try find(name) else { return nil }
+    return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
     }
   }
@@ -68,9 +69,8 @@ struct ItemTable {
 
   /// What a listing says of `name`; nil when there is no such item.
   func item(_ name: ItemName) throws(StoreError) -> VaultItem? {
-    let index = index(of: name)
-    guard let id = try view.list(of: index.bucket).record(at: index) else { return nil }
-    return item(try meta(index, id, of: name))
+    guard let entry = try find(name) else { return nil }
+    return item(try meta(entry.index, entry.id, of: name))
   }
 
   /// What a listing says of all items, or those of one service, by name.
@@ -120,13 +120,10 @@ struct ItemTable {
     return marked
   }
 
-  /// Lends the row of `name`, as the verified list names it; nil when there is no such item.
-  private func withRow<Result: ~Copyable>(
-    of name: ItemName, _ body: (RecordID, RecordRow) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result? {
+  /// Where `name` stands, and which version the verified list has there; nil when there is no such item.
+  private func find(_ name: ItemName) throws(StoreError) -> BucketEntry? {
     let index = index(of: name)
-    guard let id = try view.list(of: index.bucket).record(at: index) else { return nil }
-    return try view.withRow(index, id, .all) { (row) throws(StoreError) in try body(id, row) }
+    return try view.list(of: index.bucket).record(at: index).map { BucketEntry(index: index, id: $0) }
   }
 
   private func check(_ meta: RecordMeta, is name: ItemName) throws(StoreError) {

@@ -11,7 +11,7 @@ extension OpenVault {
   ) throws(StoreError) -> sending OpenVault {
     guard !credentials.isEmpty else {
       throw StoreError(
-        .locked, "a vault needs a secret to be opened with", place: path.string, cure: "give a passphrase or a key file")
+        .noCredentials, "a vault needs a secret to be opened with", place: path.string, cure: "give a passphrase or a key file")
     }
     try RecordLimits.check(slotLabel: label)
     let inputs = try SlotInputs(credentials)
@@ -113,7 +113,7 @@ extension OpenVault {
   ) throws(StoreError) {
     guard kind == .recipient, options.expected == nil, let pins, pins.isFirstUse else { return }
     throw StoreError(
-      .refused, "a recipient's key opens this vault, this machine never saw it, and anyone could have made it",
+      .unproven, "a recipient's key opens this vault, this machine never saw it, and anyone could have made it",
       place: path.string, cure: "ask its owner for the vault's id, and give it as VaultOptions.expected",
       remedy: .expectVault)
   }
@@ -137,7 +137,7 @@ extension OpenVault {
       view.pins = pins
     } catch {
       // The vault is made, and an older copy of it cannot exist yet.
-      Notices.warn("the vault was made, but its rollback pin could not be written: \(error)")
+      Notices.warn("the vault was made, but its rollback pin could not be written: \(error.facts)")
     }
   }
 }

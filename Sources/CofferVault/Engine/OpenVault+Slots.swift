@@ -50,7 +50,7 @@ extension OpenVault {
       try changeSlots(plan, log: .slotChanged, view.slot.id, scrubs: true)
       _ = followSlots()
     } catch {
-      VaultNotices.say("the passphrase slot costs less to guess than it should, and could not be raised: \(error)")
+      VaultNotices.say("the passphrase slot costs less to guess than it should, and could not be raised: \(error.facts)")
     }
   }
 
@@ -70,7 +70,7 @@ extension OpenVault {
   /// Runs a write transaction that may replace the header. Whatever a failure leaves in this vault's memory, the file is read
   /// again before the next operation.
   private func changingHeader(_ body: (inout Change) throws(StoreError) -> Void) throws(StoreError) {
-    do { try write(body) } catch {
+    do { try write { (_, change) throws(StoreError) in try body(&change) } } catch {
       view.forgetHeader()
       throw error
     }
@@ -79,7 +79,7 @@ extension OpenVault {
   /// Commits that this state was put back: its generation is above all that this machine knows of, so that nobody who saw
   /// the newer history takes it for an old file.
   func commitRestored(above known: UInt64, as replica: ReplicaID, after former: ReplicaID?) throws(StoreError) {
-    try write { (change) throws(StoreError) in
+    try write { (_, change) throws(StoreError) in
       change.events.append(LogEntry(.restored, by: .current, time: view.now))
       change.leastGeneration = try view.checked { () throws(FormatError) in try FileCounter.next(known, VaultState.part) }
       change.replica = replica

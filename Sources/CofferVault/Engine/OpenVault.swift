@@ -36,7 +36,7 @@ final class OpenVault {
   ///
   /// What does not fit may be this process's memory of an older state: everything is read anew once, and what does not fit then
   /// was tampered with.
-  func read<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func read<Result>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var isSecondTry = false
     while true {
@@ -44,7 +44,7 @@ final class OpenVault {
         return try view.database.read { () throws(StoreError) in
           try view.refresh()
           try checkPlace()
-          return try body()
+          return try body(self)
         }
       } catch {
         guard error.kind.mayBeOfAnOlderMemory, !isSecondTry else { throw error }
@@ -56,10 +56,10 @@ final class OpenVault {
   }
 
   /// Brings what is known of the vault up to its last commit.
-  func refreshNow() throws(StoreError) { try read { () throws(StoreError) in } }
+  func refreshNow() throws(StoreError) { try read { (_) throws(StoreError) in } }
 
   /// Runs `body` in one write transaction and commits what it gathered in the change.
-  func write<Result>(_ body: (inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func write<Result>(_ body: (OpenVault, inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
     let result: Result
@@ -71,7 +71,7 @@ final class OpenVault {
         // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
         try view.pins?.check(view.state, epoch: view.header.epoch)
         var change = Change()
-        let result = try body(&change)
+        let result = try body(self, &change)
         if !change.isEmpty {
           if let unlocking { change.events.insert(unlocking, at: 0) }
           sealed = try seal(change)
@@ -98,7 +98,7 @@ final class OpenVault {
   private func checkKeys() throws(StoreError) {
     guard view.keys.isIntact else {
       throw StoreError(
-        .locked, "the vault was unlocked before this process was forked", place: view.path.string,
+        .afterFork, "the vault was unlocked before this process was forked", place: view.path.string,
         cure: "unlock it after the fork, and not before")
     }
   }
@@ -107,7 +107,7 @@ final class OpenVault {
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(
-        .closed, "the file that was opened no longer stands here", place: view.path.string,
+        .moved, "the file that was opened no longer stands here", place: view.path.string,
         cure: "find out what replaced or removed the vault, and open it again")
     }
   }
@@ -115,7 +115,7 @@ final class OpenVault {
   /// Drops the record of a decided transaction, which no seal covers.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
-    try view.database.write { () throws(StoreError) in try view.database.forget(transaction) }
+    try view.database.write { () throws(StoreError) in try view.database.outcomes.forget(transaction) }
   }
 
   /// Seals what `change` did: digests, log, state, with the next generation.
@@ -175,7 +175,7 @@ final class OpenVault {
     do throws(StoreError) { try scrub() } catch {
       guard error.kind != .damaged else { return unscrubbable = error }
       VaultNotices.say(
-        "sealed bytes of the old key are still in the file, and the next command that writes will remove them: \(error)")
+        "sealed bytes of the old key are still in the file, and the next command that writes will remove them: \(error.facts)")
     }
   }
 
@@ -193,7 +193,7 @@ final class OpenVault {
   private func scrub() throws(StoreError) {
     let cleaned = view.headerDigest
     try view.database.removeOldBytes()
-    try write { (change) throws(StoreError) in
+    try write { (_, change) throws(StoreError) in
       guard view.state.scrub, view.headerDigest == cleaned else { return }
       view.setOldBytesRemain(false)
       change.isScrubbed = true

@@ -82,8 +82,8 @@ struct Rotation {
         }
       }
     }
-    try entry.index.withBytes { (index) throws(StoreError) in try view.database.deleteRecord(index) }
-    try items.put(record, replacing: false)
+    try view.database.deleteRecord(at: entry.index)
+    try view.database.put(record, replacing: false)
     return record.entry
   }
 

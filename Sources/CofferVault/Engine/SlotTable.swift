@@ -36,7 +36,7 @@ final class SlotTable {
   /// The header with the slots of `plan`. In the present epoch the slots that stay keep their boxes; in a new one its key is
   /// sealed to each of them, for which the sealed header has what is needed.
   ///
-  /// - Throws: `.refused` when no slot would remain, `.tooLarge` beyond 16 slots or 64 bytes of a label.
+  /// - Throws: `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots or 64 bytes of a label.
   func nextHeader(
     _ plan: borrowing SlotPlan, epoch: UInt64, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
   ) throws(StoreError) -> VaultHeader {
@@ -87,7 +87,7 @@ final class SlotTable {
   private func check(_ count: Int, labels: [String]) throws(StoreError) {
     guard count > 0 else {
       throw StoreError(
-        .refused, "no slot would remain, and nothing would open the vault", place: view.path.string,
+        .lastSlot, "no slot would remain, and nothing would open the vault", place: view.path.string,
         cure: "add another slot first")
     }
     let most = VaultHeader.slotCounts.upperBound
@@ -137,7 +137,7 @@ final class SlotTable {
     guard old.frame.kind.takesPassphrase, kind.takesPassphrase else {
       let what = old.frame.kind.takesPassphrase ? "the new secret is no passphrase" : "the slot is opened by a \(old.frame.kind)"
       throw StoreError(
-        .refused, what, place: view.path.string,
+        .unfitSecret, what, place: view.path.string,
         cure: "name a slot with a passphrase; to replace another, add a slot and remove the old")
     }
     var plan = SlotPlan()

@@ -23,16 +23,14 @@ final class VaultCore: Sendable {
 
   /// Runs `body` in one read transaction.
   func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try run { (vault) throws(StoreError) in try vault.read { () throws(StoreError) in try body(vault) } }
+    try run { (vault) throws(StoreError) in try vault.read(body) }
   }
 
   /// Runs `body` in one write transaction, and commits what it gathered in the change.
   func write<Result: Sendable>(
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try run { (vault) throws(StoreError) in
-      try vault.write { (change) throws(StoreError) in try body(vault, &change) }
-    }
+    try run { (vault) throws(StoreError) in try vault.write(body) }
   }
 
   /// Runs `body`, which has transactions of its own, over the vault as it is now.

@@ -55,7 +55,7 @@ final class VaultLog {
     _ body: (_ sequence: UInt64, _ before: End, _ row: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) -> End {
     var end = End()
-    try view.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+    try view.database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
       let before = end
       if try follow(row, sequence, &end) { try body(sequence, before, row) }
     }
@@ -95,7 +95,7 @@ final class VaultLog {
     let sequence = try VerifiedView.checked(database.path) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part) }
     let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)
     state.logHead = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in
-      try database.appendLog(row, seq: sequence)
+      try database.log.append(row, seq: sequence)
       return LogBox.head(after: state.logHead, sequence: sequence, row: row, keys: keys)
     }
     state.logSequence = sequence
@@ -110,7 +110,7 @@ final class VaultLog {
     var trim: LogEntry.Trim?
     do throws(StoreError) {
       // Before a log that lost rows stands its beginning, which is none of them; a first row of number 0 is none that can be.
-      start = max(start, max(1, try view.database.firstLogRow() ?? 1) - 1)
+      start = max(start, max(1, try view.database.log.first() ?? 1) - 1)
       guard state.logSequence - min(start, state.logSequence) > longest else { return }
       let end = try walk { (sequence, before, _) throws(StoreError) in
         if sequence == first { trim = LogEntry.Trim(first: first, head: before.head) }
@@ -122,8 +122,8 @@ final class VaultLog {
     }
     guard let trim else { return }
     try append(LogEntry(.trimmed, by: .current, time: view.now, detail: trim.detail), to: &state)
-    try view.database.trimLog(before: first)
-    try trim.head.withBytes { (head) throws(StoreError) in try view.database.putLog(head, seq: first - 1) }
+    try view.database.log.trim(before: first)
+    try trim.head.withBytes { (head) throws(StoreError) in try view.database.log.put(head, seq: first - 1) }
     start = first - 1
   }
 
@@ -138,7 +138,7 @@ final class VaultLog {
     var end = End()
     var nextHead = Digest32.zero
     var from: UInt64 = 0
-    while case let rows = try view.database.logRows(from: from), !rows.isEmpty {
+    while case let rows = try view.database.log.rows(from: from), !rows.isEmpty {
       for (sequence, row) in rows {
         let read = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in try self.read(row, sequence, &end) }
         switch read {
@@ -171,16 +171,16 @@ final class VaultLog {
   ) throws(StoreError) -> Digest32 {
     let box = LogBox.seal(entry, sequence: sequence, after: head, keys: nextKeys)
     return try box.span.bytes.withUnsafeBytes { (box) throws(StoreError) in
-      try view.database.putLog(box, seq: sequence)
+      try view.database.log.put(box, seq: sequence)
       return LogBox.head(after: head, sequence: sequence, row: box, keys: nextKeys)
     }
   }
 
   /// Rows in the log.
   func length() throws(StoreError) -> Int {
-    guard let first = try view.database.firstLogRow() else { return 0 }
+    guard let first = try view.database.log.first() else { return 0 }
     var isStart = false
-    try view.database.withLogRow(first) { isStart = LogEntry.Trim($0, before: first) != nil }
+    try view.database.log.withRow(first) { isStart = LogEntry.Trim($0, before: first) != nil }
     return Int(clamping: view.state.logSequence + 1 - min(first, view.state.logSequence + 1)) - (isStart ? 1 : 0)
   }
 }

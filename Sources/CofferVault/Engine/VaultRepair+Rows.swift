@@ -6,16 +6,15 @@ extension VaultRepair {
   /// Drops the records that do not open, and writes the digests of the others.
   func rebuildSet() throws(StoreError) -> DigestTree {
     var lists = [BucketList](repeating: BucketList(), count: DigestTree.buckets)
-    var unreadable: [[UInt8]] = []
+    var unreadable: [RecordIndex] = []
     var count = 0
-    try database.forEachRecord { (index, columns) throws(StoreError) in
-      guard let entry = try opened(index, columns) else { return unreadable.append([UInt8](index)) }
+    try database.forEachRecord { (bytes, columns) throws(StoreError) in
+      guard let index = RecordIndex(bytes) else { return }  // It has 16 bytes.
+      guard let entry = try opened(index, columns) else { return unreadable.append(index) }
       lists[entry.index.bucket].append(entry)
       count += 1
     }
-    for index in unreadable {
-      try index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in try database.deleteRecord(index) }
-    }
+    for index in unreadable { try database.deleteRecord(at: index) }
     report.droppedRecords = unreadable.count
     report.items = count
     return try putDigests(lists)
@@ -35,9 +34,9 @@ extension VaultRepair {
 
   /// The record's entry; nil unless its description and its value open, and belong where they stand.
   private func opened(
-    _ index: UnsafeRawBufferPointer, _ columns: borrowing RecordColumns
+    _ index: RecordIndex, _ columns: borrowing RecordColumns
   ) throws(StoreError) -> BucketEntry? {
-    guard let index = RecordIndex(index), let id = RecordID(columns.rid) else { return nil }
+    guard let id = RecordID(columns.rid) else { return nil }
     do throws(FormatError) {
       _ = try RecordRow(index: index, id: id, meta: columns.meta, value: columns.value).open(keys: keys)
       return BucketEntry(index: index, id: id)
@@ -55,7 +54,7 @@ extension VaultRepair {
     var isWhole = true
     var isBeginning = true
     var dropped = 0
-    try database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+    try database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
       if isBeginning, let start = LogEntry.Trim(row, before: sequence) {
         if end.start != nil { dropped += 1 }
         end = VaultLog.End(sequence: sequence, head: start.head, start: start)
@@ -71,8 +70,8 @@ extension VaultRepair {
     }
     if dropped > 0 {
       // A log that begins with its first row has none before it; number 0 is no row of any log.
-      try database.trimLog(before: end.start.map { $0.first - 1 } ?? 1)
-      try database.cutLog(from: end.sequence + 1)
+      try database.log.trim(before: end.start.map { $0.first - 1 } ?? 1)
+      try database.log.cut(from: end.sequence + 1)
     }
     report.droppedLogRows = dropped
     return end

@@ -95,9 +95,9 @@ final class VaultRepair {
     do throws(StoreError) {
       let vault = try opened()
       vault.view.pins = pins
-      try vault.read { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      try vault.read { (vault) throws(StoreError) in _ = try vault.verify { _, _ in } }
       if report.mendedHeader {
-        try vault.write { (change) throws(StoreError) in
+        try vault.write { (_, change) throws(StoreError) in
           change.events.append(LogEntry(.repaired, by: .current, time: vault.view.now))
         }
       }
@@ -117,7 +117,7 @@ final class VaultRepair {
   private func isWhole() throws(StoreError) -> Bool {
     do throws(StoreError) {
       let vault = try opened()
-      try vault.read { () throws(StoreError) in _ = try vault.verify { _, _ in } }
+      try vault.read { (vault) throws(StoreError) in _ = try vault.verify { _, _ in } }
       return true
     } catch {
       guard error.kind == .tampered || error.kind == .damaged else { throw error }

@@ -17,7 +17,7 @@ extension VerifiedView {
     }
     try verifyRows(total: listed, progress)
     try log.verify()
-    try database.checkOutcomes()
+    try database.outcomes.check()
     try database.checkNothingIsAdded()
     try database.checkPages()
     return VerifyReport(records: listed, buckets: buckets.count)

@@ -146,11 +146,9 @@ final class VerifiedView {
     _ index: RecordIndex, _ id: RecordID, _ part: VaultDatabase.RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let result = try index.withBytes { (bytes) throws(StoreError) in
-      try database.withRecord(bytes, part) { (columns) throws(StoreError) in
-        guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", path) }
-        return try body(RecordRow(index: index, id: id, meta: columns.meta, value: columns.value))
-      }
+    let result = try database.withRecord(at: index, part) { (columns) throws(StoreError) in
+      guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", path) }
+      return try body(RecordRow(index: index, id: id, meta: columns.meta, value: columns.value))
     }
     guard let result else { throw Self.tampered("a record that should exist is missing", path) }
     return result

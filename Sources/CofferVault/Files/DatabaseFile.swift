@@ -79,7 +79,7 @@ private final class OpenDatabaseFiles: Sendable {
         // none, so that a log could be removed under a new connection (sqlite.org/howtocorrupt.html, 2.6).
         guard entry.process == getpid() else {
           throw StoreError(
-            .closed, "the vault was open in the process that this one was forked from", place: path.string,
+            .afterFork, "the vault was open in the process that this one was forked from", place: path.string,
             cure: "open vaults after the fork, or start the child with exec")
         }
         entry.holders += 1

@@ -29,11 +29,11 @@ enum PrivateCopy {
 
   /// Copies `source`, wherever it is, to `target`, a new name in a private folder.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/refused`` when a write-ahead log stands beside it: the file alone is not all of that vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/inUse`` when a write-ahead log stands beside it: the file alone is not all of that vault.
   static func take(_ source: FilePath, as target: FilePath) throws(StoreError) {
     guard try SideFiles.logBytes(beside: source) == 0 else {
       throw StoreError(
-        .refused, "a write-ahead log stands beside the file: it is a vault in use, and not all of it is in the file",
+        .inUse, "a write-ahead log stands beside the file: it is a vault in use, and not all of it is in the file",
         place: source.string, cure: "make a backup of that vault with LockedVault.backup, and give that", remedy: .giveBackup)
     }
     try copy(source, to: target)

@@ -33,7 +33,7 @@ enum FormatError: Error, Equatable {
         cure: "update coffer")
     case .memory(let error):
       StoreError(
-        .io(ENOMEM), "no guarded memory", key: key, place: place, cure: "free memory or raise the process's limits",
+        .memory, "no guarded memory", key: key, place: place, cure: "free memory or raise the process's limits",
         underlying: error)
     }
   }

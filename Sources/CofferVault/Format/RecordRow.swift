@@ -97,18 +97,6 @@ struct RecordRow {
   }
 }
 
-extension SealedRecord {
-  /// Lends the record as the row it will be.
-  func withRow<Result: ~Copyable, Failure: Error>(_ body: (RecordRow) throws(Failure) -> Result) throws(Failure) -> Result {
-    try meta.span.bytes.withUnsafeBytes { (meta) throws(Failure) in
-      guard let value else { return try body(RecordRow(index: index, id: id, meta: meta, value: nil)) }
-      return try value.span.bytes.withUnsafeBytes { (value) throws(Failure) in
-        try body(RecordRow(index: index, id: id, meta: meta, value: value))
-      }
-    }
-  }
-}
-
 /// An opened record: everything said of an item, and its value in guarded memory.
 struct OpenRecord: ~Copyable, Sendable {
   let meta: RecordMeta

@@ -30,7 +30,12 @@ extension Connection {
 
   /// Runs `body` on one state of the database, whatever others commit meanwhile. The state is that of its first statement.
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    let result = try begun(.begin, body)
+    try begin(.begin)
+    let result: Result
+    do { result = try body() } catch {
+      rollBack()
+      throw error
+    }
     if let failed = commitOrRollBack() { throw failed.error }
     return result
   }
@@ -45,7 +50,12 @@ extension Connection {
   func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) -> Result {
-    let result = try begun(.beginWriting, body)
+    try begin(.beginWriting)
+    let result: Result
+    do { result = try body() } catch {
+      rollBack()
+      throw error
+    }
     if let failed = commitOrRollBack() { try settle(commitThatFailed: failed.code, failed.error, wasMade) }
     return result
   }
@@ -79,11 +89,15 @@ extension Connection {
   }
 
   private func overwrite(_ wasMade: () throws(StoreError) -> Bool?) throws(StoreError) -> Bool? {
-    let made = try begun(.beginWriting) { () throws(StoreError) in
-      let made = try wasMade()
+    try begin(.beginWriting)
+    let made: Bool?
+    do throws(StoreError) {
+      made = try wasMade()
       // SQLite writes the page of this number whether or not it changes.
       try execute("PRAGMA user_version=\(try number("PRAGMA user_version"))")
-      return made
+    } catch {
+      rollBack()
+      throw error
     }
     if let failed = commitOrRollBack() { throw failed.error }
     return made
@@ -98,10 +112,8 @@ extension Connection {
     return (code, error)
   }
 
-  /// Begins a transaction and runs `body` in it. When that throws, the transaction is over.
-  private func begun<Result: ~Copyable>(
-    _ begin: Verb, _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
+  /// Begins a transaction.
+  private func begin(_ verb: Verb) throws(StoreError) {
     try checkOpen()
     guard sqlite3_get_autocommit(handle) != 0 else {
       throw StoreError(
@@ -109,11 +121,7 @@ extension Connection {
     }
     // Without a write-ahead log SQLite looks for a journal to roll back at every transaction, not only at the first.
     if !usesWriteAheadLog { try SideFiles.check(beside: path, usesWriteAheadLog: false) }
-    try perform(begin)
-    do throws(StoreError) { return try body() } catch {
-      rollBack()
-      throw error
-    }
+    try perform(verb)
   }
 
   /// Ends a transaction that failed; after some errors (a full disk, no memory) SQLite has done so itself. When even that fails,

@@ -149,7 +149,7 @@ final class Connection {
   private static func checkLibrary(_ path: FilePath) throws(StoreError) {
     guard sqlite3_threadsafe() != 0, sqlite3_libversion_number() >= 3_037_000 else {
       throw StoreError(
-        .refused, "this SQLite is older than 3.37 or was built without threads", place: path.string,
+        .unsupported, "this SQLite is older than 3.37 or was built without threads", place: path.string,
         cure: "install a newer SQLite")
     }
   }

@@ -27,7 +27,7 @@ final class ConnectionFiles {
   init(of path: FilePath, over fileSystem: String?) throws(StoreError) {
     guard let base = sqlite3_vfs_find(fileSystem) else {
       throw StoreError(
-        .refused, "SQLite has no such virtual file system", place: path.string, cure: "name one that is registered")
+        .unsupported, "SQLite has no such virtual file system", place: path.string, cure: "name one that is registered")
     }
     self.base = base
     database = path.string

@@ -33,7 +33,7 @@ extension StoreError {
     case SQLITE_FULL: (.noSpace, "free some space on that file system and try again; nothing was changed")
     case SQLITE_READONLY: (.readOnly, "check that the file, its folder and its file system can be written")
     case SQLITE_PERM, SQLITE_AUTH, SQLITE_CANTOPEN: (.denied, "check the owner and mode of the file and its folder")
-    case SQLITE_NOMEM: (.io(Errno.noMemory.rawValue), "free some memory and try again")
+    case SQLITE_NOMEM: (.memory, "free some memory and try again")
     // Whoever stores too much is told before SQLite is asked: see RecordLimits.
     case SQLITE_TOOBIG: (.damaged, "restore a backup")
     case SQLITE_IOERR: (.io(Errno.ioError.rawValue), "check the disk; nothing was changed")

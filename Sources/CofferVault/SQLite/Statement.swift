@@ -9,6 +9,8 @@ internal import CofferStorage
 final class Statement {
   let connection: Connection
   private let handle: OpaquePointer
+  /// The blocks that are bound: a run has two at most, and copies of its own would be taken from the heap each time.
+  private let blocks = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 8)
 
   /// Compiles `sql`, which must be fixed text: values go in as parameters.
   init(_ sql: String, on connection: Connection) throws(StoreError) {
@@ -16,7 +18,10 @@ final class Statement {
     self.connection = connection
   }
 
-  deinit { if connection.isOpen { sqlite3_finalize(handle) } }
+  deinit {
+    if connection.isOpen { sqlite3_finalize(handle) }
+    blocks.deallocate()
+  }
 
   /// Sets parameter `index`, counted from 1.
   func bind(_ number: Int64, at index: Int32) throws(StoreError) {
@@ -29,6 +34,13 @@ final class Statement {
     try connection.checkOpen()
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return try bindEmpty(at: index) }
     try check(sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), nil))
+  }
+
+  /// Sets parameter `index`, 1 or 2, to the bytes of `block`.
+  func bind<Role>(_ block: Block16<Role>, at index: Int32) throws(StoreError) {
+    let place = UnsafeMutableRawBufferPointer(rebasing: blocks[(Int(index) - 1) * 16..<Int(index) * 16])
+    block.withBytes { place.copyMemory(from: $0) }
+    try bind(lending: UnsafeRawBufferPointer(place), at: index)
   }
 
   /// Sets parameter `index` to a copy of `bytes`.
@@ -50,7 +62,8 @@ final class Statement {
 
   /// Runs to the end, for statements without rows.
   func execute() throws(StoreError) {
-    try forEach { _ in }
+    defer { reset() }
+    repeat { try connection.checkOpen() } while try hasRow(sqlite3_step(handle))
   }
 
   /// What `body` makes of the first row; nil when there is none.
@@ -58,7 +71,8 @@ final class Statement {
     _ body: (borrowing Row) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
     defer { reset() }
-    guard try step() else { return nil }
+    try connection.checkOpen()
+    guard try hasRow(sqlite3_step(handle)) else { return nil }
     return try body(Row(handle))
   }
 
@@ -66,12 +80,15 @@ final class Statement {
   func forEach(_ body: (borrowing Row) throws(StoreError) -> Void) throws(StoreError) {
     defer { reset() }
     let row = Row(handle)
-    while try step() { try body(row) }
+    while true {
+      try connection.checkOpen()
+      guard try hasRow(sqlite3_step(handle)) else { return }
+      try body(row)
+    }
   }
 
-  private func step() throws(StoreError) -> Bool {
-    try connection.checkOpen()
-    let code = sqlite3_step(handle)
+  /// Whether a step that returned `code` has got a row.
+  private func hasRow(_ code: Int32) throws(StoreError) -> Bool {
     guard code != SQLITE_ROW else { return true }
     guard code == SQLITE_DONE else {
       throw connection.failure(code, sqlite3_stmt_readonly(handle) != 0 ? "read the vault" : "write to the vault")

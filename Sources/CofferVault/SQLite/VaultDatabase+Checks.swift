@@ -15,19 +15,19 @@ extension VaultDatabase {
         guard try row.int64(0) == id else { throw VerifiedView.tampered("the table \(table) has a row that no vault has", path) }
       }
     }
-    do throws(StoreError) { _ = try firstLogRow() } catch {
+    do throws(StoreError) { _ = try log.first() } catch {
       guard error.kind == .damaged else { throw error }
       throw VerifiedView.tampered("the log has a row of a number that no row has", path)
     }
   }
 
-  /// Removes the rows that ``checkNothingIsAdded()`` and ``checkOutcomes()`` find, within a transaction.
+  /// Removes the rows that ``checkNothingIsAdded()`` and ``OutcomeTable/check()`` find, within a transaction.
   func removeWhatIsAdded() throws(StoreError) {
     for sql in ["DELETE FROM header WHERE id<>1", "DELETE FROM header_copy WHERE id<>2", "DELETE FROM state WHERE id<>1"] {
       try connection.execute(sql)
     }
     try connection.execute("DELETE FROM log WHERE seq<0 OR seq>\(FileCounter.most)")
-    try removeForgedOutcomes()
+    try outcomes.removeForged()
   }
 
   /// Has SQLite look at every page: that each belongs to one table or to the list of free ones, and is as it should be.

@@ -3,6 +3,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
+// The file as a whole.
 extension VaultDatabase {
   /// Rewrites the file without the pages that deleted rows left, outside any transaction. Durable when it returns; what the
   /// write-ahead log still holds of them goes with ``emptyLog()``.
@@ -58,5 +59,36 @@ extension VaultDatabase {
     guard code == SQLITE_DONE, finish == SQLITE_OK else {
       throw copy.failure(code == SQLITE_DONE ? finish : code, "copy the vault")
     }
+  }
+
+  // MARK: What a rotation needs beside reading and writing records
+
+  /// How long to wait for readers before old bytes are left to a later write, in milliseconds: a read takes microseconds, and a
+  /// listing of a large vault less than this.
+  private static let scrubPatience: Int32 = 2_000
+
+  /// Runs `body` with room for 64 MiB of pages instead of SQLite's 2: a rotation touches every page in random order, and what does
+  /// not fit goes to the write-ahead log and back, row after row. Measured with 10 000 records: 28 000 writes without.
+  func withLargeCache<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    let usual = try connection.number("PRAGMA cache_size")
+    try connection.execute("PRAGMA cache_size=-65536")
+    do throws(StoreError) {
+      let result = try body()
+      try connection.execute("PRAGMA cache_size=\(usual)")
+      return result
+    } catch {
+      if connection.isOpen { try connection.execute("PRAGMA cache_size=\(usual)") }
+      throw error
+    }
+  }
+
+  /// Rewrites the file and empties its log, outside any transaction, so that no byte of a deleted row is left in either.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process keeps reading or writing, `.noSpace`, `.io`; nothing is lost then.
+  func removeOldBytes() throws(StoreError) {
+    sqlite3_busy_timeout(connection.handle, Self.scrubPatience)
+    defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }
+    try vacuum()
+    try emptyLog()
   }
 }

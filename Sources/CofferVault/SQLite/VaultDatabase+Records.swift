@@ -12,6 +12,7 @@ struct RecordColumns: ~Copyable {
   let value: UnsafeRawBufferPointer?
 }
 
+// Records, and the digests over them.
 extension VaultDatabase {
   /// Bytes of an index and of a revision's id.
   static let indexBytes = 16
@@ -23,13 +24,13 @@ extension VaultDatabase {
     case metadata, all
   }
 
-  /// Lends the record at `idx` to `body`; nil when the file shows none, which is no proof that there is none.
+  /// Lends the record at `index` to `body`; nil when the file shows none, which is no proof that there is none.
   func withRecord<Result: ~Copyable>(
-    _ idx: UnsafeRawBufferPointer, _ part: RecordPart = .all,
+    at index: RecordIndex, _ part: RecordPart = .all,
     _ body: (borrowing RecordColumns) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
     let statement = try statement(part == .all ? .record : .recordMetadata)
-    try statement.bind(lending: idx, at: 1)
+    try statement.bind(index, at: 1)
     return try statement.first { row throws(StoreError) in
       let value = part == .all ? try Self.value(row, 2) : nil
       return try body(
@@ -80,24 +81,31 @@ extension VaultDatabase {
   ///
   /// - Parameter replacing: whether there is one. An UPDATE writes over a row of the same length where it lies, in one page; a
   ///   REPLACE takes the row out and puts another in, and may move its neighbours both times.
-  /// - Returns: false when there was none to replace.
-  func putRecord(
-    idx: UnsafeRawBufferPointer, rid: UnsafeRawBufferPointer, meta: UnsafeRawBufferPointer,
-    value: UnsafeRawBufferPointer?, replacing: Bool
-  ) throws(StoreError) -> Bool {
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
+  func put(_ record: SealedRecord, replacing: Bool) throws(StoreError) {
     let statement = try statement(replacing ? .replaceRecord : .putRecord)
-    try statement.bind(lending: idx, at: 1)
-    try statement.bind(lending: rid, at: 2)
-    try statement.bind(lending: meta, at: 3)
-    if let value { try statement.bind(lending: value, at: 4) } else { try statement.bindNull(at: 4) }
-    try statement.execute()
-    return sqlite3_changes(connection.handle) == 1
+    try statement.bind(record.index, at: 1)
+    try statement.bind(record.id, at: 2)
+    try record.meta.span.bytes.withUnsafeBytes { (meta) throws(StoreError) in
+      try statement.bind(lending: meta, at: 3)
+      guard let value = record.value else {
+        try statement.bindNull(at: 4)
+        return try statement.execute()
+      }
+      try value.span.bytes.withUnsafeBytes { (value) throws(StoreError) in
+        try statement.bind(lending: value, at: 4)
+        try statement.execute()
+      }
+    }
+    guard sqlite3_changes(connection.handle) == 1 else {
+      throw VerifiedView.tampered("a record that should exist is missing", path)
+    }
   }
 
-  /// Removes the record at `idx`, if there is one.
-  func deleteRecord(_ idx: UnsafeRawBufferPointer) throws(StoreError) {
+  /// Removes the record at `index`, if there is one.
+  func deleteRecord(at index: RecordIndex) throws(StoreError) {
     let statement = try statement(.deleteRecord)
-    try statement.bind(lending: idx, at: 1)
+    try statement.bind(index, at: 1)
     try statement.execute()
   }
 
@@ -107,6 +115,40 @@ extension VaultDatabase {
 
   /// The first two bytes of the least index in `bucket`: its ten bits, then zeros.
   private static func firstBytes(_ bucket: Int) -> UInt16 { UInt16(truncatingIfNeeded: bucket << 6).bigEndian }
+
+  // MARK: The digests of the buckets that are not empty
+
+  static let bucketCount = 1024
+  static let digestBytes = 32
+
+  /// Lends each digest to `body` with its bucket, ascending.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a bucket or a length that cannot be; what `body` throws.
+  func forEachDigest(_ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    var least: Int64 = 0
+    try statement(.digests).forEach { row throws(StoreError) in
+      let bucket = try row.int64(0)
+      // Ascending, so that a crafted tree can neither repeat a bucket nor go on for ever.
+      guard bucket >= least, bucket < Self.bucketCount else { throw row.damaged("the digests are not in order") }
+      least = bucket + 1
+      try body(Int(bucket), row.blob(1, count: Self.digestBytes))
+    }
+  }
+
+  /// Stores the digest of `bucket`.
+  func putDigest(_ hash: UnsafeRawBufferPointer, bucket: Int) throws(StoreError) {
+    let statement = try statement(.putDigest)
+    try statement.bind(Int64(bucket), at: 1)
+    try statement.bind(lending: hash, at: 2)
+    try statement.execute()
+  }
+
+  /// Removes the digest of `bucket`, which has become empty.
+  func deleteDigest(bucket: Int) throws(StoreError) {
+    let statement = try statement(.deleteDigest)
+    try statement.bind(Int64(bucket), at: 1)
+    try statement.execute()
+  }
 }
 
 /// Holds the last index of a scan, to see that the next is greater.

@@ -12,7 +12,7 @@ public enum Identity {
 
   /// The content of a new identity file, line feed included: 79 bytes, to be written with mode 0600.
   ///
-  /// - Throws: `StoreError` `.io` when guarded memory runs out.
+  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       let key = try SecretBytes.fresh(KeyAgreement.keyBytes)

@@ -20,7 +20,7 @@ public struct KeyFile: ~Copyable, Sendable {
 
   /// Reads a file's content.
   ///
-  /// - Throws: `.damaged` for a file that begins like a generated one and is none, `.refused` below ``smallest``, `.tooLarge`.
+  /// - Throws: `.damaged` for a file that begins like a generated one and is none, `.unfitSecret` below ``smallest``, `.tooLarge`.
   init(content: borrowing SecretBytes) throws(StoreError) {
     let isGenerated = content.withUnsafeBytes { Self.text.begins($0) }
     let key = try content.withUnsafeBytes { (content) throws(StoreError) in
@@ -32,7 +32,7 @@ public struct KeyFile: ~Copyable, Sendable {
 
   /// The content of a new key file, line feed included: 80 bytes, to be written with mode 0600.
   ///
-  /// - Throws: `StoreError` `.io` when guarded memory runs out.
+  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       let key = try SecretBytes.fresh(32)
@@ -45,7 +45,7 @@ public struct KeyFile: ~Copyable, Sendable {
   /// Whether `content` is that of a generated key file, whole.
   package static func isGenerated(_ content: borrowing SecretBytes) throws(StoreError) -> Bool {
     do throws(StoreError) { return try KeyFile(content: content).isGenerated } catch {
-      guard error.kind == .damaged || error.kind == .refused else { throw error }
+      guard error.kind == .damaged || error.kind == .unfitSecret else { throw error }
       return false
     }
   }
@@ -56,7 +56,7 @@ public struct KeyFile: ~Copyable, Sendable {
     }
     guard content.count >= smallest else {
       throw StoreError(
-        .refused, "a key file of \(content.count) bytes", cure: "use a file of at least \(smallest) bytes, or generate one")
+        .unfitSecret, "a key file of \(content.count) bytes", cure: "use a file of at least \(smallest) bytes, or generate one")
     }
     do { return try PlainHash.secretDigest(content) } catch { throw error.storeError() }
   }

@@ -19,7 +19,7 @@ struct NewSlot: ~Copyable, Sendable {
   /// - Parameter id: that of the slot it takes the place of, if any.
   /// - Parameter cost: of a passphrase; the caller's policy, never numbers from a file. Checked as a reader will.
   /// - Parameter memory: bytes that Argon2id may use.
-  /// - Throws: `.refused` when the credentials lack what `kind` wants, `.kdfMemory`, `.io`.
+  /// - Throws: `.unfitSecret` when the credentials lack what `kind` wants, `.kdfMemory`, `.memory`.
   static func make(
     _ kind: SlotKind, for inputs: borrowing SlotInputs, id: SlotID = .random(), cost: PassphraseCost, memory: Int,
     place: SlotPlace
@@ -91,6 +91,6 @@ struct NewSlot: ~Copyable, Sendable {
   }
 
   private static func missing() -> StoreError {
-    StoreError(.refused, "the credentials do not make a slot of this kind", cure: "give what the slot shall be opened with")
+    StoreError(.unfitSecret, "the credentials do not make a slot of this kind", cure: "give what the slot shall be opened with")
   }
 }

@@ -16,14 +16,14 @@ enum PassphrasePolicy {
   ///
   /// - Parameter wanted: a caller's own choice; nil measures this machine, which takes one Argon2id run.
   /// - Parameter memory: bytes that Argon2id may use.
-  /// - Throws: `.refused` for a choice below `floor`, `.kdfMemory` for a cost that this machine cannot run or no reader accepts.
+  /// - Throws: `.unfitSecret` for a choice below `floor`, `.kdfMemory` for a cost that this machine cannot run or no reader accepts.
   static func cost(
     _ wanted: PassphraseCost?, floor: PassphraseCost, memory: Int
   ) throws(StoreError) -> PassphraseCost {
     guard let wanted else { return try measured(floor: floor, memory: memory) }
     guard !wanted.isBelow(floor) else {
       throw StoreError(
-        .refused,
+        .unfitSecret,
         "\(wanted.passes) passes over \(wanted.mebibytes) MiB are less than the vault's floor of \(floor.passes) over \(floor.mebibytes)",
         cure: "give at least the floor, or no cost at all to have this machine measured")
     }

@@ -31,7 +31,7 @@ enum PassphraseTurn {
       wait(for: descriptor, patience, folder)
       return descriptor
     } catch {
-      VaultNotices.say("several unlocks may run at once, as their lock file cannot be used: \(error)")
+      VaultNotices.say("several unlocks may run at once, as their lock file cannot be used: \(error.facts)")
       return nil
     }
   }

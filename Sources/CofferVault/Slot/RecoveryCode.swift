@@ -19,7 +19,7 @@ public enum RecoveryCode {
 
   /// A new code as people copy it: 34 symbols in hyphened groups of four, 42 bytes. Shown once, it is kept nowhere.
   ///
-  /// - Throws: `StoreError` `.io` when guarded memory runs out.
+  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
   public static func generate() throws(StoreError) -> SecretBytes {
     let bytes: SecretBytes
     do { bytes = try SecretBytes.fresh(count) } catch { throw error.storeError() }

@@ -9,10 +9,11 @@ struct SlotInputs: ~Copyable {
   private let recoveryCode: SecretBytes?
   private let identity: SecretBytes?
 
-  /// - Throws: `.locked` without any, `.refused`, `.damaged`, `.tooLarge` or `.wrongSecret` for one that is none of its kind.
+  /// - Throws: `.noCredentials`, `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret` for one that is none of its kind.
   init(_ given: consuming Credentials) throws(StoreError) {
     guard !given.isEmpty else {
-      throw StoreError(.locked, "no credentials were given", cure: "give a passphrase, key file, recovery code or recipient key")
+      throw StoreError(
+        .noCredentials, "no credentials were given", cure: "give a passphrase, key file, recovery code or recipient key")
     }
     let passphrase = given.passphrase.take()
     try Self.check(passphrase, 1...PassphraseHash.longestPassphrase, "a passphrase")
@@ -35,7 +36,7 @@ struct SlotInputs: ~Copyable {
     case .some(let secret):
       guard !allowed.contains(secret.count) else { return }
       let range = allowed.count == 1 ? "\(allowed.lowerBound)" : "\(allowed.lowerBound) to \(allowed.upperBound)"
-      throw StoreError(.refused, "\(what) of \(secret.count) bytes", cure: "give \(range) bytes")
+      throw StoreError(.unfitSecret, "\(what) of \(secret.count) bytes", cure: "give \(range) bytes")
     case .none: return
     }
   }
@@ -44,7 +45,7 @@ struct SlotInputs: ~Copyable {
 extension SlotInputs {
   /// The one kind of slot that these credentials make: with a passphrase and a key file, one that wants both.
   ///
-  /// - Throws: `.refused` for a key file alone that was not generated: a photo is a guessable key.
+  /// - Throws: `.unfitSecret` for a key file alone that was not generated: a photo is a guessable key.
   borrowing func kindToMake() throws(StoreError) -> SlotKind {
     switch (passphrase != nil, keyFile != nil) {
     case (true, true): return .passphraseAndKeyFile
@@ -52,7 +53,7 @@ extension SlotInputs {
     case (false, true):
       guard opensAlone else {
         throw StoreError(
-          .refused, "the key file was not generated, and opens a vault only beside a passphrase",
+          .unfitSecret, "the key file was not generated, and opens a vault only beside a passphrase",
           cure: "generate a key file, or give a passphrase too")
       }
       return .keyFile
@@ -63,7 +64,7 @@ extension SlotInputs {
   /// IKM of the format for a slot; nil when the credentials lack what its kind wants.
   ///
   /// - Parameter memory: bytes that Argon2id may use.
-  /// - Throws: `.kdfMemory`, `.io`.
+  /// - Throws: `.kdfMemory`, `.memory`.
   borrowing func input(for frame: SlotFrame, memory: Int) throws(StoreError) -> SecretBytes? {
     switch frame.kind {
     case .passphrase: try passphraseHash(frame, memory)

@@ -24,8 +24,8 @@ enum SlotSearch {
   ///   - memory: bytes that Argon2id may use; see ``MemoryLimit``.
   ///   - mostWork: what all runs together may cost.
   /// - Throws: `.wrongSecret` when none opens, which a slot edited with care looks like too; `.tampered` when a slot knew the secret
-  ///   and its box did not open; `.kdfMemory` when a slot that may fit could not be tried; `.locked` without credentials, and for a
-  ///   credential that is none of its kind `.refused`, `.damaged`, `.tooLarge` or `.wrongSecret`.
+  ///   and its box did not open; `.kdfMemory` when a slot that may fit could not be tried; `.noCredentials`, and for a
+  ///   credential that is none of its kind `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret`.
   static func open(
     _ header: VaultHeader, with credentials: consuming Credentials, memory: Int, mostWork: UInt64 = mostWork, path: String? = nil
   ) throws(StoreError) -> OpenSlot {

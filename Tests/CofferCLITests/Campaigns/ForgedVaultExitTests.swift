@@ -47,7 +47,7 @@ struct ForgedVaultExitTests {
       ("DROP TABLE digest", 65),
       ("PRAGMA application_id=1", 65),
       ("PRAGMA user_version=2", 76),
-    ]) func aForgedVaultIsRefusedWithItsOwnStatus(sql: String, status: Int32) throws
+    ]) func `a forged vault is refused with its own status`(sql: String, status: Int32) throws
   {
     let home = try prepared()
     try attack(home, sql)
@@ -56,7 +56,7 @@ struct ForgedVaultExitTests {
     #expect(!answer.err.isEmpty)
   }
 
-  @Test func aVaultRolledBackReplacedGoneOrOfAnotherKey() throws {
+  @Test func `a vault rolled back replaced gone or of another key`() throws {
     let home = try prepared()
     let path = "\(home.path)/\(Self.vault)"
     let older = try Data(contentsOf: URL(fileURLWithPath: path))

@@ -20,7 +20,7 @@ struct ImportFuzzCampaign {
   ]
   .map { Array($0.utf8) }
 
-  @Test func itemsInJSON() throws {
+  @Test func `items in JSON`() throws {
     let runs = !Campaign.isLong ? 500 : 1_000_000
     var random = Random(seed: 12)
     var outcomes: [String: Int] = [:]
@@ -43,7 +43,7 @@ struct ImportFuzzCampaign {
   }
 
   /// As deep as a file may be, and deeper: depth must cost no stack.
-  @Test func deepNestingIsRefused() throws {
+  @Test func `deep nesting is refused`() throws {
     for text in ["[", "{\"a\":", "[{\"service\":"] {
       let bytes = Array(String(repeating: text, count: 200_000).utf8)
       #expect(throws: StoreError.self) { try JSONItems.read(Self.secret(bytes), place: "file") }

@@ -27,7 +27,7 @@ struct InitFaultCampaign {
     return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  @Test("whichever call of init fails, no vault is left without its key") func eachCallFailsOnce() throws {
+  @Test func `whichever call of init fails, no vault is left without its key`() throws {
     guard let counts = try counts() else { return print("skipped: strace cannot trace a process here") }
     var places = counts.flatMap { call, count in (1...count).map { (call: call, number: $0) } }
     let all = places.count
@@ -56,7 +56,7 @@ struct InitFaultCampaign {
     #expect(made + failed > 0)
   }
 
-  @Test("a vault whose new name may be lost with the power is made, and its key file stays") func unsyncedName() throws {
+  @Test func `a vault whose new name may be lost with the power is made, and its key file stays`() throws {
     let home = try Home()
     let log = home.path + "/trace"
     let line = ["strace", "-f", "-qq", "-y", "-o", log, "-e", "trace=fdatasync"]

@@ -1,20 +1,20 @@
+import CofferTestSupport
 import CofferPlatform
 import Foundation
+import SystemPackage
 import Testing
 
 /// A folder of its own for one test, with the built `coffer` working in it and nothing inherited from who runs the tests.
 final class Home {
-  let path: String
+  private let folder: TestFolder
+  var path: String { folder.path.string }
   var environment: [String: String]
 
   init() throws {
-    var name = Array("/tmp/coffer-test-XXXXXX".utf8CString)
-    try #require(mkdtemp(&name) != nil)
-    path = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    folder = try TestFolder("cli")
+    let path = folder.path.string
     environment = ["COFFER_HOME": path, "HOME": path + "/nobody", "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
   }
-
-  deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// The program, beside the test bundle.
   static let coffer = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -102,16 +102,6 @@ final class Home {
     }
     return words
   }
-}
-
-/// Waits until `condition` holds; false after two minutes, which no machine is too busy for.
-func eventually(_ condition: () throws -> Bool) rethrows -> Bool {
-  let deadline = Date() + 120
-  while try !condition() {
-    if Date() > deadline { return false }
-    usleep(5_000)
-  }
-  return true
 }
 
 /// A started `coffer`, or another program: in a session of its own, so that it has no terminal but one that a test gives it.

@@ -7,17 +7,17 @@ import Testing
 /// An owner of closures.
 final class Owner: Sendable {}
 
-@Suite("Handlers bound to owners")
+@Suite
 struct HandlerTests {
   @Test func `closures are called on the calling thread in the order of their owners`() {
-    let handler = Handler<Int>(), record = Record<String>(), owners = (0..<4).map { _ in Owner() }
+    let handler = Handler<Int>(), record = Collected<String>(), owners = (0..<4).map { _ in Owner() }
     for (number, owner) in owners.enumerated() { handler.add(owner) { record.add("\(number):\($0)") } }
     handler.trigger(7)
     #expect(record.all == ["0:7", "1:7", "2:7", "3:7"])
   }
 
   @Test func `an owner has one closure, and a second one takes the place of the first`() {
-    let handler = Handler<Void>(), record = Record<String>(), one = Owner(), two = Owner()
+    let handler = Handler<Void>(), record = Collected<String>(), one = Owner(), two = Owner()
     handler.add(one) { record.add("old") }
     handler.add(two) { record.add("two") }
     handler.add(one) { record.add("new") }
@@ -27,7 +27,7 @@ struct HandlerTests {
   }
 
   @Test func `owners are held weakly, and the closures of those that are gone are dropped with what they hold`() {
-    let handler = Handler<Void>(), record = Record<String>()
+    let handler = Handler<Void>(), record = Collected<String>()
     weak var captured: Owner?
     do {
       let owner = Owner(), capture = Owner()
@@ -43,7 +43,7 @@ struct HandlerTests {
 
   @Test func `a stale canceller removes no newer closure, and a canceller outlives its handler`() {
     var handler: Handler<Int>? = Handler<Int>()
-    let record = Record<Int>(), owner = Owner()
+    let record = Collected<Int>(), owner = Owner()
     let stale = handler?.add(owner) { record.add($0) }
     let fresh = handler?.add(owner) { record.add($0 * 10) }
     stale?()
@@ -58,7 +58,7 @@ struct HandlerTests {
   }
 
   @Test func `a new object at a former owner's address is another owner`() {
-    let handler = Handler<Void>(), record = Record<String>()
+    let handler = Handler<Void>(), record = Collected<String>()
     var reused = false
     for _ in 0..<1000 where !reused {
       var former: Owner? = Owner()
@@ -78,7 +78,7 @@ struct HandlerTests {
   }
 
   @Test func `closures may add, cancel and trigger`() {
-    let handler = Handler<Int>(), record = Record<String>(), one = Owner(), two = Owner(), three = Owner()
+    let handler = Handler<Int>(), record = Collected<String>(), one = Owner(), two = Owner(), three = Owner()
     let cancelTwo = Mutex<Handler<Int>.Canceller?>(nil)
     handler.add(one) { value in
       record.add("one \(value)")
@@ -95,7 +95,7 @@ struct HandlerTests {
   }
 
   @Test func `an owner that gets another closure during a trigger is called with that one`() {
-    let handler = Handler<Void>(), record = Record<String>(), one = Owner(), two = Owner()
+    let handler = Handler<Void>(), record = Collected<String>(), one = Owner(), two = Owner()
     handler.add(one) { handler.add(two) { record.add("new") } }
     handler.add(two) { record.add("old") }
     handler.trigger()
@@ -103,7 +103,7 @@ struct HandlerTests {
   }
 
   @Test func `an owner that goes during a trigger is not called`() {
-    let handler = Handler<Void>(), record = Record<String>(), one = Owner()
+    let handler = Handler<Void>(), record = Collected<String>(), one = Owner()
     let other = Mutex<Owner?>(Owner())
     handler.add(one) { _ = other.withLock { $0.take() } }
     if let owner = other.withLock({ $0 }) { handler.add(owner) { record.add("gone") } }

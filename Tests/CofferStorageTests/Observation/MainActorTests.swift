@@ -1,5 +1,6 @@
 import CofferPlatform
 import CofferStorage
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -17,11 +18,6 @@ import Testing
   }
   let keys = Keys()
 
-  private func eventually(_ what: Comment, _ condition: () -> Bool, at location: SourceLocation = #_sourceLocation) async throws {
-    for _ in 0..<24_000 where !condition() { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(condition(), what, sourceLocation: location)
-  }
-
   @Test func `an owner that is not Sendable gets the present value at once, and then the newest, on the main actor`() async throws
   {
     let app = try StorageRouter.inMemory(keys: keys), label = Label()
@@ -32,7 +28,7 @@ import Testing
     #expect(label.texts == ["success(0)"])
     let (router, number) = (app, keys.number)
     await Task.detached { for value in 1...200 { #expect(throws: Never.self) { try router.set(value, for: number) } } }.value
-    try await eventually("the newest") { label.texts.last == "success(200)" }
+    try await poll("the newest") { label.texts.last == "success(200)" }
     #expect(zip(label.texts, label.texts.dropFirst()).allSatisfy { $0 != $1 })
   }
 
@@ -51,13 +47,13 @@ import Testing
     try app.observe(keys.number, on: .shared, owner: other) { other, _ in other.texts.append("former") }
     let cancel = try app.observe(keys.number, on: .shared, owner: other) { other, _ in other.texts.append("latter") }
     try app.set(1, for: keys.number)
-    try await eventually("the second closure alone") { other.texts == ["former", "latter", "latter"] }
+    try await poll("the second closure alone") { other.texts == ["former", "latter", "latter"] }
     cancel()
     try app.set(2, for: keys.number)
     let last = Label()
     try app.observe(keys.number, on: .shared, owner: last) { last, value in last.texts.append("\(value)") }
     try app.set(3, for: keys.number)
-    try await eventually("another observer's news") { last.texts.last == "success(3)" }
+    try await poll("another observer's news") { last.texts.last == "success(3)" }
     #expect(other.texts.count == 3)
   }
 
@@ -67,13 +63,13 @@ import Testing
       do { label.texts.append(try value.get()?.reveal() ?? "nil") } catch { label.texts.append("\(error)") }
     }
     try app.set(Sealed("a"), for: keys.token)
-    try await eventually("the token") { label.texts == ["nil", "a"] }
+    try await poll("the token") { label.texts == ["nil", "a"] }
     app.endObservation()
     try app.set(Sealed("b"), for: keys.token)
     let other = Label()
     try app.observe(keys.number, on: .shared, owner: other) { other, value in other.texts.append("\(value)") }
     try app.set(1, for: keys.number)
-    try await eventually("news of later observers") { other.texts.count == 2 }
+    try await poll("news of later observers") { other.texts.count == 2 }
     #expect(label.texts == ["nil", "a"])
   }
 
@@ -85,7 +81,7 @@ import Testing
     }
     #expect(handler.count == 1)
     await Task.detached { for value in 1...100 { handler.trigger(value) } }.value
-    try await eventually("all of them") { label.texts == (1...100).map(String.init) }
+    try await poll("all of them") { label.texts == (1...100).map(String.init) }
   }
 
   @Test func `a handler keeps no owner of the main actor, replaces its closure and drops it with the owner`() async throws {
@@ -97,13 +93,13 @@ import Testing
       handler.add(label, on: .shared) { label, value in label.texts.append("former") }
       handler.add(label, on: .shared) { label, value in label.texts.append("\(value)") }
       handler.trigger(1)
-      try await eventually("the second closure alone") { label.texts == ["1"] }
+      try await poll("the second closure alone") { label.texts == ["1"] }
       #expect(handler.count == 1)
     }
     label = nil
     #expect(gone == nil)
     handler.trigger(2)
-    try await eventually("the registration goes") { handler.count == 0 }
+    try await poll("the registration goes") { handler.count == 0 }
     let other = Label()
     let cancel = handler.add(other, on: .shared) { _, value in seen.withLock { $0.append(value) } }
     handler.trigger(3)

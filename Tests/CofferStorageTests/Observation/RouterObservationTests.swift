@@ -7,7 +7,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@Suite("Observing keys")
+@Suite
 struct RouterObservationTests {
   struct Keys: KeySpace {
     let theme = StorageKey("theme", default: "light")
@@ -104,7 +104,7 @@ struct RouterObservationTests {
   }
 
   @Test func `an owner hears of its key for as long as it lives`() async throws {
-    let record = Record<String>(), done = Signals()
+    let record = Collected<String>(), done = Signals()
     var owner: Owner? = Owner()
     if let owner {
       try router.observe(keys.theme, owner: owner) { value in
@@ -127,7 +127,7 @@ struct RouterObservationTests {
   }
 
   @Test func `an observer may set, observe and cancel`() async throws {
-    let done = Signals(), one = Owner(), two = Owner(), record = Record<Int>()
+    let done = Signals(), one = Owner(), two = Owner(), record = Collected<Int>()
     let cancel = Mutex<(@Sendable () -> Void)?>(nil), isCancellable = DispatchSemaphore(value: 0)
     let router = router, keys = keys
     let canceller = try router.observe(keys.size, owner: one) { value in
@@ -155,7 +155,7 @@ struct RouterObservationTests {
   }
 
   @Test func `whichever threads count up, no observer gets a number twice, or a lower one after a higher`() async throws {
-    let owners = (0..<4).map { _ in Owner() }, records = owners.map { _ in Record<Int>() }, done = Signals()
+    let owners = (0..<4).map { _ in Owner() }, records = owners.map { _ in Collected<Int>() }, done = Signals()
     let router = router, keys = keys, threads = 4, rounds = 250
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<threads {
@@ -192,7 +192,7 @@ struct RouterObservationTests {
   }
 
   @Test func `events come in order, with cause and origin, and none for an equal write`() async throws {
-    let record = Record<Change>(), done = Signals()
+    let record = Collected<Change>(), done = Signals()
     let subscription = try router.plain.changes.subscribe { event in
       if case .changes(let changes) = event { changes.forEach(record.add) }
       if event == .ended { done.give() }
@@ -213,7 +213,7 @@ struct RouterObservationTests {
   }
 
   @Test func `a released or cancelled subscription hears nothing more`() async throws {
-    let heard = Signals(), record = Record<Int>()
+    let heard = Signals(), record = Collected<Int>()
     let feed = ChangeFeed()
     do {
       let released = try feed.subscribe { _ in record.add(1) }

@@ -5,8 +5,8 @@ import Testing
 
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct ObservationChurnTests {
-  @Test("where the system's limits are reached, observing is refused, keeps nothing, and works once they are not")
-  func limits() throws {
+  @Test
+  func `where the system's limits are reached, observing is refused, keeps nothing, and works once they are not`() throws {
     let home = try SessionHome()
     let run = try home.run("exhausted", home.path)
     let lines = run.output.split(separator: "\n").filter { !$0.contains("notice coffer") }
@@ -14,11 +14,13 @@ struct ObservationChurnTests {
     for line in lines.prefix(3) { #expect(line.hasPrefix("refused: ") && line.contains("watch the folder"), "\(line)") }
   }
 
-  @Test("observations that begin and end one after the other leave no descriptor, no thread and no inotify instance behind")
-  func churn() throws {
+  @Test
+  func `observations that begin and end one after the other leave no descriptor, no thread and no inotify instance behind`()
+    throws
+  {
     let home = try SessionHome()
     let isLong = Campaign.isLong
-    let run = try home.run("churn", home.path, isLong ? "100000" : "300")
+    let run = try home.run("churn-subscriptions", home.path, isLong ? "100000" : "300")
     print(run.output)
     #expect(run.status == 0, "\(run.output)")
     let lines = run.output.split(separator: "\n")

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferPlatform
 import CofferStorage
@@ -42,8 +43,8 @@ private final class WatchedVault: SessionListing, ItemsOfService {
       .map { folder + "/" + $0 }
   }
 
-  @Test("a lock file that is removed while its holder has yet to ask the server lets nobody else ask")
-  func removed() async throws {
+  @Test
+  func `a lock file that is removed while its holder has yet to ask the server lets nobody else ask`() async throws {
     let home = try SessionHome()
     let vault = WatchedVault(try home.open().vault)
     let app = try StorageRouter(plain: MemoryStore<Plain>(), vault: vault, keys: home.keys)
@@ -67,8 +68,10 @@ private final class WatchedVault: SessionListing, ItemsOfService {
     #expect(try token.reveal() == "ada-next" && removals.withLock(\.self) == 1)
   }
 
-  @Test("where a lock file is removed while its holder asks the server, one credential is stored and the other dropped")
-  func removedLater() async throws {
+  @Test
+  func `where a lock file is removed while its holder asks the server, one credential is stored and the other dropped`()
+    async throws
+  {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys, stale = try app.value(for: home.keys.token)
     let second = try home.session(try home.open().app)

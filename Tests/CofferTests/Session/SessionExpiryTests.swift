@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
@@ -37,8 +38,10 @@ private final class HandSetClock: Sendable {
     try session.login(as: "ada") { try $0.set(Sealed(Token(text: text, expiry: moment)), for: keys.token) }
   }
 
-  @Test("a credential that has expired makes the session expired; a renewed one brings it back, and a logout ends it")
-  func expiry() async throws {
+  @Test
+  func `a credential that has expired makes the session expired; a renewed one brings it back, and a logout ends it`()
+    async throws
+  {
     let clock = HandSetClock()
     let app = try StorageRouter(
       plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(now: { clock.date }), keys: keys)
@@ -58,8 +61,8 @@ private final class HandSetClock: Sendable {
     #expect(try session.state() == .loggedOut)
   }
 
-  @Test("a clock that is set back while the session lives lengthens no credential's life")
-  func setBack() throws {
+  @Test
+  func `a clock that is set back while the session lives lengthens no credential's life`() throws {
     let clock = HandSetClock()
     // This store believes the clock, as one would that was opened after it was set.
     let app = try StorageRouter(
@@ -74,8 +77,8 @@ private final class HandSetClock: Sendable {
     #expect(try app.value(for: keys.token) != nil)
   }
 
-  @Test("a clock a day behind the vault makes the session expired, and a renewal settles it")
-  func clockBehind() async throws {
+  @Test
+  func `a clock a day behind the vault makes the session expired, and a renewal settles it`() async throws {
     let vault = ClocklessVault()
     let app = try StorageRouter(plain: MemoryStore<Plain>(), vault: vault, keys: keys)
     let session = try Session(app, user: keys.user, credential: keys.token)
@@ -90,8 +93,8 @@ private final class HandSetClock: Sendable {
     #expect(try session.state() == .loggedIn("ada"))
   }
 
-  @Test("an observer hears that the credential has expired, and of nothing else meanwhile")
-  func toldOfExpiry() async throws {
+  @Test
+  func `an observer hears that the credential has expired, and of nothing else meanwhile`() async throws {
     let home = try SessionHome()
     let vault = try VaultStore(service: "expiring", vault: home.places.openVault())
     try vault.unlock(with: home.credentials())
@@ -100,14 +103,14 @@ private final class HandSetClock: Sendable {
     try login(session, until: Date() + 3600)
     let states = StateLog()
     try session.observe(states) { states.add($0) }
-    try await eventually("hears the present state") { states.texts == ["loggedIn ada"] }
+    try await poll("hears the present state") { states.texts == ["loggedIn ada"] }
     try login(session, until: Date() + 0.3)
-    try await eventually("hears of the expiry") { states.texts.last == "expired" }
+    try await poll("hears of the expiry") { states.texts.last == "expired" }
     // The login is told as well, unless its credential had expired before that.
     #expect(states.texts.dropFirst().dropLast().allSatisfy { $0 == "loggedIn ada" } && states.texts.count <= 3)
     let token = try await session.refresh(keys.token) { _ in try Sealed(Token(text: "new", expiry: Date() + 3600)) }
     #expect(token.expires != nil)
-    try await eventually("hears of the renewal") { states.texts.suffix(2) == ["expired", "loggedIn ada"] }
+    try await poll("hears of the renewal") { states.texts.suffix(2) == ["expired", "loggedIn ada"] }
   }
 }
 

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
@@ -16,21 +17,19 @@ struct SessionKeySpace: KeySpace {
 
 /// A folder with a vault, its key file and a plain domain, and the tool that works on them as another process does.
 final class SessionHome: Sendable {
-  let path: String
+  private let folder: TestFolder
+  var path: String { folder.path.string }
   let places: Places
   let keys = SessionKeySpace()
   // The test bundle stands beside the tools.
-  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/SessionTestTool"
+  private static let tool = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
 
   private let environment: [String: String]?
 
   /// - Parameter inStandardPlaces: whether the places are those of the XDG directories, and not those of one folder.
   init(inStandardPlaces: Bool = false) throws {
-    let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
-      .appendingPathComponent("coffer-session-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(
-      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    path = folder.path
+    folder = try TestFolder("session")
+    let path = folder.path.string
     let variables = ["HOME": path, "XDG_DATA_HOME": path + "/share", "XDG_CONFIG_HOME": path + "/config"]
     environment = inStandardPlaces ? variables : nil
     places = inStandardPlaces ? try Places.standard { variables[$0] } : Places(home: FilePath(path))
@@ -41,12 +40,8 @@ final class SessionHome: Sendable {
       }
     }
     let key = try KeyFile.generate()
-    try key.withUnsafeBytes { try Data($0).write(to: folder.appendingPathComponent("key")) }
+    try key.withUnsafeBytes { try Data($0).write(to: URL(filePath: path + "/key")) }
     _ = try UnlockedVault.create(at: places.vault, with: Credentials(keyFile: key), options: places.vaultOptions).lock()
-  }
-
-  deinit {
-    do { try FileManager.default.removeItem(atPath: path) } catch { print("left behind: \(path): \(error)") }
   }
 
   func credentials() throws -> Credentials {
@@ -178,7 +173,7 @@ final class SessionHome: Sendable {
   ///
   /// The plain keys are read by a process without a passphrase.
   func agreement(_ location: SourceLocation = #_sourceLocation) throws -> (user: String, token: String)? {
-    let read = try run("read", path)
+    let read = try run("read-session", path)
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
     let vault = try places.openVault().unlock(with: credentials())
@@ -196,21 +191,6 @@ final class SessionHome: Sendable {
     #expect(plain == [user, "1 of \(user)", "theme of \(user)"], sourceLocation: location)
     #expect(token.hasPrefix(user + "-") && renewal == "\(user)-renewal", sourceLocation: location)
     return (user, token)
-  }
-}
-
-/// Polls `condition` until it holds, for at most a minute and 2000 times: where other tests hold all threads of tasks, what is waited
-/// for comes as late as the next look at it.
-func eventually(_ what: Comment, _ location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) async throws {
-  let deadline = ContinuousClock.now + .seconds(60)
-  var looks = 0
-  while try !condition() {
-    looks += 1
-    guard ContinuousClock.now < deadline || looks < 2000 else {
-      Issue.record(what, sourceLocation: location)
-      return
-    }
-    try await Task.sleep(for: .milliseconds(5))
   }
 }
 

@@ -11,8 +11,8 @@ struct SessionKillTests {
     ("decided", true), ("committed", true), ("commitDurable", true), ("beforeForget", true), ("afterForget", true),
   ]
 
-  @Test("a killed login happened in both stores or in neither", arguments: steps)
-  func login(step: (name: String, happened: Bool)) throws {
+  @Test(arguments: steps)
+  func `a killed login happened in both stores or in neither`(step: (name: String, happened: Bool)) throws {
     let home = try SessionHome()
     #expect(try home.run("login", home.path, "ada").status == 0)
     #expect(try home.run("login", home.path, "bob", step.name).status == SIGKILL, "dies at \(step.name)")
@@ -21,8 +21,8 @@ struct SessionKillTests {
     #expect(try home.agreement() == nil)
   }
 
-  @Test("a killed logout happened in both stores or in neither", arguments: steps)
-  func logout(step: (name: String, happened: Bool)) throws {
+  @Test(arguments: steps)
+  func `a killed logout happened in both stores or in neither`(step: (name: String, happened: Bool)) throws {
     let home = try SessionHome()
     #expect(try home.run("login", home.path, "ada").status == 0)
     #expect(try home.run("logout", home.path, step.name).status == SIGKILL, "dies at \(step.name)")
@@ -31,10 +31,8 @@ struct SessionKillTests {
     #expect(try home.agreement()?.user == "bob")
   }
 
-  @Test(
-    "a killed refresh stored the new credential or left the old one",
-    arguments: [("renewing", false), ("beforeVaultCommit", false), ("afterVaultCommit", true)])
-  func refresh(step: (name: String, happened: Bool)) throws {
+  @Test(arguments: [("renewing", false), ("beforeVaultCommit", false), ("afterVaultCommit", true)])
+  func `a killed refresh stored the new credential or left the old one`(step: (name: String, happened: Bool)) throws {
     let home = try SessionHome()
     #expect(try home.run("login", home.path, "ada").status == 0)
     #expect(try home.run("refresh", home.path, "ada-token", step.name).status == SIGKILL, "dies at \(step.name)")
@@ -44,9 +42,8 @@ struct SessionKillTests {
     #expect(home.renewals == (step.name == "beforeVaultCommit" || step.name == "renewing" || step.happened ? 2 : 1))
   }
 
-  @Test(
-    "killed in the vault's sync beside a process that settles and dies too, both stores agree", arguments: ["login", "logout"])
-  func sync(what: String) throws {
+  @Test(arguments: ["login", "logout"])
+  func `killed in the vault's sync beside a process that settles and dies too, both stores agree`(what: String) throws {
     guard try SessionHome.canTrace() else { return print("skipped: strace cannot trace a process here") }
     var users: [String?] = []
     for number in 1...4 {
@@ -63,8 +60,8 @@ struct SessionKillTests {
     #expect(users[1] == "ada" && users[3] == (what == "login" ? "bob" : nil), "\(users)")
   }
 
-  @Test("killed at any call that changes a file, both stores agree", arguments: ["login", "logout", "refresh"])
-  func anySystemCall(what: String) throws {
+  @Test(arguments: ["login", "logout", "refresh"])
+  func `killed at any call that changes a file, both stores agree`(what: String) throws {
     guard try SessionHome.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let isLong = Campaign.isLong
     var outcomes: [String: Int] = [:]

@@ -6,10 +6,10 @@ import Foundation
 import Testing
 
 @Suite struct SessionObservationTests {
-  @Test(
-    "D2: every observer hears the present state and then what follows, of this process and of another, and none twice",
-    .tags(.process), .wholeRun)
-  func observers() async throws {
+  @Test(.tags(.process), .wholeRun)
+  func `D2: every observer hears the present state and then what follows, of this process and of another, and none twice`()
+    async throws
+  {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -17,36 +17,36 @@ import Testing
     try session.observe(main) { main.add($0) }
     try session.observe(settings) { settings.add($0) }
     var expected = ["loggedOut"]
-    try await eventually("hears the present state") { main.texts == expected && settings.texts == expected }
+    try await poll("hears the present state") { main.texts == expected && settings.texts == expected }
     try home.login(session, "ada")
     expected.append("loggedIn ada")
-    try await eventually("hears the login") { main.texts == expected && settings.texts == expected }
+    try await poll("hears the login") { main.texts == expected && settings.texts == expected }
     try home.run("login", home.path, "bob")
     expected.append("loggedIn bob")
-    try await eventually("hears another process's login: \(main.texts)") { main.texts == expected && settings.texts == expected }
+    try await poll("hears another process's login: \(main.texts)") { main.texts == expected && settings.texts == expected }
     try home.run("logout", home.path)
     expected.append("loggedOut")
-    try await eventually("hears another process's logout") { main.texts == expected && settings.texts == expected }
+    try await poll("hears another process's logout") { main.texts == expected && settings.texts == expected }
     try await Task.sleep(for: .milliseconds(100))
     #expect(main.texts == expected && settings.texts == expected)
   }
 
   private class Screen { var states: [String] = [] }
 
-  @MainActor @Test("a screen of the main actor, which is not Sendable, gets the present state at once and then what follows")
-  func onMain() async throws {
+  @MainActor @Test
+  func `a screen of the main actor, which is not Sendable, gets the present state at once and then what follows`() async throws {
     let home = try SessionHome(), screen = Screen()
     let (app, _) = try home.open()
     let session = try home.session(app)
     try session.observe(screen, on: .shared) { screen, state in screen.states.append("\(state)") }
     #expect(screen.states.count == 1 && screen.states.last?.contains("loggedOut") == true)
     try home.login(session, "ada")
-    for _ in 0..<24_000 where screen.states.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+    try await poll("it comes to be") { screen.states.count >= 2 }
     #expect(screen.states.count == 2 && screen.states.last?.contains("ada") == true)
   }
 
-  @Test("nobody hears of a login that was not committed")
-  func uncommitted() async throws {
+  @Test
+  func `nobody hears of a login that was not committed`() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -54,12 +54,12 @@ import Testing
     try session.observe(states) { states.add($0) }
     #expect(throws: StoreError.self) { try session.login(as: "ada") { _ in } }
     try home.login(session, "bob")
-    try await eventually("hears the login") { states.texts.last == "loggedIn bob" }
+    try await poll("hears the login") { states.texts.last == "loggedIn bob" }
     #expect(!states.texts.contains("loggedIn ada"))
   }
 
-  @Test("observers hear while other work holds every thread of the task pool")
-  func starvedPool() throws {
+  @Test
+  func `observers hear while other work holds every thread of the task pool`() throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -76,23 +76,25 @@ import Testing
 
   private static func block(on semaphore: DispatchSemaphore) { semaphore.wait() }
 
-  @Test("locking the vault is heard, and unlocking it")
-  func lock() async throws {
+  @Test
+  func `locking the vault is heard, and unlocking it`() async throws {
     let home = try SessionHome()
     let (app, vault) = try home.open()
     let session = try home.session(app)
     try home.login(session, "ada")
     let states = StateLog()
     try session.observe(states) { states.add($0) }
-    try await eventually("logged in") { states.texts == ["loggedIn ada"] }
+    try await poll("logged in") { states.texts == ["loggedIn ada"] }
     try vault.lock()
-    try await eventually("locked") { states.texts == ["loggedIn ada", "locked"] }
+    try await poll("locked") { states.texts == ["loggedIn ada", "locked"] }
     try vault.unlock(with: home.credentials())
-    try await eventually("logged in again") { states.texts == ["loggedIn ada", "locked", "loggedIn ada"] }
+    try await poll("logged in again") { states.texts == ["loggedIn ada", "locked", "loggedIn ada"] }
   }
 
-  @Test("D9, D10: an observer that is gone or has cancelled hears nothing more, and one may use the session in its closure")
-  func endings() async throws {
+  @Test
+  func `D9, D10: an observer that is gone or has cancelled hears nothing more, and one may use the session in its closure`()
+    async throws
+  {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -105,18 +107,18 @@ import Testing
       kept.add(state)
       if case .success(.loggedIn("ada")) = state { #expect(throws: Never.self) { try session?.logout() } }
     }
-    try await eventually("begun") {
+    try await poll("begun") {
       kept.texts == ["loggedOut"] && cancelled.texts == ["loggedOut"] && calls.value == 1
     }
     gone = nil
     cancel()
     try home.login(session, "ada")
-    try await eventually("logged out from inside") { kept.texts == ["loggedOut", "loggedIn ada", "loggedOut"] }
+    try await poll("logged out from inside") { kept.texts == ["loggedOut", "loggedIn ada", "loggedOut"] }
     #expect(cancelled.texts == ["loggedOut"] && calls.value == 1)
   }
 
-  @Test("a sequence begins with the present state, follows, and ends with the router")
-  func sequence() async throws {
+  @Test
+  func `a sequence begins with the present state, follows, and ends with the router`() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -128,8 +130,8 @@ import Testing
     while let state = await states.next() { _ = state }
   }
 
-  @Test("a session that nobody keeps goes with the last of its observers")
-  func released() async throws {
+  @Test
+  func `a session that nobody keeps goes with the last of its observers`() async throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     var session: Session<String>? = try home.session(app)
@@ -141,10 +143,10 @@ import Testing
     session = nil
     try home.login(home.session(app), "ada")
     let expected = ["loggedOut", "loggedIn ada"]
-    try await eventually("told without a variable of its own") { states.texts == expected && others.texts == expected }
+    try await poll("told without a variable of its own") { states.texts == expected && others.texts == expected }
     #expect(released != nil)
     cancel?()
     owner = nil
-    try await eventually("released") { released == nil }
+    try await poll("released") { released == nil }
   }
 }

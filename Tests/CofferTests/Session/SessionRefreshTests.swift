@@ -11,12 +11,12 @@ struct SessionRefreshTests {
     let (home, _, session) = try SessionHome.loggedIn()
     try home.hold()
     let refresh = try home.start("refresh", home.path, "ada-token")
-    try await eventually("renewing") { home.renewals == 1 }
+    try await poll("renewing") { home.renewals == 1 }
     return (home, session, refresh)
   }
 
-  @Test("of fifty tasks that ask at once, one renews and all get what it got", arguments: [true, false])
-  func once(withFiles: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `of fifty tasks that ask at once, one renews and all get what it got`(withFiles: Bool) async throws {
     let home = try SessionHome(), keys = home.keys
     let app = withFiles ? try home.open().app : try StorageRouter.inMemory(keys: keys)
     let session = try home.session(app)
@@ -30,7 +30,7 @@ struct SessionRefreshTests {
           return try await session.refresh(keys.token, replacing: stale, within: .seconds(600)) { old in
             #expect(old == stale)
             let number = renewals.next()
-            try await eventually("all have asked") { asked.value == 50 }
+            try await poll("all have asked") { asked.value == 50 }
             return try Sealed("ada-renewed-\(number)")
           }.reveal()
         }
@@ -41,26 +41,26 @@ struct SessionRefreshTests {
     if withFiles { #expect(try home.agreement()?.token == "ada-renewed-1") }
   }
 
-  @Test("of six processes that ask at once, one renews and all get what it got")
-  func onceAcrossProcesses() async throws {
+  @Test
+  func `of six processes that ask at once, one renews and all get what it got`() async throws {
     let home = try SessionHome()
     try home.run("login", home.path, "ada")
     try home.hold()
     let started = try (0..<6).map { _ in try home.start("refresh", home.path, "ada-token") }
-    try await eventually("one renews and all have asked") { home.renewals == 1 && home.asked == 6 }
+    try await poll("one renews and all have asked") { home.renewals == 1 && home.asked == 6 }
     try home.release()
     let answers = try started.map { try home.finish($0) }
     #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
     #expect(Set(answers.map(\.output)).count == 1 && home.renewals == 1)
   }
 
-  @Test("of sixteen processes that all found the credential expired, some long before they ask, one renews")
-  func onceThoughFoundExpired() async throws {
+  @Test
+  func `of sixteen processes that all found the credential expired, some long before they ask, one renews`() async throws {
     let home = try SessionHome()
     try home.run("login-until", home.path, "0.2")
     try await Task.sleep(for: .milliseconds(300))
     let started = try (0..<16).map { try home.start("renew", home.path, $0 < 8 ? "go" : "go later") }
-    try await eventually("all have found it expired") { home.asked == 16 }
+    try await poll("all have found it expired") { home.asked == 16 }
     try Data().write(to: URL(filePath: home.path + "/go"))
     var answers = try started[..<8].map { try home.finish($0) }
     try Data().write(to: URL(filePath: home.path + "/go later"))
@@ -69,8 +69,8 @@ struct SessionRefreshTests {
     #expect(Set(answers.map(\.output)).count == 1 && home.renewals == 1, "\(home.renewals) renewals")
   }
 
-  @Test("of processes with and without a run folder in their environment, one renews and all get what it got")
-  func onceWhateverTheEnvironment() async throws {
+  @Test
+  func `of processes with and without a run folder in their environment, one renews and all get what it got`() async throws {
     let home = try SessionHome(inStandardPlaces: true)
     try home.run("login", home.path, "ada")
     try home.hold()
@@ -81,7 +81,7 @@ struct SessionRefreshTests {
     let started = try (environments + environments).map {
       try home.start("refresh", home.path, "ada-token", environment: $0)
     }
-    try await eventually("one renews and all have asked") { home.renewals >= 1 && home.asked == 6 }
+    try await poll("one renews and all have asked") { home.renewals >= 1 && home.asked == 6 }
     try home.release()
     let answers = try started.map { try home.finish($0) }
     #expect(answers.allSatisfy { $0.status == 0 }, "\(answers)")
@@ -90,8 +90,8 @@ struct SessionRefreshTests {
     #expect(tokens.count == 1 && home.renewals == 1, "\(home.renewals) renewals, \(answers)")
   }
 
-  @Test("a process that dies as it renews leaves the way free, and the credential as it was")
-  func holderDies() throws {
+  @Test
+  func `a process that dies as it renews leaves the way free, and the credential as it was`() throws {
     let home = try SessionHome()
     try home.run("login", home.path, "ada")
     #expect(try home.run("refresh", home.path, "ada-token", "renewing").status == SIGKILL)
@@ -100,8 +100,8 @@ struct SessionRefreshTests {
     #expect(home.renewals == 2)
   }
 
-  @Test("a logout while another process renews stands: the renewed credential is dropped")
-  func logoutWins() async throws {
+  @Test
+  func `a logout while another process renews stands: the renewed credential is dropped`() async throws {
     let (home, session, refresh) = try await renewing()
     try session.logout()
     try home.release()
@@ -110,8 +110,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement() == nil)
   }
 
-  @Test("another login while a process renews stands, too")
-  func loginWins() async throws {
+  @Test
+  func `another login while a process renews stands, too`() async throws {
     let (home, session, refresh) = try await renewing()
     try home.login(session, "bob")
     try home.release()
@@ -120,8 +120,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement()?.token == "bob-token")
   }
 
-  @Test("whenever a logout and a refresh race in two processes, nobody is logged in afterwards")
-  func race() async throws {
+  @Test
+  func `whenever a logout and a refresh race in two processes, nobody is logged in afterwards`() async throws {
     let home = try SessionHome()
     let rounds = Campaign.isLong ? 100 : 15
     var stored = 0
@@ -132,7 +132,7 @@ struct SessionRefreshTests {
       // comes upon the refresh's last steps. Nothing rests on which of them is the faster.
       if !round.isMultiple(of: 3) { try home.hold() }
       let refresh = try home.start("refresh", home.path, "ada-token")
-      if !round.isMultiple(of: 3) { try await eventually("renewing") { home.renewals > renewals } }
+      if !round.isMultiple(of: 3) { try await poll("renewing") { home.renewals > renewals } }
       let logout = try home.start("logout", home.path)
       if !round.isMultiple(of: 3) {
         usleep(UInt32(round * 7 % 40) * 1000)
@@ -145,8 +145,8 @@ struct SessionRefreshTests {
     print("logout racing with refresh: \(rounds) rounds, the refresh came first in \(stored)")
   }
 
-  @Test("a renewal that takes too long is given up, what it returns is dropped, and the next may begin")
-  func limit() async throws {
+  @Test
+  func `a renewal that takes too long is given up, what it returns is dropped, and the next may begin`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
     let stale = try app.value(for: keys.token)
@@ -163,12 +163,12 @@ struct SessionRefreshTests {
     let token = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
     #expect(try token.reveal() == "ada-next")
     gate.open()
-    try await eventually("the late one is over") { isOver.value == 1 }
+    try await poll("the late one is over") { isOver.value == 1 }
     #expect(try home.agreement()?.token == "ada-next")
   }
 
-  @Test("whoever waits longer than the limit for another's renewal is told so")
-  func waiting() async throws {
+  @Test
+  func `whoever waits longer than the limit for another's renewal is told so`() async throws {
     let (home, session, refresh) = try await renewing()
     let keys = home.keys
     let error = await #expect(throws: StoreError.self) {
@@ -180,8 +180,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement()?.token.hasPrefix("ada-renewed") == true)
   }
 
-  @Test("what the renewal throws comes out, and nobody logged in means nobody asks")
-  func failures() async throws {
+  @Test
+  func `what the renewal throws comes out, and nobody logged in means nobody asks`() async throws {
     let home = try SessionHome()
     let (app, vault) = try home.open()
     let session = try home.session(app)
@@ -203,8 +203,8 @@ struct SessionRefreshTests {
     #expect(locked?.kind == .locked)
   }
 
-  @Test("without a credential to replace, one that has not expired is taken as it is")
-  func freshIsTaken() async throws {
+  @Test
+  func `without a credential to replace, one that has not expired is taken as it is`() async throws {
     let (home, _, session) = try SessionHome.loggedIn()
     let token = try await session.refresh(home.keys.token) { _ in
       Issue.record("it is fresh")
@@ -213,8 +213,8 @@ struct SessionRefreshTests {
     #expect(try token.reveal() == "ada-token")
   }
 
-  @Test("where the lock beside the vault cannot be had, no server is asked")
-  func unwritable() async throws {
+  @Test
+  func `where the lock beside the vault cannot be had, no server is asked`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys, stale = try app.value(for: keys.token)
     _ = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
@@ -235,8 +235,8 @@ struct SessionRefreshTests {
     #expect(try home.agreement()?.token == "ada-next")
   }
 
-  @Test("a cancelled task stops waiting, and leaves the way free")
-  func cancelled() async throws {
+  @Test
+  func `a cancelled task stops waiting, and leaves the way free`() async throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys
     let stale = try app.value(for: keys.token)
@@ -248,7 +248,7 @@ struct SessionRefreshTests {
         return try Sealed("never")
       }
     }
-    try await eventually("begun") { began.value == 1 }
+    try await poll("begun") { began.value == 1 }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }.reveal() == "ada-next")

@@ -1,12 +1,14 @@
+import CofferTestSupport
 import Coffer
 import CofferStorage
 import Foundation
 import Testing
 
 @Suite struct SessionTests {
-  @Test(
-    "D1: a login stores the credential in the vault and the preferences in the property list; a logout removes what it should")
-  func loginAndLogout() throws {
+  @Test
+  func `D1: a login stores the credential in the vault and preferences in the list, and a logout removes what it should`()
+    throws
+  {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)
@@ -24,26 +26,26 @@ import Testing
     try session.logout()
   }
 
-  @Test("a login without a credential changes nothing, nor does one whose closure throws")
-  func refusedLogin() throws {
+  @Test
+  func `a login without a credential changes nothing, nor does one whose closure throws`() throws {
     let (home, app, session) = try SessionHome.loggedIn()
     let error = #expect(throws: StoreError.self) { try session.login(as: "bob") { try $0.set("dark", for: home.keys.theme) } }
-    #expect(error?.kind == .refused && error?.key == "token")
+    #expect(error?.kind == .incomplete && error?.key == "token")
     struct Failed: Error {}
     #expect(throws: Failed.self) { try session.login(as: "bob") { _ in throw Failed() } }
     #expect(try session.state() == .loggedIn("ada") && app.value(for: home.keys.theme) == "theme of ada")
   }
 
-  @Test("a login in place of another leaves nothing of the former session")
-  func replaced() throws {
+  @Test
+  func `a login in place of another leaves nothing of the former session`() throws {
     let (home, app, session) = try SessionHome.loggedIn()
     try session.login(as: "bob") { try $0.set(Sealed("bob-token"), for: home.keys.token) }
     #expect(try session.state() == .loggedIn("bob"))
     #expect(try app.value(for: home.keys.renewal) == nil && app.value(for: home.keys.recent) == [])
   }
 
-  @Test("a key of the session that a logout would leave behind is refused")
-  func unmarked() throws {
+  @Test
+  func `a key of the session that a logout would leave behind is refused`() throws {
     struct Keys: KeySpace {
       let user = StorageKey("user", of: String.self)
       let token = StorageKey("token", secret: String.self).endsWithSession()
@@ -51,13 +53,13 @@ import Testing
     let keys = Keys()
     let app = try StorageRouter.inMemory(keys: keys)
     let error = #expect(throws: StoreError.self) { try Session(app, user: keys.user, credential: keys.token) }
-    #expect(error?.kind == .refused && error?.key == "user")
+    #expect(error?.kind == .incomplete && error?.key == "user")
     let stray = StorageKey("stray", secret: String.self).endsWithSession()
     #expect(throws: StoreError.self) { try Session(app, user: keys.user.endsWithSession(), credential: stray) }
   }
 
-  @Test("a logout removes what a program with other keys left: marked items, and the keys of the domain's list")
-  func foreignKeys() throws {
+  @Test
+  func `a logout removes what a program with other keys left: marked items, and the keys of the domain's list`() throws {
     let home = try SessionHome()
     struct Other: KeySpace {
       let cache = StorageKey("cache", secret: String.self).endsWithSession()
@@ -78,8 +80,8 @@ import Testing
     #expect(try app.plain.load("coffer.session-keys") == nil)
   }
 
-  @Test("a domain's list that is no list is an error, and a logout then removes nothing")
-  func damagedList() throws {
+  @Test
+  func `a domain's list that is no list is an error, and a logout then removes nothing`() throws {
     let (home, app, session) = try SessionHome.loggedIn()
     for bad in [PlainForm.string("token"), .array([.string("user"), .integer(1)])] {
       try app.plain.save(bad, for: "coffer.session-keys")
@@ -101,8 +103,8 @@ import Testing
     #expect(try home.agreement()?.user == "ada")
   }
 
-  @Test("while the vault is locked a live session is locked, and neither a login nor a logout changes anything")
-  func locked() throws {
+  @Test
+  func `while the vault is locked a live session is locked, and neither a login nor a logout changes anything`() throws {
     let home = try SessionHome()
     let (app, vault) = try home.open()
     let session = try home.session(app)
@@ -119,8 +121,8 @@ import Testing
     #expect(try home.agreement()?.user == "ada")
   }
 
-  @Test("where there is no vault nobody can say who is logged in but that nobody is")
-  func noVault() throws {
+  @Test
+  func `where there is no vault nobody can say who is logged in but that nobody is`() throws {
     let folder = FilePath(FileManager.default.temporaryDirectory.path).appending("coffer-session-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(atPath: folder.string) }
     try FileManager.default.createDirectory(
@@ -133,8 +135,8 @@ import Testing
     #expect(#expect(throws: StoreError.self) { try session.logout() }?.kind == .noVault)
   }
 
-  @Test("half a session, made by something else than one, is nobody")
-  func half() throws {
+  @Test
+  func `half a session, made by something else than one, is nobody`() throws {
     let home = try SessionHome()
     let (app, _) = try home.open()
     let session = try home.session(app)

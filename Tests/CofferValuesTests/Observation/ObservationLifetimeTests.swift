@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing
@@ -47,10 +48,10 @@ internal import Testing
     try begin()
     for step in 1...2 {
       try app.set(step, for: Self.keys.number)
-      try eventually { bySubject.all.last == step && byRouter.all.last == step && byContainer.all.last == step }
+      eventually { bySubject.all.last == step && byRouter.all.last == step && byContainer.all.last == step }
     }
     try Self.session(app).login(as: "ada") { try $0.set(Sealed("t"), for: Self.keys.token) }
-    try eventually { bySession.all == [.loggedOut, .loggedIn("ada")] }
+    eventually { bySession.all == [.loggedOut, .loggedIn("ada")] }
     #expect(bySubject.all == [0, 1, 2] && byRouter.all == [0, 1, 2] && byContainer.all == [nil, 1, 2])
     withExtendedLifetime(owner) {}
   }
@@ -82,7 +83,7 @@ internal import Testing
     if let owner { try begin(owner) }
     #expect(router != nil && session != nil && subject != nil && held.all.reduce(0, +) == 3)
     owner = nil
-    try eventually { router == nil && session == nil && subject == nil && held.all.reduce(0, +) == 0 }
+    eventually { router == nil && session == nil && subject == nil && held.all.reduce(0, +) == 0 }
   }
 
   @Test func `a cancelled observation releases everything at once, though its owner lives on`() throws {
@@ -102,7 +103,7 @@ internal import Testing
     #expect(router != nil)
     for cancel in cancellers + cancellers { cancel() }
     // A look that the watch had begun holds the store for its own time.
-    try eventually { router == nil && held.all.reduce(0, +) == 0 }
+    eventually { router == nil && held.all.reduce(0, +) == 0 }
   }
 
   @Test func `an owner has one closure for a value, and a second one takes the place of the first`() throws {
@@ -113,7 +114,7 @@ internal import Testing
     try subject.observe(owner) { new.add($0) }
     stale()
     subject.wrappedValue = 1
-    try eventually { new.all == [0, 1] }
+    eventually { new.all == [0, 1] }
     #expect(old.all == [0])
   }
 
@@ -149,7 +150,7 @@ internal import Testing
       over.wait()
       pulse.trigger()
       #expect(seen.all == [0, 1])
-      if lets { try eventually { watched == nil } }
+      if lets { eventually { watched == nil } }
       withExtendedLifetime((owner, owners)) {}
     }
   }
@@ -166,9 +167,9 @@ internal import Testing
     }
     try begin()
     try app.set(5, for: Self.keys.number)
-    try eventually { seen.all == [0, 5] }
+    eventually { seen.all == [0, 5] }
     try app.close()
-    try eventually { held.all.reduce(0, +) == 0 }
+    eventually { held.all.reduce(0, +) == 0 }
     #expect(seen.all == [0, 5])
     withExtendedLifetime(owner) {}
   }

@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing
@@ -25,11 +26,11 @@ internal import Testing
     }
     #expect(seen.all == [0])
     for number in 1...200 { try app.set(number, for: keys.number) }
-    try eventually { seen.all.last == 200 }
+    eventually { seen.all.last == 200 }
     try app.set(0, for: keys.number)
     try app.remove(keys.number)
     try app.set(7, for: keys.number)
-    try eventually { seen.all.last == 7 }
+    eventually { seen.all.last == 7 }
     #expect(follows(seen.all, from: 0, to: 7), "\(seen.all)")
   }
 
@@ -49,7 +50,7 @@ internal import Testing
     try app.set(0, for: keys.number)
     try app.set("dark", for: keys.look)
     try app.set(1, for: keys.number)
-    try eventually { looks.all.last == "dark" && numbers.all.last == 1 }
+    eventually { looks.all.last == "dark" && numbers.all.last == 1 }
     #expect(looks.all == ["light", "dark"] && numbers.all == [0, 1])
   }
 
@@ -66,7 +67,7 @@ internal import Testing
       value.wrappedValue = Opaque(number: step)
       value.wrappedValue = Opaque(number: step)
     }
-    try eventually { seen.all.last == 200 && opaque.all.last == 200 }
+    eventually { seen.all.last == 200 && opaque.all.last == 200 }
     #expect(follows(seen.all, from: 0, to: 200), "\(seen.all)")
     #expect(follows(opaque.all, from: 0, to: 200), "\(opaque.all)")
   }
@@ -80,7 +81,7 @@ internal import Testing
       first.wrappedValue = "1"
       cache.persistedValue(forKey: "second").string().wrappedValue = "2"
       first.wrappedValue = "end"
-      try eventually { seen.all.last == "end" }
+      eventually { seen.all.last == "end" }
       #expect(follows(seen.all, from: nil, to: "end"), "\(seen.all)")
     }
   }
@@ -98,11 +99,11 @@ internal import Testing
       try session.logout()
     }
     try session.login(as: "last") { try $0.set(Sealed("t"), for: keys.token) }
-    try eventually { seen.all.last == .loggedIn("last") }
+    eventually { seen.all.last == .loggedIn("last") }
     // A renewed credential is no other state.
     _ = try await session.refresh(keys.token, replacing: app.value(for: keys.token)) { _ in try Sealed("renewed") }
     try session.logout()
-    try eventually { seen.all.last == .loggedOut }
+    eventually { seen.all.last == .loggedOut }
     #expect(follows(seen.all, from: .loggedOut, to: .loggedOut), "\(seen.all)")
   }
 
@@ -112,12 +113,12 @@ internal import Testing
     let token = bench.vault.persistedValue(forKey: "token").string().onFailure(use: nil) { failures.add($0) }.subject()
     try token.observe(owner) { seen.add($0) }
     token.wrappedValue = "one"
-    try eventually { seen.all.last == "one" }
+    eventually { seen.all.last == "one" }
     try bench.vault.lock()
-    try eventually { failures.all.map(\.kind).contains(.locked) }
+    eventually { failures.all.map(\.kind).contains(.locked) }
     try bench.unlock()
     token.wrappedValue = "two"
-    try eventually { seen.all.last == "two" }
+    eventually { seen.all.last == "two" }
     #expect(zip(seen.all, seen.all.dropFirst()).allSatisfy { $0 != $1 }, "\(seen.all)")
   }
 
@@ -141,7 +142,7 @@ internal import Testing
         pulse.trigger()
       }
     }
-    try eventually { seen.all.last == 200 }
+    eventually { seen.all.last == 200 }
     #expect(inside.all.isEmpty && follows(seen.all, from: 0, to: 200), "\(seen.all)")
   }
 
@@ -159,10 +160,10 @@ internal import Testing
     try subject.observe(screen, on: .shared) { screen, number in screen.seen.append("\(number)") }
     #expect(screen.seen == ["success(\"light\")", "0"])
     try app.set(1, for: keys.number)
-    for _ in 0..<24_000 where screen.seen.last != "1" { try await Task.sleep(for: .milliseconds(5)) }
+    try await poll("it comes to be") { screen.seen.last == "1" }
     try app.plain.save(.string("many"), for: "number")
     try app.set("dark", for: keys.look)
-    for _ in 0..<24_000 where screen.seen.last != "success(\"dark\")" { try await Task.sleep(for: .milliseconds(5)) }
+    try await poll("it comes to be") { screen.seen.last == "success(\"dark\")" }
     // What cannot be read is answered with the last value, which is no news.
     #expect(screen.seen == ["success(\"light\")", "0", "1", "success(\"dark\")"])
   }

@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import CofferTestSupport
 internal import Foundation

@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import Foundation
 internal import Testing
@@ -110,7 +111,7 @@ private struct SettingsViewModel {
     let owner = Owner(), seen = Collected<String?>()
     try token.observe(owner) { seen.add($0?.access) }
     try service(bench).token.save(Token(access: "new"))
-    try eventually { seen.all.last == "new" }
+    eventually { seen.all.last == "new" }
     #expect(seen.all.first == .some(nil))
   }
 
@@ -254,13 +255,13 @@ private struct SettingsViewModel {
     let first = cache.persistedValue(forKey: "first").string().subject()
     try first.observe(owner) { seen.add($0) }
     first.wrappedValue = "1"
-    try eventually { seen.all.contains("1") }
+    eventually { seen.all.contains("1") }
     cache.persistedValue(forKey: "second").string().wrappedValue = "2"
     #expect(first.wrappedValue == "1")  // used last, so the second goes first
     cache.persistedValue(forKey: "third").string().wrappedValue = "3"
     #expect(try cache.names() == ["first", "third"])
     cache.persistedValue(forKey: "fourth").string().wrappedValue = "4"
-    try eventually { seen.all.last == .some(nil) && seen.all.contains("1") }
+    eventually { seen.all.last == .some(nil) && seen.all.contains("1") }
     #expect(try cache.names() == ["fourth", "third"])
   }
 
@@ -296,7 +297,7 @@ private struct SettingsViewModel {
     try number.subject().observe(owner) { stored.add($0) }
     try number.subject(didChange: external).observe(owner) { driven.add($0) }
     for step in 1...100 { try bench.defaults().persistedValue(forKey: "n").integer().save(step) }
-    try eventually { stored.all.last == 100 }
+    eventually { stored.all.last == 100 }
     // The store's own news conflate; what the owner gets is in order, and no value comes twice.
     #expect(stored.all.first == 0 && stored.all == stored.all.sorted() && Set(stored.all).count == stored.all.count)
     #expect(driven.all == [0])
@@ -412,7 +413,7 @@ private struct SettingsViewModel {
     try text.observe(owner) { seen.add($0) }
     try expect(.tooLarge(limit: 3)) { try text.save("too long") }
     try text.save("ok")
-    try eventually { seen.all.last == "ok" }
+    eventually { seen.all.last == "ok" }
     #expect(seen.all == [nil, "ok"])
   }
 
@@ -423,7 +424,7 @@ private struct SettingsViewModel {
     try one.observe(owner) { seen.add($0) }
     try two.save("two")
     try one.save("one")
-    try eventually { seen.all.last == "one" }
+    eventually { seen.all.last == "one" }
     #expect(!seen.all.contains("two"))
   }
 

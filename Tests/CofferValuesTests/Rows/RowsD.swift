@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import CofferTestSupport
 internal import Foundation
@@ -62,7 +63,7 @@ internal import Testing
     let handler = Handler<String>(), controller = ViewController()
     controller.viewDidLoad(handler)
     handler.trigger("Ada")
-    for _ in 0..<24_000 where controller.title != "Ada" { try await Task.sleep(for: .milliseconds(5)) }
+    try await poll("it comes to be") { controller.title == "Ada" }
     #expect(controller.title == "Ada")
     controller.cancel?()
     #expect(handler.count == 0)
@@ -141,7 +142,7 @@ internal import Testing
     try user.observe(main) { seen.add($0) }
     try user.observe(settings) { seen.add($0) }
     user.wrappedValue = "Ada"
-    try eventually { seen.all.filter { $0 == "Ada" }.count >= 2 }
+    eventually { seen.all.filter { $0 == "Ada" }.count >= 2 }
     #expect(seen.all.prefix(2) == [nil, nil])
   }
 

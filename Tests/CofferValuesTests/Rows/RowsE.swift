@@ -1,3 +1,4 @@
+internal import CofferTestSupport
 internal import Coffer
 internal import CofferTestSupport
 internal import Foundation
@@ -83,7 +84,7 @@ private final class CameraController {
     try expect(.undecodable(stored: "string")) { _ = try store.get() }
   }
 
-  @Test func `E4 a persistent store sets, gets, removes and synchronises`() throws {
+  @Test func `E4 a persistent store sets, gets, removes and synchronizes`() throws {
     let bench = try Bench()
     let store = try PersistentStore<CameraConfig>(in: bench.defaults())
     #expect(try store.get() == nil)
@@ -154,7 +155,7 @@ private final class CameraController {
     let owner = Owner(), seen = Collected<Int?>()
     try store.observe(owner) { seen.add($0?.count) }
     try store.set(Counter(count: 1))
-    try eventually { seen.all.last == 1 }
+    eventually { seen.all.last == 1 }
     let memory = InMemoryStore<Mode>()
     await withTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {

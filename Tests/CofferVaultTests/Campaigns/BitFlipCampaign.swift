@@ -72,7 +72,7 @@ struct BitFlipCampaign {
     "damaged", "tampered", "notAVault", "newerFormat", "wrongSecret", "rolledBack", "replaced",
   ]
 
-  @Test func everyBitOfTheVaultAndOfItsHeadersCopy() throws {
+  @Test func `every bit of the vault and of its header's copy`() throws {
     let (place, _, items) = try grown()
     let kept = try KeptFiles(place.folder, ["vault.sqlite"])
     let file = try #require(kept.files["vault.sqlite"])
@@ -96,7 +96,7 @@ struct BitFlipCampaign {
     tally.report("bits of a vault of \(file.count) bytes, and of its header's copy")
   }
 
-  @Test func everyBitOfAWriteAheadLog() throws {
+  @Test func `every bit of a write-ahead log`() throws {
     let place = try TemporaryVault()
     let options = VaultOptions(pins: place.folder.appending("pins"))
     _ = try Self.created(place, options).lock()
@@ -117,7 +117,7 @@ struct BitFlipCampaign {
     #expect(try vault.verify().records == 2)
   }
 
-  @Test func everyBitOfThePins() throws {
+  @Test func `every bit of the pins`() throws {
     let place = try TemporaryVault()
     let options = VaultOptions(pins: place.folder.appending("pins"))
     let name = try ItemName(service: "svc", account: "a")

@@ -9,7 +9,9 @@ import Testing
 @Suite(.tags(.campaign, .process), .wholeRun)
 struct ControlGroupCampaign {
 
-  @Test(arguments: Campaign.isLong ? [256, 512] : [256]) func inAContainerTooMuchIsRefusedByNameAndNothingIsKilled(limit: Int)
+  @Test(arguments: Campaign.isLong ? [256, 512] : [256]) func `in a container too much is refused by name and nothing is killed`(
+    limit: Int
+  )
     throws
   {
     guard let group = try TestGroup(limit: limit << 20) else {
@@ -36,7 +38,7 @@ struct ControlGroupCampaign {
   }
 
   /// A build or a copy fills a container's memory with pages of files, which the kernel gives back when they are asked for.
-  @Test func pagesOfFilesAreNoReasonToRefuse() throws {
+  @Test func `pages of files are no reason to refuse`() throws {
     guard let group = try TestGroup(limit: 256 << 20) else {
       return print("skipped: no control group with a limit of memory can be made here")
     }

@@ -54,7 +54,7 @@ struct CrowdCampaign {
     try (0..<4).map { Int(text(try vault.get(ItemName(service: "counters", account: "\($0)"))) ?? "0") ?? -1 }
   }
 
-  @Test func manyProcessesMixEverythingWhileTheKeyIsRotated() throws {
+  @Test func `many processes mix everything while the key is rotated`() throws {
     let place = try TemporaryVault()
     let options = VaultOptions(pins: place.folder.appending("pins"))
     let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options)
@@ -77,7 +77,7 @@ struct CrowdCampaign {
       "\(Self.processes) processes × \(Self.operations) operations, \(rotations) rotations, \(status.generation) commits")
   }
 
-  @Test func processesKilledAtAnyMomentNeverLookLikeARollback() throws {
+  @Test func `processes killed at any moment never look like a rollback`() throws {
     let place = try TemporaryVault()
     let options = VaultOptions(pins: place.folder.appending("pins"))
     _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options).lock()

@@ -95,7 +95,7 @@ struct FaultCampaign {
     private static func isAlarm(_ output: String) -> Bool { alarms.contains { output.contains("refused \($0)") } }
 
     private func outcomeOf(_ step: (name: String, new: Facts), _ end: TracedTool.End) throws -> String {
-      if step.name == "init", try kind({ _ = try LockedVault.open(place.path) }) == .noVault {
+      if step.name == "init", kind({ _ = try LockedVault.open(place.path) }) == .noVault {
         guard !end.isAcknowledged else { return "ACKNOWLEDGED AND GONE" }
         // What was left is in nobody's way.
         _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options).lock()
@@ -135,7 +135,7 @@ struct FaultCampaign {
 
     private func checkPassphrase(isNew: Bool) throws {
       for (passphrase, opens) in [("passphrase", !isNew), ("new passphrase", isNew)] {
-        let kind = try kind {
+        let kind = kind {
           _ = try LockedVault.open(place.path).unlock(with: Credentials(passphrase: secret(passphrase)))
         }
         guard (kind == nil) == opens else { throw TracedTool.Failed(what: "ANOTHER PASSPHRASE OPENS") }
@@ -176,7 +176,7 @@ struct FaultCampaign {
   /// The short form lets every other step see one fault, and the others the other.
   private static func parity(_ step: String) -> Int { (steps.firstIndex { $0.name == step } ?? 0) / 2 % 2 }
 
-  @Test func killedAtAnySystemCall() throws {
+  @Test func `killed at any system call`() throws {
     try forEachStep("kills at system calls") { bench, step in
       try bench.reset(for: step.name)
       let tool = TracedTool(bench.place, step.name)
@@ -187,7 +187,7 @@ struct FaultCampaign {
     }
   }
 
-  @Test func aSystemCallFailsOnceOrFromThereOn() throws {
+  @Test func `a system call fails once or from there on`() throws {
     try forEachStep("failing system calls") { bench, step in
       let tool = TracedTool(bench.place, step.name)
       let faults = [(TracedTool.Fault.inputOutput, TracedTool.calls), (.noSpace, TracedTool.spending)]
@@ -207,7 +207,7 @@ struct FaultCampaign {
   }
 
   /// A rollback journal's commit is made when the journal is gone, and may then be reported as failed.
-  @Test func aSystemCallFailsBesideARollbackJournal() throws {
+  @Test func `a system call fails beside a rollback journal`() throws {
     let steps = Self.steps.filter { ["set", "delete", "rotate"].contains($0.name) }
     try forEachStep("failing system calls beside a rollback journal", of: steps, withRollbackJournal: true) { bench, step in
       try bench.reset(for: step.name)
@@ -226,7 +226,7 @@ struct FaultCampaign {
   }
 
   /// A limit on a file's size makes the write that crosses it short, wherever that is, and those after it fail.
-  @Test func aWriteIsShort() throws {
+  @Test func `a write is short`() throws {
     try forEachStep("short writes") { bench, step in
       let tool = TracedTool(bench.place, step.name)
       for limit in Self.chosen(Array(0..<192), few: 1, step.name) {

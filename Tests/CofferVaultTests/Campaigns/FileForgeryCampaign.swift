@@ -10,7 +10,7 @@ import Testing
 @Suite(.tags(.campaign), .wholeRun)
 struct FileForgeryCampaign {
   /// What no vault has, or lacks: SQLite runs it without a word.
-  @Test func schemasWithMoreOrLessOrOtherThanAVaultHas() throws {
+  @Test func `schemas with more, less or other than a vault has`() throws {
     let forge = try Forge(items: 3, versions: 1)
     let forger = try Forger(forge, every: 9)
     let tables = Schema.tables.map(\.name)
@@ -53,7 +53,7 @@ struct FileForgeryCampaign {
   }
 
   /// B-trees whose scan and look-up disagree, and others that SQLite would never write.
-  @Test func treesThatTellOneThingToAScanAndAnotherToALookUp() throws {
+  @Test func `trees that tell one thing to a scan and another to a look-up`() throws {
     let forge = try Forge(items: Campaign.size(short: 20, long: 250), versions: 1)
     let forger = try Forger(forge)
     let file = try #require(forge.kept.files["vault.sqlite"])
@@ -91,7 +91,7 @@ struct FileForgeryCampaign {
   }
 
   /// Whole files: older ones, ones written apart, and another vault's.
-  @Test func olderForkedAndOtherFilesInTheVaultsPlace() throws {
+  @Test func `older, forked and other files in the vault's place`() throws {
     let rounds = Campaign.size(short: 3, long: 150)
     let pinned = try PinnedVault(writes: 1)
     var older: [Data] = []
@@ -127,7 +127,7 @@ struct FileForgeryCampaign {
   }
 
   /// SQLite deletes the file that a journal names, at the first read. It must survive, whoever reads.
-  @Test func journalsThatNameABystander() throws {
+  @Test func `journals that name a bystander`() throws {
     let forge = try Forge(items: 2, versions: 1)
     var tally = Tally()
     for mode in ["WAL", "DELETE"] {

@@ -31,7 +31,7 @@ struct FuzzCampaign {
       }
       tally.add(
         title, outcome,
-        allowed: ["accepted", "damaged", "tampered", "newerFormat", "wrongSecret", "refused", "tooLarge", "kdfMemory"],
+        allowed: ["accepted", "damaged", "tampered", "newerFormat", "wrongSecret", "unfitSecret", "tooLarge", "kdfMemory"],
         "run \(run), seed \(seed): \(Hex.text(Array(input.prefix(200))))")
     }
     tally.report("mutations of a \(title)")
@@ -47,7 +47,7 @@ struct FuzzCampaign {
   }
 
   /// Headers with a checksum that fits, so that what is behind it is reached, then the slots with what opens one of them.
-  @Test func headersAndSlots() throws {
+  @Test func `headers and slots`() throws {
     let sample = try SampleVault()
     let content = Array(sample.header.encoded().dropLast(32))
     var opened = 0
@@ -66,7 +66,7 @@ struct FuzzCampaign {
     }
   }
 
-  @Test func sealedPartsOfHeaders() throws {
+  @Test func `sealed parts of headers`() throws {
     let sample = try SampleVault()
     let header = sample.header
     let body = try sample.keys.withKey(.hdr) { key throws(FormatError) in
@@ -89,7 +89,7 @@ struct FuzzCampaign {
     }
   }
 
-  @Test func states() throws {
+  @Test func `states of vaults`() throws {
     let sample = try SampleVault()
     let context = ByteWriter.bytes(48) {
       $0.write(sample.epoch)
@@ -117,7 +117,7 @@ struct FuzzCampaign {
     }
   }
 
-  @Test func descriptionsOfRecords() throws {
+  @Test func `descriptions of records`() throws {
     var plain = SampleVault.meta(5)
     plain.setAttributes([])
     let seeds = [SampleVault.meta(5), SampleVault.meta(nil), plain].map { meta in
@@ -130,7 +130,7 @@ struct FuzzCampaign {
   }
 
   /// Rows whose seals were made over anything: what only a holder of the key could write, and what anyone can.
-  @Test func rowsOfRecords() throws {
+  @Test func `rows of records`() throws {
     let sample = try SampleVault()
     let record = try sample.record(Array("value".utf8))
     let row = record.index.bytes + record.id.bytes + record.meta + (record.value ?? [])
@@ -148,7 +148,7 @@ struct FuzzCampaign {
     }
   }
 
-  @Test func entriesOfTheLog() throws {
+  @Test func `entries of the log`() throws {
     let entry = LogEntry(
       .unlocked, time: 5, user: 6, process: 7, program: "coffer", index: .zero, detail: [UInt8](repeating: 1, count: 16))
     let trim = LogEntry(
@@ -160,7 +160,7 @@ struct FuzzCampaign {
     }
   }
 
-  @Test func pins() throws {
+  @Test func `pins of vaults`() throws {
     let record = PinRecord(
       vault: .random(), replica: .random(), epoch: 2, seen: .init(generation: 5, commit: .random()), own: .never)
     let content = Array(record.encoded().dropLast(16))
@@ -172,7 +172,7 @@ struct FuzzCampaign {
   }
 
   /// What opens a vault comes from files and lines that people edit.
-  @Test func keyFilesIdentitiesRecipientsAndRecoveryCodes() throws {
+  @Test func `key files, identities, recipients and recovery codes`() throws {
     let keyFile = try KeyFile.generate().revealed
     try fuzz("key file", [keyFile, [UInt8](repeating: 7, count: 32)], seed: 8) { content in
       _ = try KeyFile(content: SecretBytes(content))

@@ -14,7 +14,7 @@ struct MemoryCampaign {
     mark + (0..<32 - mark.utf8.count).map { _ in String("abcdefghijklmnopqrstuvwxyz0123456789".randomElement() ?? "x") }.joined()
   }
 
-  @Test func aLockedVaultLeavesNoCanaryInTheWholeProcess() throws {
+  @Test func `a locked vault leaves no canary in the whole process`() throws {
     let place = try TemporaryVault()
     _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing).lock()
     let (passphrase, value) = (Self.canary("passphrase-"), Self.canary("value-"))
@@ -54,7 +54,7 @@ struct MemoryCampaign {
   }
 
   /// The command line's own process, held at its last system call. What it printed has gone through its pipe by then.
-  @Test func theCommandThatPrintsAValueHasWipedItBeforeItEnds() throws {
+  @Test func `the command that prints a value has wiped it before it ends`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let coffer = URL(filePath: TracedTool.path).deletingLastPathComponent().path + "/coffer"
     guard FileManager.default.isExecutableFile(atPath: coffer) else {
@@ -124,7 +124,7 @@ struct MemoryCampaign {
   }
 
   /// Address space and locked memory limited: done or refused by name, never a crash.
-  @Test func tooLittleMemoryIsANamedErrorAndNeverACrash() throws {
+  @Test func `too little memory is a named error and never a crash`() throws {
     guard FileManager.default.isExecutableFile(atPath: "/usr/bin/prlimit") else { return print("skipped: there is no prlimit") }
     let kept = try FaultCampaign.prepared()
     let place = try TemporaryVault()

@@ -24,8 +24,8 @@ struct PinDeathCampaign {
       ] + tool.arguments)
     #expect(end.wasSignalled || end.isAcknowledged, "\(end.output)")
     let options = VaultOptions(pins: pins)
-    let outcomes = try (0..<2).map { _ in
-      try kind {
+    let outcomes = (0..<2).map { _ in
+      kind {
         let vault = try place.unlocked(options)
         _ = try vault.verify()
         try vault.set(form("and on"), for: .sample)
@@ -34,7 +34,7 @@ struct PinDeathCampaign {
     return (end.wasSignalled, outcomes)
   }
 
-  @Test func killedBetweenCommitAndPin() throws {
+  @Test func `killed between commit and pin`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let kept = try FaultCampaign.prepared()
     var tally = Tally()
@@ -54,7 +54,7 @@ struct PinDeathCampaign {
 
   /// A backup, or a vault that is rebuilt, of an epoch older than the pin's: the pin's two records are lowered before the commit, and
   /// written anew after it. Whichever write the process dies at, the pin refuses nothing that was committed.
-  @Test(arguments: ["restore", "rebuild"]) func thePinOfANewerEpochIsLoweredBeforeTheCommit(step: String) throws {
+  @Test(arguments: ["restore", "rebuild"]) func `the pin of a newer epoch is lowered before the commit`(step: String) throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     var kept = try rotated()
     // Whoever rebuilds believes what stands there; until then it is an older copy.

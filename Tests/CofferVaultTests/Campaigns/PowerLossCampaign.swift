@@ -45,7 +45,7 @@ struct PowerLossCampaign {
     }
   }
 
-  @Test func whateverADiskMayHaveKept() throws {
+  @Test func `whatever a disk may have kept`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let place = try TemporaryVault()
     _ = try place.keyFile()
@@ -123,7 +123,7 @@ struct PowerLossCampaign {
       return
     }
     let credentials: Credentials
-    do { credentials = try TemporaryVault.credentials() } catch { throw StoreError(.io(ENOMEM), "no guarded memory", cure: "-") }
+    do { credentials = try TemporaryVault.credentials() } catch { throw StoreError(.memory, "no guarded memory", cure: "-") }
     _ = try LockedVault.open(backup).unlock(with: credentials).verify()
   }
 }

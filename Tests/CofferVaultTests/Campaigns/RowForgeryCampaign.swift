@@ -25,7 +25,7 @@ struct RowForgeryCampaign {
     return tallies.all
   }
 
-  @Test func rowsOfOneVault() throws {
+  @Test func `rows of one vault`() throws {
     let forge = try Forge(items: Campaign.size(short: 5, long: 200), versions: 1)
     let rows = forge.rows
     var cases: [(Forger) throws -> Void] = []
@@ -70,7 +70,7 @@ struct RowForgeryCampaign {
     each(forge, every: 5, cases).report("rows of one vault")
   }
 
-  @Test func rowsOfTheVaultsOwnPast() throws {
+  @Test func `rows of the vault's own past`() throws {
     let forge = try Forge(items: Campaign.size(short: 3, long: 120), versions: Campaign.size(short: 2, long: 9))
     var cases: [(Forger) throws -> Void] = []
     for old in forge.older {
@@ -95,7 +95,7 @@ struct RowForgeryCampaign {
   }
 
   /// The write must refuse, not bless what stands beside it, and nothing may have changed then.
-  @Test func anOlderRowPutBackJustBeforeAWrite() throws {
+  @Test func `an older row put back just before a write`() throws {
     let forge = try Forge(items: Campaign.size(short: 2, long: 60), versions: Campaign.size(short: 2, long: 6))
     var tally = Tally()
     let vault = try forge.place.unlock()
@@ -121,7 +121,7 @@ struct RowForgeryCampaign {
         ("a new item of its bucket is set", { vault in try vault.set(form("new"), for: neighbour) }),
         ("the key is rotated", { vault in try vault.rotate() }),
       ] as [(String, (borrowing UnlockedVault) throws -> Void)] {
-        let outcome = try kind { try write(vault) }.map { "\($0)" } ?? "BLESSED"
+        let outcome = kind { try write(vault) }.map { "\($0)" } ?? "BLESSED"
         tally.add(group, outcome, allowed: ["tampered"], name.description)
       }
       try forge.place.attack("PRAGMA synchronous=OFF; \(now.put)")
@@ -134,7 +134,7 @@ struct RowForgeryCampaign {
     tally.report("an older row put back just before a write")
   }
 
-  @Test func rowsAndPartsOfAnotherVaultWithTheSameKeyFileAndNames() throws {
+  @Test func `rows and parts of another vault with the same key file and names`() throws {
     let size = Campaign.size(short: 2, long: 100)
     let forge = try Forge(items: size, versions: 1)
     let other = try Forge(items: size, versions: 1)

@@ -44,7 +44,7 @@ struct SlotForgeryCampaign {
     return "UPDATE header SET bytes=x'\(hex)'; UPDATE header_copy SET bytes=x'\(hex)'"
   }
 
-  @Test func everyBitWithAFittingChecksum() throws {
+  @Test func `every bit with a fitting checksum`() throws {
     let (place, header) = try prepared()
     let kept = try KeptFiles(place.folder, ["vault.sqlite"])
     let bits = Array(Campaign.cases((header.count - 32) * 8, short: 9))
@@ -75,7 +75,7 @@ struct SlotForgeryCampaign {
     Array(head.dropLast(1)) + [UInt8(slots.count)] + Array(slots.joined()) + sealed + [UInt8](repeating: 0, count: 32)
   }
 
-  @Test func slotsAddedRemovedExchangedAndTakenFromElsewhere() throws {
+  @Test func `slots added removed exchanged and taken from elsewhere`() throws {
     let (place, header) = try prepared()
     let forger = try Forger(KeptFiles(place.folder, ["vault.sqlite"]), Self.items, every: 11)
     let (head, slots, sealed) = try parts(header)
@@ -123,7 +123,7 @@ struct SlotForgeryCampaign {
   }
 
   /// The cost in a slot is part of what its boxes are bound to, and bounded before anything runs.
-  @Test func costsEditedUpAndDown() throws {
+  @Test func `costs edited up and down`() throws {
     let (place, header) = try prepared()
     let (head, slots, sealed) = try parts(header)
     let kept = try KeptFiles(place.folder, ["vault.sqlite"])
@@ -162,7 +162,7 @@ struct SlotForgeryCampaign {
   }
 
   /// Headers, states, digests and records of several epochs and sets of slots, in every mixture.
-  @Test func partsOfOneVaultsDifferentTimes() throws {
+  @Test func `parts of one vault's different times`() throws {
     let place = try TemporaryVault()
     let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing)
     try vault.set(form("value"), for: Self.name)

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -112,7 +113,7 @@ extension TemporaryVault {
 
   func unlocked(_ options: VaultOptions = .withoutPins) throws(StoreError) -> UnlockedVault {
     let credentials: Credentials
-    do { credentials = try Self.credentials() } catch { throw StoreError(.io(ENOMEM), "no guarded memory", cure: "-") }
+    do { credentials = try Self.credentials() } catch { throw StoreError(.memory, "no guarded memory", cure: "-") }
     return try LockedVault.open(path, options: options).unlock(with: credentials)
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CofferVault
 
-/// The `VaultTestTool` under strace(1), which makes a chosen system call fail, or kills the tool at it.
+/// The `TestTool` under strace(1), which makes a chosen system call fail, or kills the tool at it.
 struct TracedTool {
   /// What happens at a system call.
   enum Fault: String {
@@ -23,7 +23,7 @@ struct TracedTool {
     var isAcknowledged: Bool { output.contains("acknowledged\n") }
   }
 
-  static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/VaultTestTool"
+  static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
   /// Calls that change a file, look at one, or lock it.
   static let calls =
     "pwrite64,pread64,fsync,fdatasync,ftruncate,fallocate,openat,unlink,rename,renameat2,link,mkdir,fcntl,flock,newfstatat,fstat"

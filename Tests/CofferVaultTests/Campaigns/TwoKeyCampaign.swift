@@ -110,7 +110,7 @@ struct TwoKeyCampaign {
     } catch let error as StoreError { return error.word }
   }
 
-  @Test func aSlotOpensWithThePassphraseThatItsCommitmentNamesAlone() throws {
+  @Test func `a slot opens with the passphrase that its commitment names alone`() throws {
     let original = try TemporaryVault()
     let vault = try UnlockedVault.create(at: original.path, with: TemporaryVault.credentials(), cost: .testing)
     try vault.set(form("value"), for: Self.name)

@@ -24,7 +24,7 @@ struct UnwritableCampaign {
     try LockedVault.open(path, options: VaultOptions(pins: pins)).unlock(with: TemporaryVault.credentials())
   }
 
-  @Test func onAReadOnlyMediumAVaultIsReadAndNeverWritten() throws {
+  @Test func `on a read only medium a vault is read and never written`() throws {
     let disk = try MountedFolder(kibibytes: 1024)
     let home = try TemporaryVault()
     let pins = home.folder.appending("pins")
@@ -35,14 +35,14 @@ struct UnwritableCampaign {
     #expect(try vault.list().count == 1)
     #expect(try vault.verify().records == 1)
     #expect(try vault.pinStatus() == .unchanged)
-    #expect(try kind { try vault.set(form("new"), for: Self.name) } == .readOnly)
-    #expect(try kind { try vault.delete(Self.name) } == .readOnly)
-    #expect(try kind { try vault.rotate() } == .readOnly)
+    #expect(kind { try vault.set(form("new"), for: Self.name) } == .readOnly)
+    #expect(kind { try vault.delete(Self.name) } == .readOnly)
+    #expect(kind { try vault.rotate() } == .readOnly)
     #expect(text(try vault.get(Self.name)) == "value", "a refused write does not end the vault")
   }
 
   /// A newer copy that someone looks at must not make the vault in use an older one, nor teach this machine a vault.
-  @Test func readingAVaultThatCannotBeWrittenLeavesThePinAsItWas() throws {
+  @Test func `reading a vault that cannot be written leaves the pin as it was`() throws {
     let disk = try MountedFolder(kibibytes: 1024)
     let home = try TemporaryVault()
     let pins = home.folder.appending("pins")
@@ -69,11 +69,11 @@ struct UnwritableCampaign {
     _ = try again.lock()
     try older.write(to: URL(fileURLWithPath: path.string))
     #expect(disk.remount(readOnly: true))
-    #expect(try kind { _ = try unlock(path, pins) } == .rolledBack)
+    #expect(kind { _ = try unlock(path, pins) } == .rolledBack)
   }
 
   /// What can be written to the vault but remembered nowhere is a warning, and what cannot be compared an error.
-  @Test func pinsThatCannotBeWrittenAreAWarning() throws {
+  @Test func `pins that cannot be written are a warning`() throws {
     let disk = try MountedFolder(kibibytes: 1024)
     let home = try TemporaryVault()
     let path = try created(home.folder, disk.folder.appending("pins"))
@@ -89,7 +89,7 @@ struct UnwritableCampaign {
     #expect(try first.pinStatus() == .notWritten)
   }
 
-  @Test func aFullStateFolderIsAWarning() throws {
+  @Test func `a full state folder is a warning`() throws {
     let disk = try MountedFolder(kibibytes: 64)
     let home = try TemporaryVault()
     let filler = disk.folder.appending("filler")
@@ -111,7 +111,7 @@ struct UnwritableCampaign {
   }
 
   /// A folder of mode 0500: as its owner, who is not root, sees it.
-  @Test func aFolderThatItsOwnerMayNotWriteIsReadToo() throws {
+  @Test func `a folder that its owner may not write is read too`() throws {
     let user = geteuid() == 0 ? "65534" : "\(geteuid())"
     let setpriv = "/usr/bin/setpriv"
     guard geteuid() != 0 || FileManager.default.isExecutableFile(atPath: setpriv) else {

@@ -13,7 +13,7 @@ import Testing
 
   private var size: Int { FileManager.default.contents(atPath: fixture.vault.string)?.count ?? 0 }
 
-  @Test func nothingThereIsNoVault() throws {
+  @Test func `nothing there is no vault`() throws {
     #expect(fixture.openingError()?.kind == .noVault)
     expectError(.noVault) { () throws(StoreError) in
       _ = try VaultDatabase.open(fixture.folder.appending("no").appending("such"))
@@ -21,7 +21,7 @@ import Testing
     #expect(fixture.names.isEmpty)
   }
 
-  @Test(arguments: ["", "/", ".", "..", "/tmp/.."]) func aPathThatNamesNoFileIsRefused(path: String) {
+  @Test(arguments: ["", "/", ".", "..", "/tmp/.."]) func `a path that names no file is refused`(path: String) {
     expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.open(FilePath(path)) }
   }
 
@@ -29,13 +29,13 @@ import Testing
     ([], StoreError.Kind.notAVault), ([UInt8]("hello".utf8), .notAVault), ([UInt8].repeating(65, count: 5000), .notAVault),
     ([UInt8]("SQLite format 3\0".utf8), .damaged), ([UInt8]("SQL".utf8), .damaged),
   ])
-  func otherFilesAreToldFromDamagedOnes(content: [UInt8], kind: StoreError.Kind) throws {
+  func `other files are told from damaged ones`(content: [UInt8], kind: StoreError.Kind) throws {
     try fixture.write(content, to: fixture.vault.string)
     #expect(fixture.openingError()?.kind == kind)
     #expect(size == content.count)
   }
 
-  @Test func anotherDatabaseIsLeftAlone() throws {
+  @Test func `another database is left alone`() throws {
     try fixture.attack("CREATE TABLE t (x)")
     #expect(chmod(fixture.vault.string, 0o600) == 0)
     let before = FileManager.default.contents(atPath: fixture.vault.string)
@@ -43,19 +43,19 @@ import Testing
     #expect(FileManager.default.contents(atPath: fixture.vault.string) == before)
   }
 
-  @Test(arguments: [50, 99, 100, 4096, 10_000]) func aTruncatedVaultIsDamaged(bytes: Int) throws {
+  @Test(arguments: [50, 99, 100, 4096, 10_000]) func `a truncated vault is damaged`(bytes: Int) throws {
     try fixture.create(records: 200).close()
     #expect(truncate(fixture.vault.string, bytes) == 0)
     #expect(fixture.openingError()?.kind == .damaged)
   }
 
-  @Test(arguments: [0..<16, 18..<20, 100..<110]) func anOverwrittenBeginningIsDamage(range: Range<Int>) throws {
+  @Test(arguments: [0..<16, 18..<20, 100..<110]) func `an overwritten beginning is damage`(range: Range<Int>) throws {
     try fixture.create().close()
     try fixture.overwrite(range)
     #expect(fixture.openingError()?.kind == .damaged)
   }
 
-  @Test func aSymbolicLinkIsRefused() throws {
+  @Test func `a symbolic link is refused`() throws {
     try fixture.create().close()
     let link = fixture.folder.appending("link")
     #expect(symlink(fixture.vault.string, link.string) == 0)
@@ -63,7 +63,7 @@ import Testing
     expectError(.alreadyExists) { () throws(StoreError) in _ = try VaultDatabase.create(at: link) { _ in } }
   }
 
-  @Test func aFolderThatIsALinkIsRefusedAndALinkAboveItIsResolved() throws {
+  @Test func `a folder that is a link is refused and a link above it is resolved`() throws {
     let real = fixture.folder.appending("real").appending("vaults")
     try VaultDatabase.create(at: real.appending("v")) { _ in }.close()
     let direct = fixture.folder.appending("direct")
@@ -75,13 +75,13 @@ import Testing
     #expect(vault.path == real.appending("v"))
   }
 
-  @Test func aSecondNameIsRefused() throws {
+  @Test func `a second name is refused`() throws {
     try fixture.create().close()
     #expect(link(fixture.vault.string, fixture.folder.appending("second").string) == 0)
     #expect(fixture.openingError()?.kind == .denied)
   }
 
-  @Test func otherKindsOfFilesAreRefusedWithoutWaiting() throws {
+  @Test func `other kinds of files are refused without waiting`() throws {
     #expect(mkfifo(fixture.vault.string, 0o600) == 0)
     #expect(fixture.openingError()?.kind == .denied)
     #expect(unlink(fixture.vault.string) == 0)
@@ -89,7 +89,9 @@ import Testing
     #expect(fixture.openingError()?.kind == .denied)
   }
 
-  @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o601] as [mode_t]) func anOpenFileIsRefusedWithItsCure(mode: mode_t) throws {
+  @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o601] as [mode_t]) func `an open file is refused with its cure`(mode: mode_t)
+    throws
+  {
     try fixture.create().close()
     #expect(chmod(fixture.vault.string, mode) == 0)
     let error = try #require(fixture.openingError())
@@ -98,7 +100,8 @@ import Testing
     #expect(try Stat(fixture.vault).permissions.rawValue == CModeT(mode))
   }
 
-  @Test(arguments: [0o755, 0o750, 0o777, 0o1777] as [mode_t]) func anOpenFolderIsRefusedWithItsCure(mode: mode_t) throws {
+  @Test(arguments: [0o755, 0o750, 0o777, 0o1777] as [mode_t]) func `an open folder is refused with its cure`(mode: mode_t) throws
+  {
     try fixture.create().close()
     #expect(chmod(fixture.folder.string, mode) == 0)
     let error = try #require(fixture.openingError())
@@ -107,21 +110,21 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "only root can give a file away"), arguments: ["", "-wal", "-shm", "-journal"])
-  func anotherUsersFileIsRefused(suffix: String) throws {
+  func `another user's file is refused`(suffix: String) throws {
     try fixture.create().close()
     if !suffix.isEmpty { try fixture.write([], to: fixture.side(suffix)) }
     #expect(chown(fixture.side(suffix), 65534, 65534) == 0)
     #expect(fixture.openingError()?.kind == .denied)
   }
 
-  @Test func twoConnectionsOfOneProcessLookAtTheFileOnce() throws {
+  @Test func `two connections of one process look at the file once`() throws {
     let first = try fixture.create()
     let second = try fixture.open()
     try second.write { () throws(StoreError) in try second.putState(bytes: [6]) }
     #expect(try first.withState { $0[0] } == 6)
   }
 
-  @Test func aFilePutInThePlaceOfAnOpenOneIsNoticed() throws {
+  @Test func `a file put in the place of an open one is noticed`() throws {
     let vault = try fixture.create()
     #expect(try vault.isInPlace())
     #expect(rename(fixture.vault.string, fixture.folder.appending("away").string) == 0)
@@ -130,7 +133,7 @@ import Testing
     #expect(try !vault.isInPlace())
   }
 
-  @Test func apathWithOddCharactersWorksAndItsCureCanBeRun() throws {
+  @Test func `a path with odd characters works and its cure can be run`() throws {
     let vault = fixture.folder.appending("it's 100%?#&.sqlite")
     try VaultDatabase.create(at: vault) { _ in }.close()
     try VaultDatabase.open(vault).close()

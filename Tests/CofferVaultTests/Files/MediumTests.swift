@@ -33,7 +33,7 @@ import Testing
   }
 
   @Suite(.enabled(if: geteuid() == 0, "mounting a small file system takes root")) struct MediumTests {
-    @Test func aFullDiskIsNamedAndLosesNothing() throws {
+    @Test func `a full disk is named and loses nothing`() throws {
       let disk = try SmallDisk(kibibytes: 512)
       let vault = try VaultDatabase.create(at: disk.folder.appending("v")) { (database) throws(StoreError) in
         try database.putState(bytes: [1])
@@ -58,13 +58,13 @@ import Testing
       #expect(try reopened.connection.text("PRAGMA integrity_check") == "ok")
     }
 
-    @Test func creatingOnAFullDiskLeavesNothing() throws {
+    @Test func `creating on a full disk leaves nothing`() throws {
       let disk = try SmallDisk(kibibytes: 16)
       expectError(.noSpace) { () throws(StoreError) in _ = try VaultDatabase.create(at: disk.folder.appending("v")) { _ in } }
       #expect(try FileManager.default.contentsOfDirectory(atPath: disk.folder.string).isEmpty)
     }
 
-    @Test func aReadOnlyMediumIsReadWhenAskedForAndNeverSilently() throws {
+    @Test func `a read only medium is read when asked for and never silently`() throws {
       let disk = try SmallDisk(kibibytes: 1024)
       let path = disk.folder.appending("v%41")
       try VaultDatabase.create(at: path) { (database) throws(StoreError) in try database.putState(bytes: [1]) }.close()
@@ -80,7 +80,7 @@ import Testing
       }
     }
 
-    @Test func aLogOnAReadOnlyMediumIsNotLeftOut() throws {
+    @Test func `a log on a read only medium is not left out`() throws {
       let disk = try SmallDisk(kibibytes: 1024)
       let path = disk.folder.appending("v")
       let vault = try VaultDatabase.create(at: path) { (database) throws(StoreError) in try database.putState(bytes: [1]) }

@@ -31,7 +31,7 @@ import Testing
     return bytes + withUnsafeBytes(of: sum.bigEndian) { [UInt8]($0) } + magic
   }
 
-  @Test func aJournalCannotMakeCofferDeleteTheFileThatItNames() throws {
+  @Test func `a journal cannot make coffer delete the file that it names`() throws {
     try fixture.write(journal(naming: bystander), to: fixture.side("-journal"))
     #expect(fixture.openingError()?.kind == .tampered)
     #expect(fixture.openingError(.init(access: .readOnly))?.kind == .tampered)
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// Without the check the attack works, so the test above means something.
-  @Test func sqliteAloneDeletesIt() throws {
+  @Test func `SQLite alone deletes it`() throws {
     try fixture.write(journal(naming: bystander), to: fixture.side("-journal"))
     var handle: OpaquePointer?
     defer { sqlite3_close(handle) }
@@ -49,7 +49,7 @@ import Testing
     #expect(!fixture.exists(bystander))
   }
 
-  @Test func withARollbackJournalTheNamedFileSurvivesTooEvenWhileOpen() throws {
+  @Test func `with a rollback journal the named file survives too even while open`() throws {
     try fixture.attack("PRAGMA journal_mode=DELETE")
     let vault = try fixture.open()
     try fixture.write(journal(naming: bystander), to: fixture.side("-journal"))
@@ -60,17 +60,17 @@ import Testing
     #expect(fixture.exists(bystander))
   }
 
-  @Test func aVaultWithALogHasNoJournal() throws {
+  @Test func `a vault with a log has no journal`() throws {
     try fixture.write([UInt8].repeating(1, count: 600), to: fixture.side("-journal"))
     #expect(fixture.openingError()?.kind == .tampered)
   }
 
-  @Test(arguments: [0, 10, 28, 600]) func aJournalThatSaysNothingIsHarmless(zeros: Int) throws {
+  @Test(arguments: [0, 10, 28, 600]) func `a journal that says nothing is harmless`(zeros: Int) throws {
     try fixture.write([UInt8].repeating(0, count: zeros), to: fixture.side("-journal"))
     #expect(try fixture.open().withState { $0[0] } == 2)
   }
 
-  @Test(arguments: SideFiles.suffixes) func aSideFileThatOthersCanReachIsRefused(suffix: String) throws {
+  @Test(arguments: SideFiles.suffixes) func `a side file that others can reach is refused`(suffix: String) throws {
     let side = fixture.side(suffix)
     try fixture.write([], to: side, mode: 0o644)
     #expect(fixture.openingError()?.kind == .denied)
@@ -83,7 +83,7 @@ import Testing
     #expect(FileManager.default.contents(atPath: bystander) == Data([1, 2, 3]))
   }
 
-  @Test func aLogOfGarbageIsPassedOver() throws {
+  @Test func `a log of garbage is passed over`() throws {
     try fixture.write([UInt8].repeating(0x5A, count: 9000), to: fixture.side("-wal"))
     #expect(try fixture.open().withState { $0[0] } == 2)
   }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferStorage
 import Foundation

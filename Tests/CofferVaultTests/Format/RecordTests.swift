@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -191,6 +192,18 @@ import Testing
   @Test func `times keep their milliseconds`() {
     for count: UInt64 in [1, 1_700_000_000_123, 4_102_444_800_999] {
       #expect(Milliseconds.count(Milliseconds.date(count)) == count)
+    }
+  }
+}
+
+extension SealedRecord {
+  /// Lends the record as the row it will be.
+  func withRow<Result: ~Copyable, Failure: Error>(_ body: (RecordRow) throws(Failure) -> Result) throws(Failure) -> Result {
+    try meta.span.bytes.withUnsafeBytes { (meta) throws(Failure) in
+      guard let value else { return try body(RecordRow(index: index, id: id, meta: meta, value: nil)) }
+      return try value.span.bytes.withUnsafeBytes { (value) throws(Failure) in
+        try body(RecordRow(index: index, id: id, meta: meta, value: value))
+      }
     }
   }
 }

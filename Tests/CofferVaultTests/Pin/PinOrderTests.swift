@@ -186,5 +186,5 @@ private final class PinnedStates {
   /// What another machine makes of `old`, above all that was seen here.
   func writtenElsewhere(_ old: VaultState) -> VaultState { Self.commit(on: old, above: state.generation + 1, by: [.random()]) }
 
-  func refusal(of state: VaultState) throws -> StoreError.Kind? { try kind { try check(state) } }
+  func refusal(of state: VaultState) throws -> StoreError.Kind? { kind { try check(state) } }
 }

@@ -1,6 +1,8 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
+import Testing
 import SystemPackage
 
 @testable import CofferVault
@@ -27,7 +29,7 @@ final class PinnedVault {
   func accept() throws -> UnlockedVault { try locked.unlockAcceptingPin(with: TemporaryVault.credentials()) }
 
   /// The kind that unlocking throws; nil when it opens.
-  func refusal() throws -> StoreError.Kind? { try kind { _ = try unlock() } }
+  func refusal() throws -> StoreError.Kind? { kind { _ = try unlock() } }
 
   /// The vault's bytes now. Nothing may have it open.
   func bytes() throws -> Data { try Data(contentsOf: URL(fileURLWithPath: place.path.string)) }

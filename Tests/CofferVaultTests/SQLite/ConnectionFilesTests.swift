@@ -89,7 +89,7 @@ import Testing
     #expect(try vault.withState { $0[0] } == 6)
     vault.close()
     #expect(Set(below.opened) == [fixture.vault.string, fixture.side("-wal")])
-    #expect(fixture.openingError(.init(fileSystem: "none of that name"))?.kind == .refused)
+    #expect(fixture.openingError(.init(fileSystem: "none of that name"))?.kind == .unsupported)
   }
 
   @Test func `connections leave no virtual file system behind`() throws {

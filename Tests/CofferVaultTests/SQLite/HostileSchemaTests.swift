@@ -32,14 +32,14 @@ import Testing
     """,
     "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql=replace(sql, 'STRICT', 'strict') WHERE name='log'",
   ])
-  func whatNoVaultHasIsRefused(sql: String) throws {
+  func `what no vault has is refused`(sql: String) throws {
     try fixture.attack(sql)
     let error = try #require(fixture.openingError())
     #expect(error.kind == .tampered, "\(error)")
     #expect(!error.description.contains("extra"))
   }
 
-  @Test func aMissingTableIsDamage() throws {
+  @Test func `a missing table is damage`() throws {
     try fixture.attack("DROP TABLE digest")
     #expect(fixture.openingError()?.kind == .damaged)
   }
@@ -49,27 +49,27 @@ import Testing
     "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET rootpage=99999 WHERE name='log'",
     "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql=NULL WHERE name='log'",
   ])
-  func aSchemaThatSQLiteCannotReadIsDamage(sql: String) throws {
+  func `a schema that SQLite cannot read is damage`(sql: String) throws {
     try fixture.attack(sql)
     #expect(fixture.openingError()?.kind == .damaged)
   }
 
-  @Test func aNewerFormatIsNamedWithBothNumbers() throws {
+  @Test func `a newer format is named with both numbers`() throws {
     try fixture.attack("PRAGMA user_version=7; CREATE TABLE later (x)")
     #expect(fixture.openingError()?.kind == .newerFormat(found: 7, supported: 1))
   }
 
-  @Test(arguments: [0, -1]) func aFormatThatNeverWasIsDamage(version: Int) throws {
+  @Test(arguments: [0, -1]) func `a format that never was is damage`(version: Int) throws {
     try fixture.attack("PRAGMA user_version=\(version)")
     #expect(fixture.openingError()?.kind == .damaged)
   }
 
-  @Test func anotherProgramsDatabaseIsNoVault() throws {
+  @Test func `another program's database is no vault`() throws {
     try fixture.attack("PRAGMA application_id=1")
     #expect(fixture.openingError()?.kind == .notAVault)
   }
 
-  @Test func anotherConnectionsChangeOfTheTablesIsNoticed() throws {
+  @Test func `another connection's change of the tables is noticed`() throws {
     let vault = try fixture.open()
     try vault.recheckSchema()
     try fixture.attack("CREATE INDEX extra ON rec (rid)")
@@ -80,7 +80,7 @@ import Testing
 
   /// A STRICT table refuses these; a file can hold them all the same.
   @Test(arguments: ["'text'", "5", "1.5", "x''"])
-  func aValueOfTheWrongTypeIsDamage(value: String) throws {
+  func `a value of the wrong type is damage`(value: String) throws {
     let strict = "CREATE TABLE state (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"
     try fixture.attack(
       "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET sql=replace(sql, ' STRICT', '') WHERE name='state'")
@@ -94,7 +94,7 @@ import Testing
     ("x''", 0), ("x'00'", 0), ("x'01'", 3), ("x'0100'", 4), ("zeroblob(15)", 0), ("zeroblob(17)", 0), ("x'ffffff'", 1023),
     ("x'ffffffffffffffffffffffffffffffffffffffff'", 1023),
   ])
-  func anIndexOfAnotherLengthIsSeenByABucketsScan(index: String, bucket: Int) throws {
+  func `an index of another length is seen by a bucket's scan`(index: String, bucket: Int) throws {
     try fixture.attack("INSERT INTO rec VALUES (\(index), zeroblob(16), zeroblob(144), NULL)")
     let vault = try fixture.open()
     expectError(.damaged) { () throws(StoreError) in _ = try vault.indices(inBucket: bucket) }
@@ -104,23 +104,23 @@ import Testing
   @Test(arguments: [
     "UPDATE rec SET rid=zeroblob(15)", "UPDATE rec SET meta=zeroblob(15)", "UPDATE rec SET value=zeroblob(15)",
   ])
-  func aColumnOfTheWrongLengthIsDamage(sql: String) throws {
+  func `a column of the wrong length is damage`(sql: String) throws {
     try fixture.attack(sql)
     let vault = try fixture.open()
     expectError(.damaged) { () throws(StoreError) in _ = try vault.value(.index(1)) }
   }
 
   @Test(arguments: ["(1024, zeroblob(32))", "(-1, zeroblob(32))", "(5, zeroblob(31))"])
-  func aDigestThatCannotBeIsDamage(row: String) throws {
+  func `a digest that cannot be is damage`(row: String) throws {
     try fixture.attack("INSERT INTO digest VALUES \(row)")
     let vault = try fixture.open()
     expectError(.damaged) { () throws(StoreError) in try vault.forEachDigest { _, _ in } }
   }
 
-  @Test func aNegativeNumberInTheLogIsNotTakenForALargeOne() throws {
+  @Test func `a negative number in the log is not taken for a large one`() throws {
     try fixture.attack("INSERT INTO log VALUES (-1, zeroblob(20))")
     var count = 0
-    try fixture.open().forEachLogRow(from: 0) { _, _ in count += 1 }
+    try fixture.open().log.forEach(from: 0) { _, _ in count += 1 }
     #expect(count == 0)
   }
 }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -10,7 +11,7 @@ import Testing
 @Suite struct OutcomeTests {
   private let place: TemporaryVault
   private let id = TransactionID.random()
-  private static let day = VaultDatabase.droppedMemory
+  private static let day = OutcomeTable.droppedMemory
 
   init() throws {
     place = try TemporaryVault()
@@ -30,7 +31,7 @@ import Testing
     let vault = try place.unlock()
     try vault.commit(batch("old", deciding: nil), service: "app")
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(try kind { try vault.commit(batch("new", deciding: id), service: "app") } == .refused)
+    #expect(kind { try vault.commit(batch("new", deciding: id), service: "app") } == .givenUp)
     #expect(try text(vault.get(ItemName(service: "app", account: "token"))) == "old")
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .dropped)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
@@ -66,14 +67,14 @@ import Testing
     try vault.commit(batch("new", deciding: other), service: "app")
     #expect(try DecidedTransactions.settle(other, in: place.path) == .committed)
     #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
-    #expect(try kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .refused)
+    #expect(kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .givenUp)
   }
 
   @Test func `without a write-ahead log the state tells whether a failed commit was made only where the commit put one`() throws {
     try place.attack("PRAGMA journal_mode=DELETE")
     let database = try VaultDatabase.open(place.path)
     let before = try database.read { () throws(StoreError) in try database.stateBytes() }
-    try database.write { () throws(StoreError) in _ = try database.settle(id, now: Self.day) }
+    try database.write { () throws(StoreError) in _ = try database.outcomes.settle(id, now: Self.day) }
     let settled = try database.read { () throws(StoreError) in try database.hasWritten(since: before) }
     #expect(settled == nil)
     database.writtenState = [1]
@@ -82,7 +83,7 @@ import Testing
   }
 
   @Test func `where the vault cannot be written or is missing nothing is settled`() throws {
-    #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.folder.appending("none.sqlite")) } == .noVault)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.folder.appending("none.sqlite")) } == .noVault)
     let holder = try VaultDatabase.open(place.path)
     try holder.write { () throws(StoreError) in
       do throws(StoreError) {
@@ -97,31 +98,31 @@ import Testing
     let database = try VaultDatabase.open(place.path)
     let (now, dropped, committed) = (10 * Self.day, TransactionID.random(), TransactionID.random())
     try database.write { () throws(StoreError) in
-      _ = try database.settle(dropped, now: now)
-      try database.commit(committed, now: now)
-      try database.commit(.random(), now: now + Self.day)
-      #expect(try database.outcome(of: dropped) == .dropped)
-      try database.commit(.random(), now: now + Self.day + 1)
-      #expect(try database.outcome(of: dropped) == nil)
-      #expect(try database.outcome(of: committed) == .committed)
+      _ = try database.outcomes.settle(dropped, now: now)
+      try database.outcomes.commit(committed, now: now)
+      try database.outcomes.commit(.random(), now: now + Self.day)
+      #expect(try database.outcomes.outcome(of: dropped) == .dropped)
+      try database.outcomes.commit(.random(), now: now + Self.day + 1)
+      #expect(try database.outcomes.outcome(of: dropped) == nil)
+      #expect(try database.outcomes.outcome(of: committed) == .committed)
       // A clock that was ahead: the day is counted from when that is seen.
-      _ = try database.settle(dropped, now: now + 100 * Self.day)
-      try database.commit(.random(), now: now)
-      try database.commit(.random(), now: now + Self.day)
-      #expect(try database.outcome(of: dropped) == .dropped)
-      try database.commit(.random(), now: now + Self.day + 2)
-      #expect(try database.outcome(of: dropped) == nil)
+      _ = try database.outcomes.settle(dropped, now: now + 100 * Self.day)
+      try database.outcomes.commit(.random(), now: now)
+      try database.outcomes.commit(.random(), now: now + Self.day)
+      #expect(try database.outcomes.outcome(of: dropped) == .dropped)
+      try database.outcomes.commit(.random(), now: now + Self.day + 2)
+      #expect(try database.outcomes.outcome(of: dropped) == nil)
     }
   }
 
   @Test func `no more than 256 are dropped within a day, and the next one waits`() throws {
     let database = try VaultDatabase.open(place.path)
     try database.write { () throws(StoreError) in
-      for _ in 0..<256 { _ = try database.settle(.random(), now: Self.day) }
-      #expect(try database.settle(id, now: Self.day) == nil)
-      #expect(try database.outcome(of: id) == nil)
-      try database.checkOutcomes()
-      #expect(try database.settle(id, now: 2 * Self.day + 1) == .dropped)
+      for _ in 0..<256 { _ = try database.outcomes.settle(.random(), now: Self.day) }
+      #expect(try database.outcomes.settle(id, now: Self.day) == nil)
+      #expect(try database.outcomes.outcome(of: id) == nil)
+      try database.outcomes.check()
+      #expect(try database.outcomes.settle(id, now: 2 * Self.day + 1) == .dropped)
     }
   }
 
@@ -133,10 +134,10 @@ import Testing
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 256)
       INSERT INTO decided SELECT randomblob(16), 2, \(now + 100 * Self.day) FROM n;
       """)
-    #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == nil && rows() == 256)
     let database = try VaultDatabase.open(place.path)
-    let dayLater = try database.write { () throws(StoreError) in try database.settle(id, now: now + 2 * Self.day) }
+    let dayLater = try database.write { () throws(StoreError) in try database.outcomes.settle(id, now: now + 2 * Self.day) }
     #expect(try dayLater == .dropped && rows() == 1)
   }
 
@@ -147,12 +148,12 @@ import Testing
   func `a row that no version writes is damage to whoever reads it`(row: String) throws {
     try place.attack("INSERT INTO decided VALUES \(row)")
     let vault = try place.unlock()
-    #expect(try kind { _ = try vault.verify() } == .damaged)
+    #expect(kind { _ = try vault.verify() } == .damaged)
     let forged = try #require(TransactionID([UInt8](repeating: 7, count: 16)))
     guard !row.hasPrefix("(x'0707',") else { return }
-    #expect(try kind { _ = try DecidedTransactions.outcome(of: forged, in: place.path) } == .damaged)
-    #expect(try kind { _ = try DecidedTransactions.settle(forged, in: place.path) } == .damaged)
-    #expect(try kind { try vault.commit(batch("new", deciding: forged), service: "app") } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.outcome(of: forged, in: place.path) } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.settle(forged, in: place.path) } == .damaged)
+    #expect(kind { try vault.commit(batch("new", deciding: forged), service: "app") } == .damaged)
   }
 
   @Test func `a forged crowd of dropped rows is found by verify, and keeps nobody from committing`() throws {
@@ -162,8 +163,8 @@ import Testing
       INSERT INTO decided SELECT randomblob(16), 2, \(UInt64(Date().timeIntervalSince1970 * 1000)) FROM n;
       """)
     let vault = try place.unlock()
-    #expect(try kind { _ = try vault.verify() } == .damaged)
-    #expect(try kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
+    #expect(kind { _ = try vault.verify() } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
     try vault.commit(batch("new", deciding: id), service: "app")
     #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed)
     _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true)

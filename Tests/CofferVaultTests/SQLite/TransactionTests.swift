@@ -16,7 +16,7 @@ import Testing
 
   private func state(_ vault: VaultDatabase) throws(StoreError) -> UInt8? { try vault.withState { $0[0] } }
 
-  @Test func whatABodyThatThrowsChangedIsRolledBack() throws {
+  @Test func `what a body that throws changed is rolled back`() throws {
     expectError(.conflict) { () throws(StoreError) in
       try vault.write { () throws(StoreError) in
         try vault.putState(bytes: [9])
@@ -28,7 +28,7 @@ import Testing
     #expect(try state(fixture.open()) == 9)
   }
 
-  @Test func aTransactionInsideAnotherIsRefusedAndTheOuterOneEndsWell() throws {
+  @Test func `a transaction inside another is refused and the outer one ends well`() throws {
     try vault.write { () throws(StoreError) in
       try vault.putState(bytes: [9])
       expectError(.reentrant) { () throws(StoreError) in try vault.read {} }
@@ -36,7 +36,7 @@ import Testing
     #expect(try state(vault) == 9)
   }
 
-  @Test func aReadSeesOneStateWhateverOthersCommit() throws {
+  @Test func `a read sees one state whatever others commit`() throws {
     let other = try fixture.open()
     try vault.read { () throws(StoreError) in
       #expect(try state(vault) == 2)
@@ -46,7 +46,7 @@ import Testing
     #expect(try state(vault) == 3)
   }
 
-  @Test func theDataVersionTellsOfForeignCommitsOnly() throws {
+  @Test func `the data version tells of foreign commits only`() throws {
     let other = try fixture.open()
     let before = try vault.dataVersion()
     try vault.write { () throws(StoreError) in try vault.putState(bytes: [3]) }
@@ -55,7 +55,7 @@ import Testing
     #expect(try vault.dataVersion() != before)
   }
 
-  @Test func aWriterThatCannotHaveTheLockIsToldSoInTime() throws {
+  @Test func `a writer that cannot have the lock is told so in time`() throws {
     let other = try fixture.open(.init(busyMilliseconds: 50))
     // What SQLite is told to wait for at most; the lock is held until after it has given up.
     #expect(try other.connection.number("PRAGMA busy_timeout") == 50)
@@ -67,7 +67,7 @@ import Testing
     #expect(try state(vault) == 5)
   }
 
-  @Test func aWriterWaitsForTheLock() throws {
+  @Test func `a writer waits for the lock`() throws {
     let path = fixture.vault
     try vault.connection.perform(.beginWriting)
     let (isOpen, isDone) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -92,7 +92,7 @@ import Testing
     #expect(try state(vault) == 6)
   }
 
-  @Test func afterClosingEveryCallSaysSo() throws {
+  @Test func `after closing every call says so`() throws {
     let statement = try vault.statement(.state)
     vault.close()
     vault.close()
@@ -102,14 +102,14 @@ import Testing
     expectError(.closed) { () throws(StoreError) in _ = try vault.withState { _ in true } }
   }
 
-  @Test func theLastCloseLeavesTheFileAlone() throws {
+  @Test func `the last close leaves the file alone`() throws {
     vault.close()
     #expect(fixture.names == ["vault.sqlite"])
   }
 
   /// The system drops every lock of a process on a file when the process closes any descriptor of it.
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/locks"), "needs /proc/locks"))
-  func openingAndClosingTwiceInOneProcessKeepsTheLocks() throws {
+  func `opening and closing twice in one process keeps the locks`() throws {
     let inode = try Stat(fixture.vault).inode.rawValue
     let log = try Stat(FilePath(fixture.side("-shm"))).inode.rawValue
     func locks(_ inode: some BinaryInteger) throws -> Int {
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(.enabled(if: FileManager.default.fileExists(atPath: "/proc/self/fd"), "needs /proc/self/fd"))
-  func everyDescriptorGoesWithTheLastConnectionAlsoWhenOpeningFails() throws {
+  func `every descriptor goes with the last connection also when opening fails`() throws {
     let other = try VaultFixture()
     func descriptors() throws -> [String] {
       try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -10,7 +11,7 @@ import Testing
   let fixture: VaultFixture
   init() throws { fixture = try VaultFixture() }
 
-  @Test func aNewVaultHasWhatItsCreatorPutIn() throws {
+  @Test func `a new vault has what its creator put in`() throws {
     try fixture.create(records: 5).close()
     let vault = try fixture.open()
     #expect(try vault.withHeader(.first) { [UInt8]($0) } == .repeating(1, count: 300))
@@ -22,7 +23,7 @@ import Testing
     #expect(vault.path == fixture.vault)
   }
 
-  @Test func creatingOverSomethingChangesNothing() throws {
+  @Test func `creating over something changes nothing`() throws {
     try fixture.create().close()
     let before = FileManager.default.contents(atPath: fixture.vault.string)
     expectError(.alreadyExists) { () throws(StoreError) in
@@ -33,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: SideFiles.suffixes)
-  func creatingBesideALeftOverSideFileIsRefused(suffix: String) throws {
+  func `creating beside a left over side file is refused`(suffix: String) throws {
     try fixture.write([1, 2, 3], to: fixture.side(suffix))
     expectError(.alreadyExists) { () throws(StoreError) in
       _ = try VaultDatabase.create(at: fixture.vault) { _ in }
@@ -41,7 +42,7 @@ import Testing
     #expect(fixture.names == ["vault.sqlite\(suffix)"])
   }
 
-  @Test func aFailedCreationLeavesNothing() throws {
+  @Test func `a failed creation leaves nothing`() throws {
     expectError(.conflict) { () throws(StoreError) in
       _ = try VaultDatabase.create(at: fixture.vault) { (database) throws(StoreError) in
         try database.putState(bytes: .repeating(3, count: 10))
@@ -51,7 +52,7 @@ import Testing
     #expect(fixture.names.isEmpty)
   }
 
-  @Test func ofManyCreatorsOneSucceeds() async throws {
+  @Test func `of many creators one succeeds`() async throws {
     let path = fixture.vault
     let outcomes = await withTaskGroup(of: StoreError.Kind?.self) { group in
       for _ in 0..<8 {
@@ -69,7 +70,7 @@ import Testing
     #expect(fixture.names == ["vault.sqlite"])
   }
 
-  @Test func theFileIsItsOwnersAloneAndSoIsWhatStandsBesideIt() throws {
+  @Test func `the file is its owner's alone and so is what stands beside it`() throws {
     let vault = try fixture.create()
     try vault.write { () throws(StoreError) in try vault.putState(bytes: [1]) }
     for name in fixture.names {
@@ -78,7 +79,7 @@ import Testing
     #expect(fixture.names.count == 3)
   }
 
-  @Test func aScanOfTheBucketsSeesEachRecordOnceAndInOrder() throws {
+  @Test func `a scan of the buckets sees each record once and in order`() throws {
     let vault = try fixture.create(records: 3000)
     var all: [[UInt8]] = []
     try vault.forEachRecord { (idx, row) throws(StoreError) in
@@ -95,27 +96,26 @@ import Testing
     #expect(byBucket == all)
   }
 
-  @Test func aRecordIsReplacedAndRemoved() throws {
+  @Test func `a record is replaced and removed`() throws {
     let vault = try fixture.create(records: 2)
     let index = [UInt8].index(1)
     try vault.putRecord(index: index, value: .repeating(9, count: 16))
     #expect(try vault.value(index) == .repeating(9, count: 16))
     try vault.putRecord(index: index, value: nil)
-    #expect(try index.lent { (idx) throws(StoreError) in try vault.withRecord(idx) { $0.value == nil } } == true)
-    try index.lent { (idx) throws(StoreError) in try vault.deleteRecord(idx) }
+    let place = try #require(RecordIndex(index))
+    #expect(try vault.withRecord(at: place) { $0.value == nil } == true)
+    try vault.deleteRecord(at: place)
     #expect(try vault.value(index) == nil)
   }
 
-  @Test func metadataIsReadWithoutTheValue() throws {
+  @Test func `metadata is read without the value`() throws {
     let vault = try fixture.create()
-    let index = [UInt8].index(1)
-    let seen = try index.lent { (idx) throws(StoreError) in
-      try vault.withRecord(idx, .metadata) { ($0.rid.count, $0.meta.count, $0.value == nil) }
-    }
+    let place = try #require(RecordIndex([UInt8].index(1)))
+    let seen = try vault.withRecord(at: place, .metadata) { ($0.rid.count, $0.meta.count, $0.value == nil) }
     #expect(try #require(seen) == (16, 144, true))
   }
 
-  @Test func digestsAreKeptByBucket() throws {
+  @Test func `digests are kept by bucket`() throws {
     let vault = try fixture.create()
     for bucket in [1023, 0, 7] {
       try [UInt8].repeating(UInt8(bucket & 255), count: 32).lent { (hash) throws(StoreError) in
@@ -128,32 +128,32 @@ import Testing
     #expect(seen == [0: 0, 1023: 255])
   }
 
-  @Test func theLogGrowsAtItsEndAndIsTrimmedAtItsHead() throws {
+  @Test func `the log grows at its end and is trimmed at its head`() throws {
     let vault = try fixture.create()
     let box = [UInt8].repeating(5, count: 20)
-    for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: seq) } }
+    for seq in UInt64(1)...5 { try box.lent { (box) throws(StoreError) in try vault.log.append(box, seq: seq) } }
     expectError(.damaged) { () throws(StoreError) in
-      try box.lent { (box) throws(StoreError) in try vault.appendLog(box, seq: 5) }
+      try box.lent { (box) throws(StoreError) in try vault.log.append(box, seq: 5) }
     }
-    try vault.trimLog(before: 3)
+    try vault.log.trim(before: 3)
     var seen: [UInt64] = []
-    try vault.forEachLogRow(from: 0) { (seq, _) in seen.append(seq) }
+    try vault.log.forEach(from: 0) { (seq, _) in seen.append(seq) }
     #expect(seen == [3, 4, 5])
   }
 
-  @Test func aDecisionIsRememberedUntilItIsForgotten() throws {
+  @Test func `a decision is remembered until it is forgotten`() throws {
     let vault = try fixture.create()
     let transaction = TransactionID.random()
-    #expect(try vault.outcome(of: transaction) == nil)
-    try vault.commit(transaction, now: 1)
-    try vault.commit(transaction, now: 2)
-    #expect(try vault.outcome(of: transaction) == .committed)
-    #expect(try vault.settle(transaction, now: 3) == .committed)
-    try vault.forget(transaction)
-    #expect(try vault.outcome(of: transaction) == nil)
+    #expect(try vault.outcomes.outcome(of: transaction) == nil)
+    try vault.outcomes.commit(transaction, now: 1)
+    try vault.outcomes.commit(transaction, now: 2)
+    #expect(try vault.outcomes.outcome(of: transaction) == .committed)
+    #expect(try vault.outcomes.settle(transaction, now: 3) == .committed)
+    try vault.outcomes.forget(transaction)
+    #expect(try vault.outcomes.outcome(of: transaction) == nil)
   }
 
-  @Test func aRowBeyondTheLimitIsRefused() throws {
+  @Test func `a row beyond the limit is refused`() throws {
     let vault = try fixture.create()
     expectError(.damaged) { () throws(StoreError) in
       try vault.putRecord(index: .index(1), value: .repeating(0, count: Limits.rowBytes))

@@ -1,4 +1,5 @@
 import CCofferSQLite
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -9,17 +10,11 @@ import Testing
 
 /// A private folder for one test, with a vault file in it when asked; gone when the value is.
 final class VaultFixture {
-  let folder: FilePath
+  private let home: TestFolder
+  var folder: FilePath { home.path }
   var vault: FilePath { folder.appending("vault.sqlite") }
 
-  init() throws {
-    let path = "/tmp/coffer-\(UInt64.random(in: .min ... .max))"
-    try FileManager.default.createDirectory(
-      atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    folder = FilePath(path)
-  }
-
-  deinit { try? FileManager.default.removeItem(atPath: folder.string) }
+  init() throws { home = try TestFolder("vault") }
 
   /// A vault of `records` records in different buckets.
   @discardableResult
@@ -91,24 +86,12 @@ extension VaultDatabase {
   }
 
   func putRecord(index: [UInt8], value: [UInt8]?) throws(StoreError) {
-    let rid = [UInt8].repeating(7, count: 16)
-    let meta = [UInt8].repeating(8, count: 144)
-    try index.lent { (index) throws(StoreError) in
-      try rid.lent { (rid) throws(StoreError) in
-        try meta.lent { (meta) throws(StoreError) in
-          guard let value else { return _ = try putRecord(idx: index, rid: rid, meta: meta, value: nil, replacing: false) }
-          try value.lent { (value) throws(StoreError) in
-            _ = try putRecord(idx: index, rid: rid, meta: meta, value: value, replacing: false)
-          }
-        }
-      }
-    }
+    let (id, meta) = (RecordID([UInt8].repeating(7, count: 16)) ?? .zero, [UInt8].repeating(8, count: 144))
+    try put(SealedRecord(index: RecordIndex(index) ?? .zero, id: id, meta: meta, value: value), replacing: false)
   }
 
   func value(_ index: [UInt8]) throws(StoreError) -> [UInt8]? {
-    try index.lent { (index) throws(StoreError) in
-      try withRecord(index) { (row) throws(StoreError) in row.value.map { [UInt8]($0) } ?? [] }
-    }
+    try withRecord(at: RecordIndex(index) ?? .zero) { (row) throws(StoreError) in row.value.map { [UInt8]($0) } ?? [] }
   }
 
   func indices(inBucket bucket: Int) throws(StoreError) -> [[UInt8]] {

@@ -14,7 +14,7 @@ import Testing
   }
 
   private func made(_ content: [UInt8]) throws(StoreError) -> SecretBytes {
-    do { return try SecretBytes(content) } catch { throw StoreError(.io(12), "no memory", cure: "none") }
+    do { return try SecretBytes(content) } catch { throw StoreError(.memory, "no memory", cure: "none") }
   }
 
   @Test func `a generated file reads back to one key, with or without its line feed`() throws {
@@ -53,8 +53,8 @@ import Testing
       #expect(!isGenerated)
       #expect(file.key.revealed == PlainHash.digest(content).bytes)
     }
-    #expect(kind([UInt8](repeating: 0x41, count: 31)) == .refused)
-    #expect(kind([]) == .refused)
+    #expect(kind([UInt8](repeating: 0x41, count: 31)) == .unfitSecret)
+    #expect(kind([]) == .unfitSecret)
     #expect(kind([UInt8](repeating: 0x41, count: 1024 * 1024 + 1)) == .tooLarge(limit: 1024 * 1024))
   }
 }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -131,7 +132,7 @@ private enum Offset {
   @Test func `slots that ask for too much work together are not all tried`() throws {
     let header = try forged([.testing, .testing, .testing], beside: nil)
     func failure(_ mostWork: UInt64) throws -> StoreError.Kind? {
-      try kind {
+      kind {
         _ = try SlotSearch.open(
           header, with: sample.credentials(.passphrase, passphrase: "wrong horse"), memory: SlotSample.memory, mostWork: mostWork)
       }
@@ -310,16 +311,16 @@ private enum Offset {
 
   @Test func `credentials that are none are refused with a reason`() throws {
     let header = try sample.header([.keyFile])
-    #expect(sample.failure(header, Credentials()) == .locked)
-    #expect(sample.failure(header, Credentials(passphrase: try SecretBytes(zeros: 0))) == .refused)
-    #expect(sample.failure(header, Credentials(passphrase: try SecretBytes(zeros: 1025))) == .refused)
-    #expect(sample.failure(header, Credentials(keyFile: try SecretBytes(zeros: 31))) == .refused)
+    #expect(sample.failure(header, Credentials()) == .noCredentials)
+    #expect(sample.failure(header, Credentials(passphrase: try SecretBytes(zeros: 0))) == .unfitSecret)
+    #expect(sample.failure(header, Credentials(passphrase: try SecretBytes(zeros: 1025))) == .unfitSecret)
+    #expect(sample.failure(header, Credentials(keyFile: try SecretBytes(zeros: 31))) == .unfitSecret)
     var short = Credentials()
     short.identity = try SecretBytes(zeros: 31)
     #expect(sample.failure(header, short) == .damaged)
     // A file that was not generated opens nothing alone, and makes no slot alone.
     #expect(sample.failure(header, Credentials(keyFile: try SecretBytes(zeros: 500))) == .wrongSecret)
     let photo = try SlotInputs(Credentials(keyFile: try SecretBytes(zeros: 500)))
-    #expect(#expect(throws: StoreError.self) { try photo.kindToMake() }?.kind == .refused)
+    #expect(#expect(throws: StoreError.self) { try photo.kindToMake() }?.kind == .unfitSecret)
   }
 }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -25,8 +26,8 @@ import Testing
     let place = try vault()
     try place.attack(sql)
     let expected: StoreError.Kind = sql.contains("4611686018427387905") ? .damaged : .tampered
-    #expect(try kind { _ = try place.unlock().verify() } == expected)
-    #expect(try kind { _ = try place.unlock().rotate() } == expected)
+    #expect(kind { _ = try place.unlock().verify() } == expected)
+    #expect(kind { _ = try place.unlock().rotate() } == expected)
     let report = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true)
     #expect(report.items == 3)
     #expect(try place.unlock().verify().records == 3)
@@ -49,7 +50,7 @@ import Testing
     try overwrite(place, at: (root("decided", place) - 1) * 4096, [0x55, 0xFF, 0xFF, 0xFF, 0xFF])
     let vault = try place.unlock()
     #expect(text(try vault.get(ItemName(service: "svc", account: "1"))) == "value")
-    #expect(try kind { _ = try vault.verify() } == .damaged)
+    #expect(kind { _ = try vault.verify() } == .damaged)
     do throws(StoreError) {
       try vault.rotate()
       Issue.record("the rotation passed in silence")
@@ -75,7 +76,7 @@ import Testing
     try #require(first > 0, "there are free pages")
     #expect(try place.unlock().verify().records == 3)
     try overwrite(place, at: (first - 1) * 4096 + 4, [0xFF, 0xFF, 0xFF, 0xFF])
-    #expect(try kind { _ = try place.unlock().verify() } == .damaged)
+    #expect(kind { _ = try place.unlock().verify() } == .damaged)
   }
 
   /// Stores what no version of Coffer writes: `edit` changes the description.
@@ -87,7 +88,7 @@ import Testing
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
     edit(&meta)
     let sealed = meta
-    try vault.write { (change) throws(StoreError) in
+    try vault.write { (_, change) throws(StoreError) in
       let index = vault.items.index(of: name)
       var list = try vault.items.touch(index.bucket, change)
       let record = try vault.view.checked { () throws(FormatError) in
@@ -96,7 +97,7 @@ import Testing
           try SealedRecord(sealed, value: value, index: index, keys: vault.view.keys)
         }
       }
-      try vault.items.put(record, replacing: false)
+      try vault.view.database.put(record, replacing: false)
       list.put(record.id, at: index)
       change.lists[index.bucket] = list
       change.added += 1
@@ -110,10 +111,10 @@ import Testing
     try plant(name, value: [1], in: place) {
       $0.setAttributes([.init(name: "caf\u{E9}", value: "1"), .init(name: "cafe\u{301}", value: "2")])
     }
-    #expect(try kind { _ = try place.unlock().get(name) } == .damaged)
-    #expect(try kind { _ = try place.unlock().list() } == .damaged)
-    #expect(try kind { _ = try place.unlock().verify() } == .damaged)
-    #expect(try kind { _ = try place.unlock().rotate() } == .damaged)
+    #expect(kind { _ = try place.unlock().get(name) } == .damaged)
+    #expect(kind { _ = try place.unlock().list() } == .damaged)
+    #expect(kind { _ = try place.unlock().verify() } == .damaged)
+    #expect(kind { _ = try place.unlock().rotate() } == .damaged)
     #expect(try place.unlock().delete(name))
     #expect(try place.unlock().verify().records == 3)
   }
@@ -146,7 +147,7 @@ import Testing
     var bytes = known.encoded()
     bytes[1] = 200
     let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0) }
-    try vault.write { (change) throws(StoreError) in change.events.append(unknown) }
+    try vault.write { (_, change) throws(StoreError) in change.events.append(unknown) }
     vault.view.database.close()
     for _ in 0..<2 {
       let opened = try place.unlock()

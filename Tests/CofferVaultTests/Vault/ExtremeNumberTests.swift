@@ -113,10 +113,10 @@ struct ExtremeNumberTests {
       let open = try OpenVault.unlock(temporary.path, with: TemporaryVault.credentials())
       try place.plant(open, value)
       open.view.database.close()
-      let opened = try kind { _ = try temporary.unlock() }
+      let opened = kind { _ = try temporary.unlock() }
       #expect((opened == .damaged) == (place.isReadByUnlocking && value > Self.most), "\(place.name) \(value)")
       for question in Self.questions {
-        let outcome = try kind { try question.ask(temporary, name) }
+        let outcome = kind { try question.ask(temporary, name) }
         tally.add(
           "\(place.name)", outcome.map { "\($0)" } ?? "answered",
           allowed: [
@@ -148,11 +148,11 @@ struct ExtremeNumberTests {
       let expected: [StoreError.Kind] = number > Self.most ? [.damaged] : [.rolledBack, .forked]
       #expect(refusal.map(expected.contains) ?? false, "\(field): \(refusal.map { "\($0)" } ?? "none")")
       #expect(
-        try kind { _ = try pinned.locked.repair(with: TemporaryVault.credentials(), rebuilding: true) } != nil || field != 0)
+        kind { _ = try pinned.locked.repair(with: TemporaryVault.credentials(), rebuilding: true) } != nil || field != 0)
       for (title, ask) in questions where title == "restore" {
-        #expect(try kind { try ask(pinned.place, name) } == nil, "without pins nothing is asked of them")
+        #expect(kind { try ask(pinned.place, name) } == nil, "without pins nothing is asked of them")
       }
-      _ = try kind {
+      _ = kind {
         _ = try RestorableBackup(pinned.place.folder.appending("backup"), toRestoreAt: pinned.place.path)
           .restore(with: TemporaryVault.credentials(), options: pinned.options)
       }
@@ -166,7 +166,7 @@ struct ExtremeNumberTests {
     try place.attack("UPDATE log SET seq=\(number)")
     for question in Self.questions
     where Campaign.isLong || ["log", "length of the log", "verify", "set", "rotate"].contains(question.name) {
-      let outcome = try kind { try question.ask(place, ItemName(service: "svc")) }
+      let outcome = kind { try question.ask(place, ItemName(service: "svc")) }
       #expect([nil, .damaged, .tampered, .notFound, .alreadyExists].contains(outcome), "\(question.name)")
     }
   }
@@ -179,7 +179,7 @@ struct ExtremeNumberTests {
     try place.attack("INSERT INTO log VALUES (0, zeroblob(32))")
     for number in 0..<10 {
       let value = try form("\(number)")
-      _ = try vault.write { (change) throws(StoreError) in
+      _ = try vault.write { (_, change) throws(StoreError) in
         try vault.items.put(value, for: ItemName(service: "svc"), if: .always, &change)
       }
     }
@@ -222,7 +222,7 @@ extension OpenVault {
 
   fileprivate func plantRecord(_ edit: (inout RecordMeta) -> Void) throws(StoreError) {
     let name = try ItemName(service: "svc", account: "a")
-    try write { (change) throws(StoreError) in
+    try write { (_, change) throws(StoreError) in
       let index = items.index(of: name)
       var list = try items.touch(index.bucket, change)
       var meta = RecordMeta(revision: 1, service: "svc", account: "a", created: 1, modified: 1, valueCount: 5)
@@ -233,7 +233,7 @@ extension OpenVault {
           try SealedRecord(sealed, value: value, index: index, keys: view.keys)
         }
       }
-      try items.put(record, replacing: true)
+      try view.database.put(record, replacing: true)
       list.put(record.id, at: index)
       change.lists[index.bucket] = list
     }

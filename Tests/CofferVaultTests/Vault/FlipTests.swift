@@ -11,7 +11,7 @@ import Testing
 /// `COFFER_LONG_TESTS=1`.
 @Suite(.tags(.campaign), .wholeRun)
 struct FlipTests {
-  @Test func aFlippedByteGivesTheRightAnswerOrANamedError() throws {
+  @Test func `a flipped byte gives the right answer or a named error`() throws {
     let long = Campaign.isLong
     let place = try TemporaryVault()
     let names = try (0..<3).map { try ItemName(service: "svc", account: "\($0)") }

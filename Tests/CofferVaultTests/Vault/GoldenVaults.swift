@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -125,7 +126,7 @@ extension GoldenVaults {
     if golden.hasTrimmedLog {
       let gone = Item(service: "gone", account: "", value: [], metadata: ItemMetadata())
       for round in 0..<30 { try put(form("\(round)"), gone, in: vault) }
-      _ = try vault.write { (change) throws(StoreError) in try vault.items.remove(gone.name(), &change) }
+      _ = try vault.write { (_, change) throws(StoreError) in try vault.items.remove(gone.name(), &change) }
     }
     vault.view.database.close()
     let opened = try LockedVault.open(place.path).unlock(with: credentials(first))
@@ -140,7 +141,7 @@ extension GoldenVaults {
 
   private static func put(_ form: SecretForm, _ item: Item, in vault: OpenVault) throws {
     let name = try item.name()
-    _ = try vault.write { (change) throws(StoreError) in try vault.items.put(form, for: name, if: .always, &change) }
+    _ = try vault.write { (_, change) throws(StoreError) in try vault.items.put(form, for: name, if: .always, &change) }
   }
 
   /// The items for readers in other languages: values as hexadecimal digits, times in milliseconds.

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -18,7 +19,7 @@ import Testing
     try place.attack("ATTACH '\(old.path)' AS old; BEGIN; \(copying) COMMIT;")
   }
 
-  @Test func anOlderStatePutBackUnderAnOpenVaultIsARollback() throws {
+  @Test func `an older state put back under an open vault is a rollback`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("old"), for: name)
@@ -26,14 +27,14 @@ import Testing
     try vault.set(form("new"), for: name)
     #expect(text(try vault.get(name)) == "new")
     try putBack(old, into: place)
-    #expect(try kind { _ = try vault.get(name) } == .rolledBack)
-    #expect(try kind { _ = try vault.list() } == .rolledBack)
-    #expect(try kind { _ = try vault.verify() } == .rolledBack)
-    #expect(try kind { try vault.set(form("newer"), for: name) } == .rolledBack)
+    #expect(kind { _ = try vault.get(name) } == .rolledBack)
+    #expect(kind { _ = try vault.list() } == .rolledBack)
+    #expect(kind { _ = try vault.verify() } == .rolledBack)
+    #expect(kind { try vault.set(form("newer"), for: name) } == .rolledBack)
     #expect(text(try place.unlock().get(name)) == "old", "what was put back is whole: only memory tells")
   }
 
-  @Test func anotherCommitOfTheSameGenerationUnderAnOpenVaultIsAFork() throws {
+  @Test func `another commit of the same generation under an open vault is a fork`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("common"), for: name)
@@ -41,11 +42,11 @@ import Testing
     try other.unlock().set(form("theirs"), for: name)
     try vault.set(form("mine"), for: name)
     try putBack(other, into: place)
-    #expect(try kind { _ = try vault.get(name) } == .forked)
-    #expect(try kind { try vault.set(form("more"), for: name) } == .forked)
+    #expect(kind { _ = try vault.get(name) } == .forked)
+    #expect(kind { try vault.set(form("more"), for: name) } == .forked)
   }
 
-  @Test func theSameCommitPutBackIsNothing() throws {
+  @Test func `the same commit put back is nothing`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
@@ -53,37 +54,37 @@ import Testing
     #expect(text(try vault.get(name)) == "value")
   }
 
-  @Test(arguments: [true, false]) func aWriteIntoAFileThatWasTakenAwayIsNotAcknowledged(_ isReplaced: Bool) throws {
+  @Test(arguments: [true, false]) func `a write into a file that was taken away is not acknowledged`(_ isReplaced: Bool) throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
     let copy = try place.copy()
     try FileManager.default.moveItem(atPath: place.path.string, toPath: place.path.string + ".moved")
     if isReplaced { try FileManager.default.moveItem(atPath: copy.path.string, toPath: place.path.string) }
-    #expect(try kind { try vault.set(form("lost"), for: name) } == .closed)
-    #expect(try kind { _ = try vault.get(name) } == .closed)
+    #expect(kind { try vault.set(form("lost"), for: name) } == .moved)
+    #expect(kind { _ = try vault.get(name) } == .moved)
   }
 
-  @Test func aValueThatWasTakenAwayIsTampering() throws {
+  @Test func `a value that was taken away is tampering`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
     try place.attack("UPDATE rec SET value = NULL")
-    #expect(try kind { _ = try vault.get(name) } == .tampered)
-    #expect(try kind { _ = try vault.verify() } == .tampered)
+    #expect(kind { _ = try vault.get(name) } == .tampered)
+    #expect(kind { _ = try vault.verify() } == .tampered)
   }
 
-  @Test func aSlotLabelThatIsTooLongIsTheCallersMistakeAndLeavesNothing() throws {
+  @Test func `a slot label that is too long is the caller's mistake and leaves nothing`() throws {
     let place = try TemporaryVault()
     let long = String(repeating: "x", count: 65)
-    let refusal = try kind { _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), label: long) }
+    let refusal = kind { _ = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), label: long) }
     #expect(refusal == .tooLarge(limit: 64))
     #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder.string).isEmpty)
   }
 
   // MARK: Locking
 
-  @Test func theProgressOfVerifyMustNotCallTheVault() throws {
+  @Test func `the progress of verify must not call the vault`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
@@ -95,9 +96,9 @@ import Testing
     #expect(text(try vault.get(name)) == "value")
   }
 
-  @Test func anUpdateCannotLockItsOwnStore() throws {
+  @Test func `an update cannot lock its own store`() throws {
     let store = try VaultStore(service: "app", vault: TemporaryVault().create())
-    let refusal = try kind {
+    let refusal = kind {
       try store.update("a") { (_) throws(StoreError) in
         try store.lock()
         return nil
@@ -107,7 +108,7 @@ import Testing
     #expect(store.isUnlocked)
   }
 
-  @Test func lockingWaitsForAnUpdateThatAsksTheStore() throws {
+  @Test func `locking waits for an update that asks the store`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
     let (isInside, isLocking, isDone) = (
@@ -175,17 +176,17 @@ import Testing
     subscription.cancel()
   }
 
-  @Test func aStoreLocksEvenWhenItsFileIsGone() throws {
+  @Test func `a store locks even when its file is gone`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
     try FileManager.default.removeItem(atPath: place.path.string)
-    #expect(try kind { _ = try store.load("a") } == .locked)
+    #expect(kind { _ = try store.load("a") } == .locked)
     try store.lock()
     #expect(!store.isUnlocked)
-    #expect(try kind { try store.unlock(with: TemporaryVault.credentials()) } == .noVault)
+    #expect(kind { try store.unlock(with: TemporaryVault.credentials()) } == .noVault)
   }
 
-  @Test func aStoreWhoseConnectionEndedIsLockedAndUnlocksAnew() throws {
+  @Test func `a store whose connection ended is locked and unlocks anew`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let core = vault.core
@@ -193,7 +194,7 @@ import Testing
     try store.save(form("value"), for: "a")
     // As after a rollback that failed.
     try core.run { (vault) throws(StoreError) in vault.view.database.close() }
-    #expect(try kind { _ = try store.load("a") } == .locked)
+    #expect(kind { _ = try store.load("a") } == .locked)
     #expect(!store.isUnlocked)
     try store.unlock(with: TemporaryVault.credentials())
     #expect(text(try store.load("a")) == "value")

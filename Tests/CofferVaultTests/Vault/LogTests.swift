@@ -62,7 +62,7 @@ import Testing
 
   func put(_ value: String, _ vault: OpenVault) throws {
     let value = try form(value)
-    _ = try vault.write { (change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
+    _ = try vault.write { (_, change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
   }
 
   @Test func `a log that grows too long loses its older half, says so, and stays a chain`() throws {
@@ -70,9 +70,9 @@ import Testing
     var trims = 0
     for round in 0..<100 {
       try put("\(round)", vault)
-      let length = try vault.read { () throws(StoreError) in try vault.log.length() }
+      let length = try vault.read { (_) throws(StoreError) in try vault.log.length() }
       #expect(length <= 22)
-      let log = try vault.read { () throws(StoreError) in try vault.entries(limit: nil) }
+      let log = try vault.read { (_) throws(StoreError) in try vault.entries(limit: nil) }
       #expect(log.count == length)
       if log.last?.event == .trimmed { trims += 1 }
     }
@@ -99,8 +99,8 @@ import Testing
       let (place, _) = try trimmed(writes)
       try place.attack(attack)
       let vault = try place.unlock()
-      #expect(try kind { _ = try vault.log() } == .tampered, "\(attack)")
-      #expect(try kind { _ = try vault.verify() } == .tampered, "\(attack)")
+      #expect(kind { _ = try vault.log() } == .tampered, "\(attack)")
+      #expect(kind { _ = try vault.verify() } == .tampered, "\(attack)")
     }
   }
 
@@ -109,7 +109,7 @@ import Testing
     let beginning = "SELECT seq || hex(box) FROM log ORDER BY seq LIMIT 1"
     let rows = "SELECT hex(box) FROM log ORDER BY seq LIMIT 1 OFFSET 1"
     let (before, oldRow) = try (place.hex(beginning), place.hex(rows))
-    let log = try vault.read { () throws(StoreError) in try vault.entries(limit: nil) }
+    let log = try vault.read { (_) throws(StoreError) in try vault.entries(limit: nil) }
     for _ in 0..<2 {
       let unlocked = try place.unlock()
       try unlocked.rotate()
@@ -134,7 +134,7 @@ import Testing
   func `a rotation does not seal a log that does not begin where it says`(attack: String) throws {
     let (place, _) = try trimmed(50)
     try place.attack(attack)
-    #expect(try kind { try place.unlock().rotate() } == .tampered)
+    #expect(kind { try place.unlock().rotate() } == .tampered)
     #expect(try place.unlock().status().epoch == 1)
   }
 
@@ -153,7 +153,7 @@ import Testing
     let (place, vault) = try trimmed(15)
     try place.attack("DELETE FROM log WHERE seq = 3")
     for round in 0..<30 { try put("\(round)", vault) }
-    #expect(try kind { _ = try place.unlock().log() } == .tampered)
+    #expect(kind { _ = try place.unlock().log() } == .tampered)
     #expect(text(try place.unlock().get(name)) == "29")
   }
 }

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -35,7 +36,11 @@ import Testing
     return try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
   }
 
-  @Test(arguments: [1, 2] as [UInt64]) func aRecipientsSlotDoesNotFollowAKeyThatAnyoneCouldHaveMade(_ epoch: UInt64) throws {
+  @Test(arguments: [1, 2] as [UInt64]) func `a recipient's slot does not follow a key that anyone could have made`(
+    _ epoch: UInt64
+  )
+    throws
+  {
     let place = try TemporaryVault()
     var identity = Credentials()
     identity.identity = try secret([UInt8](repeating: 7, count: 32))
@@ -49,11 +54,11 @@ import Testing
     let mix = [UInt8](repeating: 0, count: 32)
     let slot = try old.slots[0].resealed(forged, epoch: epoch, place: old.place, zeroMix: mix)
     try replace(place, of: old.vault, epoch: epoch, generation: 99, with: slot, mix: mix, key: forged)
-    #expect(try kind { _ = try vault.get(name) } == .locked)
-    #expect(try kind { try vault.set(form("v"), for: name) } == .closed)
+    #expect(kind { _ = try vault.get(name) } == .locked)
+    #expect(kind { try vault.set(form("v"), for: name) } == .closed)
   }
 
-  @Test func aStoreWhoseSlotIsGoneIsLockedAndCanBeUnlockedAnew() throws {
+  @Test func `a store whose slot is gone is locked and can be unlocked anew`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())
     try store.save(form("value"), for: "a")
@@ -65,7 +70,7 @@ import Testing
     var mix = [UInt8](repeating: 0, count: 32)
     mix.withUnsafeMutableBytes { made.writeMix(to: $0) }
     try replace(place, of: old.vault, epoch: 2, generation: 99, with: slot, mix: mix, key: key)
-    #expect(try kind { _ = try store.load("a") } == .locked)
+    #expect(kind { _ = try store.load("a") } == .locked)
     #expect(!store.isUnlocked)
     try store.unlock(with: TemporaryVault.credentials())
     #expect(try store.load("a") == nil)

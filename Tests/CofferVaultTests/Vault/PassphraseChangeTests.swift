@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -11,7 +12,7 @@ import Testing
   private func credentials(_ passphrase: String) throws -> Credentials { Credentials(passphrase: try secret(passphrase)) }
 
   @Test(arguments: [UnlockedVault.KeyChange.renewed, .kept])
-  func theNewPassphraseOpensTheOldOneNothingAndAllOtherSlotsStay(_ key: UnlockedVault.KeyChange) throws {
+  func `the new passphrase opens the old one nothing and all other slots stay`(_ key: UnlockedVault.KeyChange) throws {
     let full = try FullVault()
     let vault = try full.unlock(.passphrase)
     let other = try full.unlock(.recoveryCode)
@@ -27,7 +28,7 @@ import Testing
     // The vault that changed it goes on, and so do others with other slots.
     try vault.set(form("hush"), for: FullVault.name)
     #expect(text(try other.get(FullVault.name)) == "hush")
-    #expect(try kind { _ = try same.get(FullVault.name) } == .locked)
+    #expect(kind { _ = try same.get(FullVault.name) } == .locked)
     // The old box with the old key is gone from the file.
     #expect(try !vault.status().oldBytesRemain)
     for file in try FileManager.default.contentsOfDirectory(atPath: full.place.folder.string) {
@@ -36,21 +37,21 @@ import Testing
     }
   }
 
-  @Test func aForgottenPassphraseIsReplacedWithTheRecoveryCode() throws {
+  @Test func `a forgotten passphrase is replaced with the recovery code`() throws {
     let full = try FullVault()
     let vault = try full.unlock(.recoveryCode)
     try vault.changePassphrase(to: credentials("remembered"), ofSlot: full.id(.passphrase), cost: .testing)
     #expect(text(try vault.get(FullVault.name)) == "hush")
     _ = try LockedVault.open(full.place.path).unlock(with: credentials("remembered"))
-    #expect(try kind { _ = try full.unlock(.passphrase) } == .wrongSecret)
-    #expect(try kind { try vault.changePassphrase(to: credentials("x"), cost: .testing) } == .refused, "this slot has none")
+    #expect(kind { _ = try full.unlock(.passphrase) } == .wrongSecret)
+    #expect(kind { try vault.changePassphrase(to: credentials("x"), cost: .testing) } == .unfitSecret, "this slot has none")
     #expect(
-      try kind { try vault.changePassphrase(to: Credentials(keyFile: KeyFile.generate()), ofSlot: full.id(.passphrase)) }
-        == .refused)
+      kind { try vault.changePassphrase(to: Credentials(keyFile: KeyFile.generate()), ofSlot: full.id(.passphrase)) }
+        == .unfitSecret)
   }
 
   /// With the old passphrase and an old copy, someone holds the old vault key and the old slot's key pair.
-  @Test func anOldCopyWithTheOldPassphraseDoesNotOpenWhatALaterRotationSeals() throws {
+  @Test func `an old copy with the old passphrase does not open what a later rotation seals`() throws {
     for key in [UnlockedVault.KeyChange.renewed, .kept] {
       let full = try FullVault()
       let before = try full.place.copy()
@@ -60,7 +61,7 @@ import Testing
       try vault.rotate()
       let header = try VaultDatabase.open(full.place.path)
       let next = try header.read { () throws(StoreError) in try VerifiedView.readHeader(header).header }
-      #expect(try kind { try stolen.slot.reopen(in: next) } == .locked)
+      #expect(kind { try stolen.slot.reopen(in: next) } == .locked)
     }
   }
 
@@ -70,21 +71,21 @@ import Testing
     return try SlotSearch.open(header, with: credentials, memory: 64 << 20)
   }
 
-  @Test func aCostBelowTheFloorIsRefusedAndTheFloorIsTheCostOfTheFirst() throws {
+  @Test func `a cost below the floor is refused and the floor is the cost of the first`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
-    #expect(try kind { try vault.addSlot(credentials("p"), cost: .testing) } == .refused)
+    #expect(kind { try vault.addSlot(credentials("p"), cost: .testing) } == .unfitSecret)
     let least = PassphraseCost(passes: 3, mebibytes: 64)
     #expect(try vault.addSlot(credentials("p"), cost: least).mebibytes == 64)
     let cheap = try TemporaryVault()
     let own = PassphraseCost(passes: 2, mebibytes: 9)
     let made = try UnlockedVault.create(at: cheap.path, with: credentials("p"), cost: own)
     for wrong in [PassphraseCost(passes: 1, mebibytes: 900), PassphraseCost(passes: 64, mebibytes: 8)] {
-      #expect(try kind { try made.addSlot(credentials("q"), cost: wrong) } == .refused)
+      #expect(kind { try made.addSlot(credentials("q"), cost: wrong) } == .unfitSecret)
     }
     #expect(try made.addSlot(credentials("q"), cost: own).passes == 2)
     let absurd = PassphraseCost(passes: 65, mebibytes: 9)
-    #expect(try kind { try made.addSlot(credentials("q"), cost: absurd) } != nil)
+    #expect(kind { try made.addSlot(credentials("q"), cost: absurd) } != nil)
   }
 }
 
@@ -94,7 +95,7 @@ struct OpenSlotBox: ~Copyable {
 }
 
 @Suite struct PassphrasePolicyTests {
-  @Test func costIsMeasuredAndNeverBelowThreePassesOrTheFloor() throws {
+  @Test func `cost is measured and never below three passes or the floor`() throws {
     let measured = try PassphrasePolicy.cost(nil, floor: .testing, memory: 1 << 30)
     #expect(measured.mebibytes == 256 && measured.passes >= 3)
     let small = try PassphrasePolicy.cost(nil, floor: .testing, memory: 150 << 20)
@@ -104,7 +105,7 @@ struct OpenSlotBox: ~Copyable {
     #expect(throws: StoreError.self) { try PassphrasePolicy.cost(nil, floor: .floor, memory: 32 << 20) }
   }
 
-  @Test func passesAreRaisedToHalfASecondWithinWhatReadersAccept() {
+  @Test func `passes are raised to half a second within what readers accept`() {
     let least = PassphraseCost(passes: 3, mebibytes: 256)
     #expect(PassphrasePolicy.passes(of: least, taking: .milliseconds(324)) == 5)
     #expect(PassphrasePolicy.passes(of: least, taking: .milliseconds(500)) == 3)
@@ -114,7 +115,7 @@ struct OpenSlotBox: ~Copyable {
     #expect(PassphrasePolicy.passes(of: large, taking: .milliseconds(1)) == 8, "16 GiB of traffic at most")
   }
 
-  @Test func aSlotBeyondThisMachineNamesTheOthers() throws {
+  @Test func `a slot beyond this machine names the others`() throws {
     let sample = try SlotSample()
     let header = try sample.header([.passphrase, .recoveryCode, .keyFile])
     let error = #expect(throws: StoreError.self) {
@@ -131,7 +132,7 @@ struct OpenSlotBox: ~Copyable {
 }
 
 @Suite struct PassphraseTurnTests {
-  @Test func onePassphraseIsHashedAtATime() async throws {
+  @Test func `one passphrase is hashed at a time`() async throws {
     let place = try TemporaryVault()
     let folder = place.folder.appending("run")
     let running = Counter()
@@ -152,7 +153,7 @@ struct OpenSlotBox: ~Copyable {
     #expect(FileManager.default.fileExists(atPath: folder.appending("argon2.lock").string))
   }
 
-  @Test func whoWaitsTooLongGoesOnAndSoDoesWhoHasNoFolder() throws {
+  @Test func `who waits too long goes on and so does who has no folder`() throws {
     let place = try TemporaryVault()
     let folder = place.folder.appending("run")
     let done = try PassphraseTurn.take(in: folder) { () throws(StoreError) in

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferStorage
 import Foundation
@@ -43,7 +44,7 @@ import Testing
     #expect(text(try other.get(name)) == "1")
     try other.set(form("2"), for: name)
     #expect(text(try unlock(place, keyFile).get(name)) == "2")
-    #expect(try kind { try vault.addSlot(Credentials(passphrase: secret("p")), cost: .testing) } == .refused)
+    #expect(kind { try vault.addSlot(Credentials(passphrase: secret("p")), cost: .testing) } == .unfitSecret)
     #expect(try !vault.status().oldBytesRemain)
     let file = try Data(contentsOf: URL(fileURLWithPath: place.path.string))
     #expect(file.range(of: before.suffix(64)) == nil)

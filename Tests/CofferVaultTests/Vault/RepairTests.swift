@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -43,7 +44,7 @@ import Testing
     for attack in ["UPDATE \(table) SET bytes = \(Self.harmed)", "DELETE FROM \(table)", "UPDATE \(table) SET bytes = x'00'"] {
       let pinned = try vault()
       try pinned.place.attack(attack)
-      #expect(try kind { _ = try pinned.unlock().verify() } == .damaged)
+      #expect(kind { _ = try pinned.unlock().verify() } == .damaged)
       let report = try repair(pinned)
       #expect(report.mendedHeader && !report.rebuiltState && report.kept == nil)
       #expect(try pinned.unlock().log().last?.event == .repaired)
@@ -54,7 +55,7 @@ import Testing
   @Test func `both headers gone cannot be mended`() throws {
     let pinned = try vault()
     for table in ["header", "header_copy"] { try pinned.place.attack("UPDATE \(table) SET bytes = \(Self.harmed)") }
-    #expect(try kind { _ = try repair(pinned) } == .damaged)
+    #expect(kind { _ = try repair(pinned) } == .damaged)
   }
 
   @Test(arguments: [
@@ -102,7 +103,7 @@ import Testing
     let name = try ItemName(service: "svc")
     for round in 0..<50 {
       let value = try form("\(round)")
-      _ = try vault.write { (change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
+      _ = try vault.write { (_, change) throws(StoreError) in try vault.items.put(value, for: name, if: .always, &change) }
     }
     vault.view.database.close()
     let length = try place.unlock().log().count
@@ -117,7 +118,7 @@ import Testing
   @Test func `records that do not fit a readable state are tampering, until someone decides to believe them`() throws {
     let pinned = try vault()
     try pinned.place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
-    #expect(try kind { _ = try repair(pinned) } == .tampered)
+    #expect(kind { _ = try repair(pinned) } == .tampered)
     let report = try repair(pinned, rebuilding: true)
     #expect(report.rebuiltState && report.items == 20)
     _ = try pinned.unlock().verify()
@@ -137,7 +138,7 @@ import Testing
     let older = try pinned.bytes()
     try pinned.write("newer")
     try pinned.replace(with: older)
-    #expect(try kind { _ = try repair(pinned, rebuilding: true) } == .rolledBack)
+    #expect(kind { _ = try repair(pinned, rebuilding: true) } == .rolledBack)
     #expect(try pinned.bytes() == older)
     // Damaged besides, it is rebuilt above all that was seen here.
     try pinned.place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
@@ -150,7 +151,7 @@ import Testing
     let older = try pinned.bytes()
     try pinned.write("newer")
     try pinned.replace(with: older)
-    #expect(try kind { _ = try repair(pinned) } == .rolledBack)
+    #expect(kind { _ = try repair(pinned) } == .rolledBack)
   }
 
   /// A vault of two slots, the older file, and the vault after one of the slots was removed. The older file's state is unreadable.
@@ -176,7 +177,7 @@ import Testing
     let (pinned, code, older) = try afterARemoval()
     try pinned.replace(with: older)
     let pin = try pinned.content(pinned.pin("id-"))
-    for rebuilding in [false, true] { #expect(try kind { _ = try repair(pinned, rebuilding: rebuilding) } == .rolledBack) }
+    for rebuilding in [false, true] { #expect(kind { _ = try repair(pinned, rebuilding: rebuilding) } == .rolledBack) }
     #expect(try pinned.bytes() == older && pinned.content(pinned.pin("id-")) == pin)
 
     let report = try pinned.locked.repair(with: TemporaryVault.credentials(), acceptingOlderKey: true)
@@ -188,7 +189,7 @@ import Testing
     _ = try opened.lock()
     let vault = try pinned.unlock()
     try vault.rotate(only: report.returnedSlots.filter(\.isInUse).map(\.summary.id))
-    #expect(try kind { _ = try pinned.locked.unlock(with: Credentials(keyFile: secret(code))) } == .wrongSecret)
+    #expect(kind { _ = try pinned.locked.unlock(with: Credentials(keyFile: secret(code))) } == .wrongSecret)
     #expect(try repair(pinned).foundNothing)
   }
 
@@ -223,7 +224,7 @@ import Testing
     let copy = try place.hex("SELECT quote(bytes) FROM header_copy")
     try before.put(into: place.folder)
     try place.attack("UPDATE header_copy SET bytes = \(copy)")
-    #expect(try kind { _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials()) } == .rolledBack)
+    #expect(kind { _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials()) } == .rolledBack)
   }
 
   @Test func `without a pin the stated generation is gone beyond, and a senseless one is not believed`() throws {

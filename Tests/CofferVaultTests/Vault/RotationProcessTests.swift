@@ -35,7 +35,7 @@ struct RotationProcessTests {
     return epoch
   }
 
-  @Test func killedAtAnySystemCallItLeavesTheOldVaultOrTheNew() throws {
+  @Test func `killed at any system call it leaves the old vault or the new`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let long = Campaign.isLong
     let original = try filled()
@@ -55,7 +55,7 @@ struct RotationProcessTests {
     #expect(outcomes["ran to its end"] == Tool.calls.count)
   }
 
-  @Test func withoutSpaceItLeavesTheOldVaultOrTheNew() throws {
+  @Test func `without space it leaves the old vault or the new`() throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let original = try filled()
     var outcomes: [String: Int] = [:]
@@ -69,12 +69,12 @@ struct RotationProcessTests {
     #expect((outcomes["failed, epoch 1"] ?? 0) > 0)
   }
 
-  @Test func processesThatWriteMeanwhileLoseNothingAndAreNotAsked() throws {
+  @Test func `processes that write meanwhile lose nothing and are not asked`() throws {
     let place = try filled()
     let stop = place.folder.appending("stop").string
     defer { _ = FileManager.default.createFile(atPath: stop, contents: nil) }
     let prefixes = ["a", "b"]
-    let writers = try prefixes.map { (prefix: $0, try Tool.start("write", place.path.string, place.keyFile(), $0, stop)) }
+    let writers = try prefixes.map { (prefix: $0, try Tool.start("write-items", place.path.string, place.keyFile(), $0, stop)) }
     let reader = try place.unlock()
     let deadline = ContinuousClock.now + .seconds(120)
     while try prefixes.contains(where: { try reader.list(service: $0).isEmpty }), ContinuousClock.now < deadline { usleep(5_000) }
@@ -111,9 +111,9 @@ extension TemporaryVault {
   }
 }
 
-/// The built `VaultTestTool`, beside the test bundle.
+/// The built `TestTool`, beside the test bundle.
 enum Tool {
-  private static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/VaultTestTool"
+  private static let path = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/TestTool"
   /// Those that change a file. strace counts each by itself.
   static let calls = ["pwrite64", "fsync", "fdatasync", "ftruncate", "unlink"]
 

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -15,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func everythingIsThereUnderTheNewKeyAndNothingStandsWhereItStood() throws {
+  @Test func `everything is there under the new key and nothing stands where it stood`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 300)
@@ -45,7 +46,7 @@ import Testing
     #expect(try vault.verify().records == 300)
   }
 
-  @Test func aVaultWithoutItemsRotates() throws {
+  @Test func `a vault without items rotates`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.rotate()
@@ -54,7 +55,7 @@ import Testing
     #expect(text(try place.unlock().get(.sample)) == "v")
   }
 
-  @Test func theLogSurvivesWithItsOrderTimesAndTheNewPlacesOfItsItems() throws {
+  @Test func `the log survives with its order times and the new places of its items`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 40)
@@ -66,7 +67,7 @@ import Testing
     #expect(after.count == before.count + 1 && after.last?.event == .keyRotated)
     #expect(zip(before, after).allSatisfy { $0.event == $1.event && $0.time == $1.time && $0.process == $1.process })
     let places = try vault.core.run { (vault) throws(StoreError) in
-      try vault.read { () throws(StoreError) in
+      try vault.read { (_) throws(StoreError) in
         Set(try vault.items.list(service: nil).map { vault.items.index(of: $0.name) })
       }
     }
@@ -75,14 +76,14 @@ import Testing
     #expect(before.suffix(2).map(\.index) == after.dropLast().suffix(2).map(\.index), "of a deleted item no new place is known")
   }
 
-  @Test func openVaultsFollowWithoutBeingAskedAndARemovedSlotIsLocked() throws {
+  @Test func `open vaults follow without being asked and a removed slot is locked`() throws {
     let full = try FullVault()
     let others = try SlotKind.allCases.map { VaultBox(kind: $0, try full.unlock($0)) }
     try full.vault.unlocked.rotate()
     // Anyone can seal a key to a recipient's public key: nothing proves to an open recipient's slot who made the new one.
     for other in others where other.kind != .recipient { #expect(text(try other.vault.get(FullVault.name)) == "hush") }
     for other in others where other.kind == .recipient {
-      #expect(try kind { _ = try other.vault.get(FullVault.name) } == .locked)
+      #expect(kind { _ = try other.vault.get(FullVault.name) } == .locked)
     }
     #expect(text(try full.unlock(.recipient).get(FullVault.name)) == "hush")
     try others[0].vault.set(form("new"), for: FullVault.name)
@@ -91,14 +92,14 @@ import Testing
     try full.vault.unlocked.rotate(only: [full.id(.keyFile), full.id(.recipient)])
     for other in others where other.kind != .recipient {
       let stays = other.kind == .keyFile
-      #expect(try kind { _ = try other.vault.get(FullVault.name) } == (stays ? nil : .locked))
-      #expect(try kind { try other.vault.set(form("x"), for: FullVault.name) } == (stays ? nil : .closed))
+      #expect(kind { _ = try other.vault.get(FullVault.name) } == (stays ? nil : .locked))
+      #expect(kind { try other.vault.set(form("x"), for: FullVault.name) } == (stays ? nil : .closed))
     }
     #expect(text(try full.unlock(.recipient).get(FullVault.name)) == "x")
     #expect(try full.vault.unlocked.slots().count == 2)
   }
 
-  @Test func nothingThatTheOldKeyOpensIsLeftInAnyFile() throws {
+  @Test func `nothing that the old key opens is left in any file`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 60)
@@ -125,7 +126,7 @@ import Testing
     return texts.count { text in files.contains { $0.range(of: text.suffix(24)) != nil } }
   }
 
-  @Test func aReaderThatStaysLeavesTheOldBytesToTheNextWrite() throws {
+  @Test func `a reader that stays leaves the old bytes to the next write`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 20)
@@ -142,7 +143,7 @@ import Testing
     #expect(try vault.verify().records == 21)
   }
 
-  @Test func aRotationSealsNothingThatWasPutIntoTheFile() throws {
+  @Test func `a rotation seals nothing that was put into the file`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 3)
@@ -158,7 +159,7 @@ import Testing
       let copy = try place.copy()
       let opened = try copy.unlock()
       try copy.attack(attack)
-      let error = try #require(try kind { try opened.rotate() }, "\(attack)")
+      let error = try #require(kind { try opened.rotate() }, "\(attack)")
       #expect([.tampered, .damaged].contains(error), "\(attack)")
       #expect(try copy.unlock().status().epoch == 1)
     }
@@ -166,12 +167,12 @@ import Testing
     #expect(try vault.verify().records == 3)
   }
 
-  @Test func aFailedRotationLeavesTheVaultUsable() throws {
+  @Test func `a failed rotation leaves the vault usable`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     try fill(vault, 5)
     try place.attack("PRAGMA max_page_count=1; UPDATE rec SET value=NULL WHERE idx=(SELECT idx FROM rec LIMIT 1)")
-    #expect(try kind { try vault.rotate() } == .tampered)
+    #expect(kind { try vault.rotate() } == .tampered)
     #expect(try vault.status().epoch == 1)
     try vault.set(form("still here"), for: .sample)
     #expect(text(try vault.get(.sample)) == "still here")

@@ -6,7 +6,7 @@ import Testing
 
 /// Nothing of an item is readable in the vault's files, however it is spelled.
 @Suite struct SecrecyTests {
-  @Test func noPartOfAnItemStandsInAnyFile() throws {
+  @Test func `no part of an item stands in any file`() throws {
     let place = try TemporaryVault()
     let words = [
       "service.example", "account-name", "a-label-text", "attribute-key", "attribute-text", "text/x-canary",

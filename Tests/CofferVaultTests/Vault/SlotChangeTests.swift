@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -69,7 +70,7 @@ extension ItemName {
 }
 
 @Suite struct SlotChangeTests {
-  @Test func everyKindOfSlotIsAddedAndOpens() throws {
+  @Test func `every kind of slot is added and opens`() throws {
     let full = try FullVault()
     #expect(try full.opening() == Set(SlotKind.allCases))
     let slots = try full.vault.unlocked.slots()
@@ -79,7 +80,7 @@ extension ItemName {
     #expect(try full.vault.unlocked.status().epoch == 1, "an added slot needs no new key")
   }
 
-  @Test func aSlotForARecipientOpensWithTheirIdentityAlone() throws {
+  @Test func `a slot for a recipient opens with their identity alone`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let identity = try Identity.generate()
@@ -90,7 +91,7 @@ extension ItemName {
     let opened = try LockedVault.open(place.path).unlock(with: theirs)
     let inUse = try opened.slots().first(where: \.isInUse)
     #expect(inUse?.summary.id == id)
-    let failure = try kind {
+    let failure = kind {
       var others = Credentials()
       others.identity = try Identity.generate()
       _ = try LockedVault.open(place.path).unlock(with: others)
@@ -98,23 +99,23 @@ extension ItemName {
     #expect(failure == .wrongSecret)
   }
 
-  @Test func anIdentityAndARecipientHaveOneSpelling() throws {
+  @Test func `an identity and a recipient have one spelling`() throws {
     let identity = try Identity.generate().revealed
     #expect(identity.count == 79 && identity.starts(with: Array("PVID1-".utf8)))
     let recipient = try Identity.recipient(of: SecretBytes(identity)).description
     #expect(recipient.count == 79 && recipient.hasPrefix("PVPUB1-"))
     for wrong in ["", "PVPUB1-", recipient.uppercased(), String(recipient.dropLast()), recipient + "0", " " + recipient] {
-      #expect(try kind { _ = try Recipient(wrong) } == .damaged)
+      #expect(kind { _ = try Recipient(wrong) } == .damaged)
     }
-    #expect(try kind { _ = try Recipient(recipient.replacing(recipient.suffix(1), with: "x")) } == .damaged)
+    #expect(kind { _ = try Recipient(recipient.replacing(recipient.suffix(1), with: "x")) } == .damaged)
     let zero = "PVPUB1-" + String(repeating: "0", count: 64) + TemporaryVault.zeroKeyCheck
-    #expect(try kind { _ = try Recipient(zero) } == .damaged, "a point of low order")
+    #expect(kind { _ = try Recipient(zero) } == .damaged, "a point of low order")
     var flipped = identity
     flipped[20] ^= 1
-    #expect(try kind { _ = try Identity.recipient(of: SecretBytes(flipped)) } == .damaged)
+    #expect(kind { _ = try Identity.recipient(of: SecretBytes(flipped)) } == .damaged)
   }
 
-  @Test(arguments: SlotKind.allCases) func aRemovedSlotOpensNothingAndTheOthersDo(_ removed: SlotKind) throws {
+  @Test(arguments: SlotKind.allCases) func `a removed slot opens nothing and the others do`(_ removed: SlotKind) throws {
     let full = try FullVault()
     let before = try full.place.copy()
     let other: SlotKind = removed == .keyFile ? .recoveryCode : .keyFile
@@ -128,57 +129,57 @@ extension ItemName {
     #expect(text(try old.get(FullVault.name)) == "hush")
   }
 
-  @Test func whatAnOldCopyGivesAwayOpensNothingNew() throws {
+  @Test func `what an old copy gives away opens nothing new`() throws {
     let full = try FullVault()
     let before = try full.place.copy()
     try full.vault.unlocked.removeSlot(full.id(.recoveryCode))
     // The old slot, key pair and all, put into the new file.
     let old = try before.hex("SELECT hex(bytes) FROM header")
     try full.place.attack("UPDATE header SET bytes=x'\(old)'; UPDATE header_copy SET bytes=x'\(old)'")
-    #expect(try kind { _ = try full.unlock(.recoveryCode) } == .tampered)
+    #expect(kind { _ = try full.unlock(.recoveryCode) } == .tampered)
   }
 
-  @Test func theLastSlotAndUnknownOnesAreNotRemoved() throws {
+  @Test func `the last slot and unknown ones are not removed`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let id = try #require(try vault.slots().first).summary.id
-    #expect(try kind { try vault.removeSlot(id) } == .refused)
-    #expect(try kind { try vault.rotate(only: []) } == .refused)
-    #expect(try kind { try vault.removeSlot(SlotSummary.ID(bytes: [UInt8](repeating: 7, count: 16))) } == .notFound)
+    #expect(kind { try vault.removeSlot(id) } == .lastSlot)
+    #expect(kind { try vault.rotate(only: []) } == .lastSlot)
+    #expect(kind { try vault.removeSlot(SlotSummary.ID(bytes: [UInt8](repeating: 7, count: 16))) } == .notFound)
     #expect(try vault.status().epoch == 1)
     _ = try place.unlock().verify()
   }
 
-  @Test func removingTheSlotInUseLocksTheVaultAndLeavesTheOthers() throws {
+  @Test func `removing the slot in use locks the vault and leaves the others`() throws {
     let full = try FullVault()
     let vault = try full.unlock(.passphrase)
     try vault.removeSlot(full.id(.passphrase))
-    #expect(try kind { _ = try vault.get(FullVault.name) } == .closed)
+    #expect(kind { _ = try vault.get(FullVault.name) } == .closed)
     #expect(try full.opening() == Set(SlotKind.allCases).subtracting([.passphrase]))
   }
 
-  @Test func aSlotIsRelabelled() throws {
+  @Test func `a slot is relabelled`() throws {
     let full = try FullVault()
     try full.vault.unlocked.relabelSlot(full.id(.recoveryCode), to: "in the safe")
     #expect(try full.unlock(.recoveryCode).slots().first(where: \.isInUse)?.label == "in the safe")
     #expect(
-      try kind { try full.vault.unlocked.relabelSlot(full.id(.passphrase), to: String(repeating: "x", count: 65)) }
+      kind { try full.vault.unlocked.relabelSlot(full.id(.passphrase), to: String(repeating: "x", count: 65)) }
         == .tooLarge(limit: 64))
     #expect(try full.opening() == Set(SlotKind.allCases))
   }
 
-  @Test func theSeventeenthSlotIsRefusedAndNothingChanges() throws {
+  @Test func `the seventeenth slot is refused and nothing changes`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     for _ in 1..<16 { try vault.addSlot(Identity.recipient(of: Identity.generate()), label: String(repeating: "x", count: 64)) }
     let generation = try vault.status().generation
-    #expect(try kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: 16))
+    #expect(kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: 16))
     #expect(try vault.slots().count == 16)
     #expect(try vault.status().generation == generation)
     _ = try place.unlock().verify()
   }
 
-  @Test func aRecoveryCodeOpensHoweverItIsTyped() throws {
+  @Test func `a recovery code opens however it is typed`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
     let code = try RecoveryCode.generate().revealed
@@ -193,7 +194,7 @@ extension ItemName {
     }
   }
 
-  @Test func theLogNamesEverySlotAndRotation() throws {
+  @Test func `the log names every slot and rotation`() throws {
     let full = try FullVault()
     try full.vault.unlocked.removeSlot(full.id(.recipient))
     let events = try logEvents(full.vault.unlocked)
@@ -209,10 +210,10 @@ extension ItemName {
 /// The log of an open vault, read by its chain.
 func logEvents(_ vault: borrowing UnlockedVault) throws -> [LogEntry] {
   try vault.core.run { (vault) throws(StoreError) in
-    try vault.read { () throws(StoreError) in
+    try vault.read { (_) throws(StoreError) in
       var head = Digest32.zero
       var entries: [LogEntry] = []
-      try vault.view.database.forEachLogRow(from: 0) { (sequence, row) throws(StoreError) in
+      try vault.view.database.log.forEach(from: 0) { (sequence, row) throws(StoreError) in
         entries.append(
           try vault.view.checked { () throws(FormatError) in
             try LogBox.open(row, sequence: sequence, after: head, keys: vault.view.keys)

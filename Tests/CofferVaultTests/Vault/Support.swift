@@ -1,4 +1,5 @@
 import CCofferSQLite
+import CofferTestSupport
 import CofferMemory
 import CofferPlatform
 import CofferStorage
@@ -10,22 +11,16 @@ import Testing
 
 /// A vault with a key-file slot in a temporary private folder, removed with this value.
 final class TemporaryVault {
-  let folder: FilePath
+  private let home: TestFolder
+  var folder: FilePath { home.path }
   let path: FilePath
   static let keyFile = "PVKEY1-" + String(repeating: "00", count: 32) + TemporaryVault.zeroKeyCheck + "\n"
   /// First 8 hex digits of BLAKE2b-256 of 32 zero bytes, as Python's hashlib gives them.
   static let zeroKeyCheck = "89eb0d6a"
 
   init() throws {
-    let name = "coffer-vault-test-\(UUID().uuidString)"
-    folder = FilePath(FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path).appending(name)
-    try FileManager.default.createDirectory(
-      atPath: folder.string, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-    path = folder.appending("vault.sqlite")
-  }
-
-  deinit {
-    do { try FileManager.default.removeItem(atPath: folder.string) } catch { print("left behind: \(folder): \(error)") }
+    home = try TestFolder("vault")
+    path = home.path.appending("vault.sqlite")
   }
 
   static func credentials() throws -> Credentials { Credentials(keyFile: try secret(keyFile)) }
@@ -70,12 +65,6 @@ func form(_ text: String, _ metadata: ItemMetadata = ItemMetadata()) throws -> S
 
 func text(_ form: SecretForm?) -> String? {
   form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
-}
-
-/// The kind of the ``StoreError`` that `body` throws; nil when it returns.
-func kind(_ body: () throws -> Void) throws -> StoreError.Kind? {
-  do { try body() } catch let error as StoreError { return error.kind }
-  return nil
 }
 
 extension TemporaryVault {

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
@@ -27,8 +28,8 @@ import Testing
 
   func expectTampered(_ place: TemporaryVault, _ sourceLocation: SourceLocation = #_sourceLocation) throws {
     let vault = try place.unlock()
-    #expect(try kind { _ = try vault.verify() } == .tampered, sourceLocation: sourceLocation)
-    let kinds = try names.map { name in try kind { _ = try vault.get(name) } }
+    #expect(kind { _ = try vault.verify() } == .tampered, sourceLocation: sourceLocation)
+    let kinds = names.map { name in kind { _ = try vault.get(name) } }
     #expect(kinds.contains(.tampered), sourceLocation: sourceLocation)
     #expect(kinds.allSatisfy { $0 == nil || $0 == .tampered }, sourceLocation: sourceLocation)
     for name in names {
@@ -40,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func twoValuesSwapped() throws {
+  @Test func `two values swapped`() throws {
     let (place, _) = try prepared()
     try place.attack(
       """
@@ -51,7 +52,7 @@ import Testing
     try expectTampered(place)
   }
 
-  @Test func twoSealedValuesSwappedUnderTheirOwnRecordIDs() throws {
+  @Test func `two sealed values swapped under their own record ids`() throws {
     let (place, _) = try prepared()
     try place.attack(
       """
@@ -61,35 +62,35 @@ import Testing
     try expectTampered(place)
   }
 
-  @Test func oneRowDeleted() throws {
+  @Test func `one row deleted`() throws {
     let (place, _) = try prepared()
     try place.attack("DELETE FROM rec WHERE idx = (SELECT min(idx) FROM rec)")
     try expectTampered(place)
   }
 
-  @Test func oneRowPutBackToAnOlderVersion() throws {
+  @Test func `one row put back to an older version`() throws {
     let (place, older) = try prepared()
     try place.attack(older)
     try expectTampered(place)
   }
 
-  @Test func aRowWithItsDigestDeletedTogether() throws {
+  @Test func `a row with its digest deleted together`() throws {
     let (place, _) = try prepared()
     try place.attack("DELETE FROM rec; DELETE FROM digest;")
-    #expect(try kind { _ = try place.unlock() } == .tampered)
+    #expect(kind { _ = try place.unlock() } == .tampered)
   }
 
-  @Test func anOldRowPutBackJustBeforeAWriteIsNotBlessed() throws {
+  @Test func `an old row put back just before a write is not blessed`() throws {
     let (place, older) = try prepared()
     let vault = try place.unlock()
     #expect(text(try vault.get(names[0])) == "value a")
     try place.attack(older)
-    #expect(try kind { try vault.set(form("new"), for: names[0]) } == .tampered)
-    #expect(try kind { _ = try vault.delete(names[0]) } == .tampered)
+    #expect(kind { try vault.set(form("new"), for: names[0]) } == .tampered)
+    #expect(kind { _ = try vault.delete(names[0]) } == .tampered)
     try expectTampered(place)
   }
 
-  @Test func aRowAddedToABucketMakesWritesToItRefuse() throws {
+  @Test func `a row added to a bucket makes writes to it refuse`() throws {
     let (place, _) = try prepared()
     let vault = try place.unlock()
     let indices = try names.map { name in try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name) } }
@@ -100,48 +101,48 @@ import Testing
       INSERT INTO rec SELECT CAST(substr(idx, 1, 15) || (CASE WHEN substr(idx, 16) = x'00' THEN x'01' ELSE x'00' END) AS BLOB),
         rid, meta, value FROM rec WHERE idx = (SELECT min(idx) FROM rec);
       """)
-    let kinds = try names.map { name in try kind { try vault.set(form("new"), for: name) } }
+    let kinds = names.map { name in kind { try vault.set(form("new"), for: name) } }
     // Two names may have one bucket.
     #expect(kinds == indices.map { $0.bucket == attacked ? .tampered : nil })
-    #expect(try kind { _ = try vault.verify() } == .tampered)
+    #expect(kind { _ = try vault.verify() } == .tampered)
   }
 
-  @Test func stateOfAnEarlierCommitPutBack() throws {
+  @Test func `state of an earlier commit put back`() throws {
     let (place, _) = try prepared()
     let before = try place.hex("SELECT quote(bytes) FROM state")
     try place.unlock().set(form("later"), for: names[1])
     try place.attack("UPDATE state SET bytes = \(before)")
-    #expect(try kind { _ = try place.unlock() } == .tampered)
+    #expect(kind { _ = try place.unlock() } == .tampered)
   }
 
-  @Test func stateOrBothHeadersGone() throws {
+  @Test func `state or both headers gone`() throws {
     let (place, _) = try prepared()
     let copy = try place.copy()
     try copy.attack("DELETE FROM state")
-    #expect(try kind { _ = try copy.unlock() } == .damaged)
+    #expect(kind { _ = try copy.unlock() } == .damaged)
     try place.attack("DELETE FROM header; DELETE FROM header_copy")
-    #expect(try kind { _ = try place.unlock() } == .damaged)
+    #expect(kind { _ = try place.unlock() } == .damaged)
   }
 
-  @Test func aDamagedHeaderIsReadFromItsCopyAndVerifySaysSo() throws {
+  @Test func `a damaged header is read from its copy and verify says so`() throws {
     let (place, _) = try prepared()
     try place.attack("UPDATE header SET bytes = \(changed("bytes", byte: 41))")
     let vault = try place.unlock()
     #expect(text(try vault.get(names[1])) == "value b")
-    #expect(try kind { _ = try vault.verify() } == .damaged)
+    #expect(kind { _ = try vault.verify() } == .damaged)
   }
 
-  @Test func theHeaderOfAnotherVaultWithTheSameKey() throws {
+  @Test func `the header of another vault with the same key`() throws {
     let (place, _) = try prepared()
     let other = try TemporaryVault()
     _ = try other.create().lock()
     for table in ["header", "header_copy"] {
       try place.attack("UPDATE \(table) SET bytes = \(try other.hex("SELECT quote(bytes) FROM \(table)"))")
     }
-    #expect(try kind { _ = try place.unlock() } == .tampered)
+    #expect(kind { _ = try place.unlock() } == .tampered)
   }
 
-  @Test func aVaultThatMovesOnStaysWholeAcrossAllOfThis() throws {
+  @Test func `a vault that moves on stays whole across all of this`() throws {
     let (place, _) = try prepared()
     let vault = try place.unlock()
     #expect(try vault.verify().records == 3)

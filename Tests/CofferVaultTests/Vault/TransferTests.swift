@@ -1,3 +1,4 @@
+import CofferTestSupport
 import CofferMemory
 import CofferStorage
 import Foundation
@@ -52,13 +53,13 @@ import Testing
   @Test func `chosen services only, and one that has no items is an error that leaves nothing`() throws {
     let vault = try source()
     #expect(
-      try kind {
+      kind {
         _ = try vault.export(to: place.folder.appending("x"), services: ["nope"], with: TemporaryVault.credentials())
       } == .notFound)
     #expect(!FileManager.default.fileExists(atPath: place.folder.appending("x").string))
     #expect(try export(vault, place, ["two", "two"]).list().map(\.name.description) == ["two/b"])
     #expect(
-      try kind { _ = try vault.export(to: place.folder.appending("export.sqlite"), with: TemporaryVault.credentials()) }
+      kind { _ = try vault.export(to: place.folder.appending("export.sqlite"), with: TemporaryVault.credentials()) }
         == .alreadyExists)
   }
 
@@ -73,12 +74,12 @@ import Testing
   @Test func `an import happens wholly or not at all, and a trial not at all`() throws {
     let vault = try source()
     let generation = try vault.status().generation
-    #expect(try kind { _ = try vault.add(items(["a", "two", "one"])) } == .alreadyExists)
-    #expect(try kind { _ = try vault.add(items(["a", "a"])) } == .ambiguous)
+    #expect(kind { _ = try vault.add(items(["a", "two", "one"])) } == .alreadyExists)
+    #expect(kind { _ = try vault.add(items(["a", "a"])) } == .ambiguous)
     var tooLarge = try items(["a"])
     tooLarge.append(
       ImportedItem(name: try ItemName(service: "b"), form: SecretForm(try SecretBytes(zeros: RecordLimits.largestValue + 1))))
-    #expect(try kind { _ = try vault.add(tooLarge) } == .tooLarge(limit: RecordLimits.largestValue))
+    #expect(kind { _ = try vault.add(tooLarge) } == .tooLarge(limit: RecordLimits.largestValue))
     let trial = try vault.add(items(["a", "one"]), duplicates: .replace, isTrial: true)
     #expect(trial.added.map(\.service) == ["a"] && trial.replaced.map(\.service) == ["one"])
     #expect(try vault.status().generation == generation)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CofferVault
 
-@Suite("Observing a vault") struct VaultObservationTests {
+@Suite struct VaultObservationTests {
   /// What a subscription heard.
   final class Heard: Sendable {
     private let events = Mutex<[ChangeFeed.Event]>([])

@@ -2,7 +2,12 @@ internal import ArgumentParser
 internal import Coffer
 internal import FoundationEssentials
 
-struct DefaultsExport: Command {
+/// Whole domains as property lists.
+extension DefaultsCommand {
+  static let files: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
+}
+
+struct DefaultsExportCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Write a domain as an XML property list.",
     discussion: "A file that is there is replaced in one step; one that is new can be read by its owner alone.")
@@ -11,13 +16,13 @@ struct DefaultsExport: Command {
   @Argument(help: ArgumentHelp("The file to write; - is standard output.", valueName: "file|-")) var path: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let list = try session.existingDomain(domain).exportPropertyList()
+  func perform(_ context: Context) throws {
+    let list = try context.existingDomain(domain).exportPropertyList()
     if path == "-" { try Output.write(list.bytes) } else { try PlainFile.write(list.bytes, to: path) }
   }
 }
 
-struct DefaultsImport: Command {
+struct DefaultsImportCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Store every value of a property list, XML or binary, in a domain.",
     discussion: """
@@ -34,20 +39,20 @@ struct DefaultsImport: Command {
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let place = path == "-" ? "standard input" : path
     let list = try PlainFile.read(path, limit: DefaultsStore.largestPropertyList)
     let values = try DefaultsStore.values(ofPropertyList: list, from: place)
     // Without a trace, so that a damaged list does not even get a journal.
-    let present = try session.domain(domain).contents()
+    let present = try context.domain(domain).contents()
     let plan = Plan(values, present, onDuplicate)
     if onDuplicate == .fail, let key = plan.kept.first {
       throw StoreError(
         .alreadyExists, "the key is there already, and nothing was imported", key: key, place: domain,
         cure: "--on-duplicate replace or --on-duplicate skip says what becomes of such keys")
     }
-    guard !dryRun else { return try show(plan, session) }
-    let store = try session.places.openDefaults(domain)
+    guard !dryRun else { return try show(plan, context) }
+    let store = try context.places.openDefaults(domain)
     if onDuplicate == .replace {
       try store.importPropertyList(list, from: place)
     } else {
@@ -56,12 +61,12 @@ struct DefaultsImport: Command {
     try store.close()
   }
 
-  private func show(_ plan: Plan, _ session: Session) throws {
+  private func show(_ plan: Plan, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode(plan)) }
     let rows = [("added", plan.added), ("replaced", plan.replaced), ("kept", plan.kept)]
       .flatMap { word, keys in keys.map { [word, $0] } }
     if !rows.isEmpty { try Output.line(Columns.align(rows)) }
-    session.note("nothing was changed: this was --dry-run")
+    context.note("nothing was changed: this was --dry-run")
   }
 
   /// What happens to each key.

@@ -2,7 +2,14 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 
-struct DefaultsWrite: Command {
+/// Store, remove and rename preferences.
+extension DefaultsCommand {
+  static let writing: [any ParsableCommand.Type] = [
+    DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,
+  ]
+}
+
+struct DefaultsWriteCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "write", abstract: "Store a preference.",
     usage: "coffer defaults write [--home <dir>] [--quiet] [--json] <domain> <key> [-type] <value> …",
@@ -19,22 +26,22 @@ struct DefaultsWrite: Command {
   var words: [String] = []
   @OptionGroup var own: AnswerOptions
 
-  /// The program's options are recognised before the words by the parser, and after them here.
-  var options: CommonOptions { split.common }
+  /// The parser reads the program's options before the words, and this property reads those after them.
+  var options: AnswerOptions { split.options }
 
-  private var split: (words: [String], common: CommonOptions) {
+  private var split: (words: [String], options: AnswerOptions) {
     var rest = words[...]
     if rest.first == "--" { rest = rest.dropFirst() }
-    var common = own.common
+    var options = own
     while let last = rest.last, !rest.dropLast().suffix(1).contains(where: TypedWords.isTypeFlag) {
       if rest.count > 4, rest.dropLast().last == "--home" {
-        common.home = last
+        options.home = last
         rest = rest.dropLast(2)
       } else if last.hasPrefix("--home=") {
-        common.home = String(last.dropFirst("--home=".count))
+        options.home = String(last.dropFirst("--home=".count))
         rest = rest.dropLast()
       } else if last == "--quiet" || last == "-q" {
-        common.quiet = true
+        options.quiet = true
         rest = rest.dropLast()
       } else if last == "--json" {
         rest = rest.dropLast()  // Main has seen it: it is the form of errors.
@@ -42,10 +49,10 @@ struct DefaultsWrite: Command {
         break
       }
     }
-    return (Array(rest), common)
+    return (Array(rest), options)
   }
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let words = split.words
     guard !["--help", "-h", "-help"].contains(words.first) else { throw CleanExit.helpRequest(self) }
     guard words.count >= 3 else {
@@ -56,8 +63,8 @@ struct DefaultsWrite: Command {
     let (domain, key) = (words[0], try StoredName.check(words[1]))
     let value = try TypedWords.parse(words.dropFirst(2))
     // First without a trace: what cannot be stored, or stands in a damaged list, shall not even make a journal.
-    try DefaultsStore.checkStorable(value.applied(to: session.domain(domain).load(key), under: key), under: key)
-    let store = try session.places.openDefaults(domain)
+    try DefaultsStore.checkStorable(value.applied(to: context.domain(domain).load(key), under: key), under: key)
+    let store = try context.places.openDefaults(domain)
     if case .replace(let form) = value {
       try store.save(form, for: key)
     } else {
@@ -67,7 +74,7 @@ struct DefaultsWrite: Command {
   }
 }
 
-struct DefaultsDelete: Command {
+struct DefaultsDeleteCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "delete", abstract: "Remove a preference, or all of a domain with its property list.",
     discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
@@ -77,21 +84,21 @@ struct DefaultsDelete: Command {
   @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    guard let key else { return try removeDomain(session) }
-    _ = try session.value(of: key, in: domain)
-    let store = try session.places.openDefaults(domain)
+  func perform(_ context: Context) throws {
+    guard let key else { return try removeDomain(context) }
+    _ = try context.value(of: key, in: domain)
+    let store = try context.places.openDefaults(domain)
     try store.save(nil, for: key)
     try store.close()
   }
 
-  private func removeDomain(_ session: Session) throws {
-    let count = try session.existingDomain(domain).names().count
-    guard try session.yes || isAgreed(count) else {
+  private func removeDomain(_ context: Context) throws {
+    let count = try context.existingDomain(domain).names().count
+    guard try context.yes || isAgreed(count) else {
       throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
     }
     // Open while it is removed, so that a transaction left between the stores is settled by asking the vault's file.
-    let store = try session.places.openDefaults(domain)
+    let store = try context.places.openDefaults(domain)
     try store.domain.remove()
   }
 
@@ -101,7 +108,7 @@ struct DefaultsDelete: Command {
   }
 }
 
-struct DefaultsRename: Command {
+struct DefaultsRenameCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "rename", abstract: "Give a preference another key, in one step.",
     discussion: "As on macOS, what the new key had is replaced.", aliases: ["mv"])
@@ -111,11 +118,11 @@ struct DefaultsRename: Command {
   @Argument(help: "The key it gets.") var new: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    try DefaultsStore.checkStorable(session.value(of: old, in: domain), under: new)
-    let store = try session.places.openDefaults(domain)
+  func perform(_ context: Context) throws {
+    try DefaultsStore.checkStorable(context.value(of: old, in: domain), under: new)
+    let store = try context.places.openDefaults(domain)
     do throws(StoreError) { try store.rename(old, to: new) } catch {
-      throw error.kind == .notFound ? session.nothing(under: old, in: domain) : error
+      throw error.kind == .notFound ? context.nothing(under: old, in: domain) : error
     }
     try store.close()
   }

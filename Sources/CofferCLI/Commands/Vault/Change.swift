@@ -1,6 +1,31 @@
 internal import ArgumentParser
 internal import Coffer
 
+/// Delete, rename, copy and edit an item.
+extension VaultCommand {
+  static let changes: [any ParsableCommand.Type] = [
+    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
+  ]
+}
+
+struct VaultDeleteCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
+
+  @OptionGroup var item: ItemArguments
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    try item.check()
+    let items = try context.items()
+    let name = try item.item(in: items).name
+    guard try items.delete(name) else {
+      throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
+    }
+  }
+}
+
 /// The other name of an item.
 struct TargetName: ParsableArguments {
   @Option(help: ArgumentHelp("The other service; the same one when left out.", valueName: "service")) var toService: String?
@@ -20,7 +45,7 @@ struct TargetName: ParsableArguments {
   var condition: WriteCondition { replace ? .always : .absent }
 }
 
-struct VaultRename: Command {
+struct VaultRenameCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename", abstract: "Give an item another name, in one step.",
     discussion:
@@ -30,17 +55,18 @@ struct VaultRename: Command {
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var target: TargetName
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let items = try session.items()
+  func perform(_ context: Context) throws {
+    let items = try context.items()
     let name = try item.item(in: items).name
     let moved = try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
     if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
 
-struct VaultCopyCommand: Command {
+struct VaultCopyCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy", abstract: "Store an item under another name as well.",
     discussion:
@@ -50,10 +76,11 @@ struct VaultCopyCommand: Command {
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var target: TargetName
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let items = try session.items()
+  func perform(_ context: Context) throws {
+    let items = try context.items()
     let name = try item.item(in: items).name
     let copy = try target.name(from: name)
     let item = try items.set(items.value(of: name), for: copy, if: target.condition)
@@ -61,7 +88,7 @@ struct VaultCopyCommand: Command {
   }
 }
 
-struct VaultEdit: Command {
+struct VaultEditCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "edit", abstract: "Change an item's value in your editor.",
     discussion: """
@@ -73,24 +100,25 @@ struct VaultEdit: Command {
 
   @OptionGroup var item: ItemArguments
   @Flag(help: "Keep a newline that the editor added at the end.") var exact = false
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   static var startsPrograms: Bool { true }
 
-  func perform(_ session: Session) throws {
-    let items = try session.items()
+  func perform(_ context: Context) throws {
+    let items = try context.items()
     let found = try item.item(in: items)
     let before = try items.value(of: found.name)
-    let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: session.places)
+    let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: context.places)
     let value = try trimmed(edited, like: before.bytes)
-    guard value != before.bytes else { return session.note("nothing was changed") }
+    guard value != before.bytes else { return context.note("nothing was changed") }
     guard exact || value.count > 0 else {
       throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
     }
     var metadata = before.metadata
     metadata.expires = nil
     try items.set(SecretForm(value, metadata: metadata), for: found.name, if: .revision(found.revision))
-    if before.metadata.expires != nil { session.note("the new value does not expire; coffer vault set --expires says when") }
+    if before.metadata.expires != nil { context.note("the new value does not expire; coffer vault set --expires says when") }
   }
 
   private func trimmed(_ edited: consuming SecretBytes, like before: borrowing SecretBytes) throws -> SecretBytes {

@@ -1,45 +1,12 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VaultCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "vault", abstract: "The encrypted store: items by service and account.",
-    discussion: """
-      An item is named by a service and an account, as in a keychain; a router key is the account of a service named after \
-      its domain. ACCOUNT may be left out where one item matches.
-      """,
-    subcommands: [
-      VaultInit.self, VaultSet.self, VaultGet.self, VaultShow.self, VaultList.self, VaultFind.self, VaultDelete.self,
-      VaultRename.self,
-      VaultCopyCommand.self, VaultEdit.self,
-      VaultVerify.self, VaultStatusCommand.self, VaultLog.self, SlotCommand.self, VaultPassphrase.self, VaultRotate.self,
-      IdentityCommand.self, VaultBackup.self, VaultRestore.self, VaultRepairCommand.self, VaultExport.self, VaultImport.self,
-      PinCommand.self,
-    ])
+/// Store, print and show an item.
+extension VaultCommand {
+  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
 }
 
-/// SERVICE [ACCOUNT], as most vault commands take it.
-struct ItemArguments: ParsableArguments {
-  @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
-  @Argument(help: "Whose it is; may be left out where one item matches.", completion: Completions.accounts) var account: String?
-
-  /// Judges the names before anything is asked for to unlock with.
-  ///
-  /// - Throws: `.invalidName`.
-  func check() throws { _ = try ItemName(service: service, account: account ?? "") }
-
-  /// The item that is meant: the named one, or the only one of the service.
-  ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
-  func item(in items: VaultItems) throws -> VaultItem { try items.item(service: service, account: account) }
-
-  /// The value of the item that is meant.
-  ///
-  /// - Throws: what ``item(in:)`` throws, `.expired`.
-  func value(in items: VaultItems) throws -> SecretForm { try items.value(service: service, account: account) }
-}
-
-struct VaultSet: Command {
+struct VaultSetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Store an item, replacing the one of that name.",
     discussion: """
@@ -61,26 +28,27 @@ struct VaultSet: Command {
   @Option(help: ArgumentHelp("Only if the item is at this revision, as coffer vault show tells it.", valueName: "number"))
   var ifRevision: UInt64?
   @OptionGroup(title: "Where the value comes from") var source: ValueOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     guard create, ifRevision != nil else { return }
     throw ValidationError("--create asks for no item, and --if-revision for one: give one of them")
   }
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
     let name = try ItemName(service: service, account: account)
     let metadata = ItemMetadata(
       label: label, contentType: type, attributes: try Attributes.parse(attribute),
       expires: try expires.map { try Expiry.parse($0) })
-    try source.claimInput(session)
-    let items = try session.items()
+    try source.claimInput(context)
+    let items = try context.items()
     if create, try items.item(name) != nil {
       throw StoreError(
         .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
     }
-    let value = try source.read("value of \(name)", session)
+    let value = try source.read("value of \(name)", context)
     let item = try items.set(SecretForm(value, metadata: metadata), for: name, if: condition)
     if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
@@ -91,20 +59,21 @@ struct VaultSet: Command {
   }
 }
 
-struct VaultGet: Command {
+struct VaultGetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "get", _superCommandName: "coffer vault", abstract: "Print the value of an item.",
+    commandName: "get", abstract: "Print the value of an item.",
     discussion: "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them.", aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
   @Option(
     help: ArgumentHelp("Print this instead of the value: label, type, expires, or an attribute by its name.", valueName: "name"))
   var field: String?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     try item.check()
-    let items = try session.itemsToRead()
+    let items = try context.itemsToRead()
     if field == nil, !options.json { return try show(item.value(in: items)) }
     let found = try item.item(in: items)
     if let field { return try show(field, of: ItemJSON(found)) }
@@ -126,17 +95,18 @@ struct VaultGet: Command {
   }
 }
 
-struct VaultShow: Command {
+struct VaultShowCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print everything about an item but its value.")
 
   @OptionGroup var item: ItemArguments
   @Flag(help: "The value too.") var reveal = false
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     try item.check()
-    let items = try session.itemsToRead()
+    let items = try context.itemsToRead()
     let found = try item.item(in: items)
     let secret = reveal ? try items.get(found.name) : nil
     let json = ItemJSON(found)
@@ -149,22 +119,5 @@ struct VaultShow: Command {
     try Output.write("value     ")
     try Output.write(secret.bytes)
     try Output.write("\n")
-  }
-}
-
-struct VaultDelete: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
-
-  @OptionGroup var item: ItemArguments
-  @OptionGroup var options: Opening<AnswerOptions>
-
-  func perform(_ session: Session) throws {
-    try item.check()
-    let items = try session.items()
-    let name = try item.item(in: items).name
-    guard try items.delete(name) else {
-      throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
-    }
   }
 }

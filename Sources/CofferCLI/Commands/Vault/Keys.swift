@@ -1,7 +1,12 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VaultPassphrase: Command {
+/// Change a passphrase or the vault's key, and make identities.
+extension VaultCommand {
+  static let keys: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
+}
+
+struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",
     discussion: """
@@ -14,21 +19,22 @@ struct VaultPassphrase: Command {
   @Option(help: ArgumentHelp("Change this slot, named by the beginning of its id or its label.", valueName: "slot"))
   var slot: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func claimInput(_ session: Session) throws { try NewSecrets(new: new, session: session).claimInput() }
+  func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
 
-  func perform(_ session: Session) throws {
-    let secrets = NewSecrets(new: new, session: session)
-    let vault = try session.unlockedVault()
+  func perform(_ context: Context) throws {
+    let secrets = NewSecrets(new: new, context: context)
+    let vault = try context.unlockedVault()
     let slots = try vault.slots()
     let changed = try slot.map { try slots.named($0) } ?? slots.first(where: \.isInUse)
     guard let changed, changed.summary.kind == .passphrase || changed.summary.kind == .passphraseAndKeyFile else {
       throw StoreError(
-        .refused, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
+        .unfitSecret, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
         cure: "name one that has with --slot; coffer vault slot list shows them")
     }
-    let progress = Progress(session, json: options.json)
+    let progress = Progress(context, json: options.json)
     defer { progress.clear() }
     try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
       try vault.changePassphrase(
@@ -36,14 +42,14 @@ struct VaultPassphrase: Command {
     }
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(["slot": changed.summary.id.description])) }
-    session.note(
+    context.note(
       keepKey
         ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
         : "the passphrase was changed, and the vault has a new key, sealed to \(slots.count) slot\(slots.count == 1 ? "" : "s")")
   }
 }
 
-struct VaultRotate: Command {
+struct VaultRotateCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "rotate", abstract: "Give the vault a new key and seal everything under it.",
     discussion: """
@@ -55,14 +61,15 @@ struct VaultRotate: Command {
     parsing: .upToNextOption,
     help: ArgumentHelp("Seal to these slots and remove all others.", valueName: "slot"))
   var only: [String] = []
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
     let slots = try vault.slots()
-    let named = Swift.Set(try only.map { try slots.named($0).summary.id })
+    let named = Set(try only.map { try slots.named($0).summary.id })
     let kept = only.isEmpty ? slots : slots.filter { named.contains($0.summary.id) }
-    try Rotation(sealingTo: kept, of: slots).perform(vault, session, json: options.json)
+    try Rotation(sealingTo: kept, of: slots).perform(vault, context, json: options.json)
   }
 }
 
@@ -79,9 +86,9 @@ struct Rotation {
   /// Shows the slots, asks, rotates and answers.
   ///
   /// - Throws: a usage failure without a terminal to ask at and without --yes.
-  func perform(_ vault: borrowing UnlockedVault, _ session: Session, json: Bool) throws {
-    try agree(session)
-    let progress = Progress(session, json: json)
+  func perform(_ vault: borrowing UnlockedVault, _ context: Context, json: Bool) throws {
+    try agree(context)
+    let progress = Progress(context, json: json)
     defer { progress.clear() }
     // Named, so that a slot that was added since the list was shown is not sealed to.
     try vault.rotate(only: kept.map(\.summary.id), progress: progress.show)
@@ -89,11 +96,11 @@ struct Rotation {
     if json {
       return try Output.line(JSONText.encode(Answer(slots: kept.map(SlotJSON.init), removed: removed.map(SlotJSON.init))))
     }
-    session.note("the vault has a new key, sealed to \(kept.count) slot\(kept.count == 1 ? "" : "s")")
+    context.note("the vault has a new key, sealed to \(kept.count) slot\(kept.count == 1 ? "" : "s")")
   }
 
-  private func agree(_ session: Session) throws {
-    guard !session.yes else { return }
+  private func agree(_ context: Context) throws {
+    guard !context.yes else { return }
     guard let terminal = Terminal() else {
       throw Failure.usage(
         "the new key would be sealed to these slots, and there is no terminal to ask at:\n\(SlotTable.text(kept))",
@@ -116,28 +123,28 @@ struct IdentityCommand: ParsableCommand {
       An identity file is as secret as a key file. Its public key, PVPUB1-…, may be known: whoever has it can add a slot for you \
       with coffer vault slot add --recipient.
       """,
-    subcommands: [IdentityNew.self, IdentityShow.self])
+    subcommands: [IdentityNewCommand.self, IdentityShowCommand.self])
 }
 
-struct IdentityNew: Command {
+struct IdentityNewCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "new", abstract: "Write a new identity to a file and print its public key.")
   @Argument(help: "Where nothing may be yet.") var file: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let identity = try NewKeyFile.write(Identity.generate(), to: file)
-    try IdentityShow.show(identity, json: options.json)
+    try IdentityShowCommand.show(identity, json: options.json)
   }
 }
 
-struct IdentityShow: Command {
+struct IdentityShowCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print the public key of an identity file.")
   @Argument(help: "The identity file.") var file: String
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let identity = try SecretReader.file(file, limit: SecretFile.largestToken, what: "the identity")
     try Self.show(identity, json: options.json)
   }

@@ -1,20 +1,26 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VaultList: Command {
+/// Find items; no value is decrypted.
+extension VaultCommand {
+  static let listing: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
+}
+
+struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", _superCommandName: "coffer vault", abstract: "List items; no value is decrypted.", aliases: ["ls"])
+    commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let items = try session.itemsToRead()
+  func perform(_ context: Context) throws {
+    let items = try context.itemsToRead()
     try ItemTable.show(items.list(service: service), json: options.json)
   }
 }
 
-struct VaultFind: Command {
+struct VaultFindCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "find", abstract: "Find items by text or by attributes; no value is decrypted.",
     discussion: """
@@ -23,10 +29,11 @@ struct VaultFind: Command {
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let items = try session.itemsToRead()
+  func perform(_ context: Context) throws {
+    let items = try context.itemsToRead()
     let found = try items.list().filter { item in terms.allSatisfy { Self.matches(item, $0) } }
     guard !found.isEmpty else {
       throw StoreError(.notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")

@@ -8,21 +8,21 @@ struct PinCommand: ParsableCommand {
       Each time a vault is opened or written, its newest commit is noted outside of it. An older copy, another vault in its place, or \
       one that went on without this machine's writes is then refused, with exit status 66, until you accept it.
       """,
-    subcommands: [PinShow.self, PinAccept.self])
+    subcommands: [PinShowCommand.self, PinAcceptCommand.self])
 }
 
-struct PinShow: Command {
+struct PinShowCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print what is remembered of the vault that stands there. Needs no secret.")
 
   @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.lockedVault()
+  func perform(_ context: Context) throws {
+    let vault = try context.lockedVault()
     let memory = try vault.pinMemory()
     let answer = Answer(
       vault: vault.path.string, id: vault.id.description, expected: memory.expected?.description, generation: memory.seen,
-      own: memory.own, pins: session.places.vaultOptions.pins?.string ?? "")
+      own: memory.own, pins: context.places.vaultOptions.pins?.string ?? "")
     if options.json { return try Output.line(JSONText.encode(answer)) }
     let seen = memory.seen.map { "generation \($0)" } ?? "never"
     try Output.line(
@@ -37,7 +37,7 @@ struct PinShow: Command {
   }
 }
 
-struct PinAccept: Command {
+struct PinAcceptCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "accept", abstract: "Believe the vault as it stands there now: an older copy, or another vault.",
     discussion: """
@@ -45,11 +45,12 @@ struct PinAccept: Command {
       be sure first that the newer vault is lost, or is not wanted.
       """)
 
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let locked = try session.lockedVault()
-    let vault = try locked.unlockAcceptingPin(with: session.credentials(for: locked))
+  func perform(_ context: Context) throws {
+    let locked = try context.lockedVault()
+    let vault = try locked.unlockAcceptingPin(with: context.credentials(for: locked))
     let status = try vault.status()
     if options.json {
       return try Output.line(JSONText.encode(Answer(id: vault.id.description, generation: status.generation)))

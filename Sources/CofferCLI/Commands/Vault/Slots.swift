@@ -8,24 +8,25 @@ struct SlotCommand: ParsableCommand {
       A vault has 1 to 16 slots, each of which opens it alone. SLOT is the beginning of a slot's id, or its label. \
       Removing a slot gives the vault a new key, which is not sealed to it.
       """,
-    subcommands: [SlotList.self, SlotAdd.self, SlotRemove.self, SlotLabel.self])
+    subcommands: [SlotListCommand.self, SlotAddCommand.self, SlotRemoveCommand.self, SlotLabelCommand.self])
 }
 
-struct SlotList: Command {
+struct SlotListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the slots.",
     discussion: "One line for each: its id, what opens it, its label, and * for the one that opened the vault just now.",
     aliases: ["ls"])
 
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let slots = try session.unlockedVault().slots()
+  func perform(_ context: Context) throws {
+    let slots = try context.unlockedVault().slots()
     try Output.line(options.json ? JSONText.encode(slots.map(SlotJSON.init)) : SlotTable.text(slots))
   }
 }
 
-struct SlotAdd: Command {
+struct SlotAddCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a way into the vault.",
     discussion: """
@@ -39,7 +40,8 @@ struct SlotAdd: Command {
   @Option(help: ArgumentHelp("Let in who has the identity of this public key.", valueName: "PVPUB1-…"))
   var recipient: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     let kinds = [recoveryCode, recipient != nil, !new.isEmpty]
@@ -48,39 +50,39 @@ struct SlotAdd: Command {
     }
   }
 
-  func claimInput(_ session: Session) throws { try NewSecrets(new: new, session: session).claimInput() }
+  func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
 
-  func perform(_ session: Session) throws {
+  func perform(_ context: Context) throws {
     let recipient = try recipient.map { try Recipient($0) }
-    let secrets = NewSecrets(new: new, session: session)
-    let vault = try session.unlockedVault()
-    if let recipient { return try add(recipient, to: vault, session) }
-    if recoveryCode { return try addRecoveryCode(to: vault, session) }
+    let secrets = NewSecrets(new: new, context: context)
+    let vault = try context.unlockedVault()
+    if let recipient { return try add(recipient, to: vault, context) }
+    if recoveryCode { return try addRecoveryCode(to: vault, context) }
     // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
     let slot = try secrets.using { credentials in try vault.addSlot(credentials, label: label) }
-    try answer(slot, session)
+    try answer(slot, context)
   }
 
-  private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ session: Session) throws {
+  private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ context: Context) throws {
     let slot = try vault.addSlot(recipient, label: label)
     let expected = "\(vault.id):\(try vault.status().generation)"
     if options.json { return try Output.line(JSONText.encode(Answer(slot, expect: expected))) }
-    try answer(slot, session)
-    session.note("the recipient should set COFFER_EXPECT_VAULT=\(expected), so that no other vault is taken for this one")
+    try answer(slot, context)
+    context.note("the recipient should set COFFER_EXPECT_VAULT=\(expected), so that no other vault is taken for this one")
   }
 
-  private func addRecoveryCode(to vault: borrowing UnlockedVault, _ session: Session) throws {
+  private func addRecoveryCode(to vault: borrowing UnlockedVault, _ context: Context) throws {
     let code = try RecoveryCode.generate()
     var credentials = Credentials()
     credentials.recoveryCode = try code.duplicate()
     let slot = try vault.addSlot(credentials, label: label)
     if options.json { return try JSONText.write(JSONText.encode(Answer(slot)), "recoveryCode", code) }
-    try NewRecoveryCode.show(code, session)
+    try NewRecoveryCode.show(code, context)
   }
 
-  private func answer(_ slot: SlotSummary, _ session: Session) throws {
+  private func answer(_ slot: SlotSummary, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode(Answer(slot))) }
-    session.note("added slot \(slot.id), opened by \(slot.kind)")
+    context.note("added slot \(slot.id), opened by \(slot.kind)")
   }
 
   private struct Answer: Encodable {
@@ -93,36 +95,38 @@ struct SlotAdd: Command {
   }
 }
 
-struct SlotRemove: Command {
+struct SlotRemoveCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "remove", abstract: "Remove a slot: the vault gets a new key that is not sealed to it.",
     discussion: "What opened the slot still opens copies of the file that were made before.", aliases: ["rm", "delete"])
 
   @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
     let slots = try vault.slots()
     let removed = try slots.named(slot)
     let rotation = Rotation(sealingTo: slots.filter { $0.summary.id != removed.summary.id }, of: slots)
     guard slots.count > 1 else {
       throw StoreError(
-        .refused, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
+        .lastSlot, "this is the last slot, and nothing would open the vault", key: slot, cure: "coffer vault slot add, first")
     }
-    try rotation.perform(vault, session, json: options.json)
+    try rotation.perform(vault, context, json: options.json)
   }
 }
 
-struct SlotLabel: Command {
+struct SlotLabelCommand: OpeningCommand {
   static let configuration = CommandConfiguration(commandName: "label", abstract: "Give a slot another label.")
 
   @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
   @Argument(help: "The new label, at most 64 bytes.") var label: String
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
     try vault.relabelSlot(vault.slots().named(slot).summary.id, to: label)
   }
 }

@@ -2,7 +2,12 @@ internal import ArgumentParser
 internal import Coffer
 internal import SystemPackage
 
-struct VaultExport: Command {
+/// Hand items out, and take items in.
+extension VaultCommand {
+  static let transfer: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
+}
+
+struct VaultExportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
     abstract: "Write items to a new vault with its own secret, or with --reveal as JSON or an environment file in the clear.",
@@ -22,7 +27,8 @@ struct VaultExport: Command {
   @Option(help: ArgumentHelp("In which form --reveal prints: json or env.", valueName: "format")) var format: Format = .json
   @Option(help: ArgumentHelp("A name for the way of opening the new vault.", valueName: "text")) var label = ""
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     guard [reveal, references, file != nil].filter(\.self).count == 1 else {
@@ -34,33 +40,33 @@ struct VaultExport: Command {
     }
   }
 
-  func claimInput(_ session: Session) throws {
-    guard !reveal || !Output.isTerminal || session.yes else {
+  func claimInput(_ context: Context) throws {
+    guard !reveal || !Output.isTerminal || context.yes else {
       throw Failure.usage("every value would be shown on the terminal", try: "a pipe or a file, or --yes if that is meant")
     }
-    try NewSecrets(new: new, session: session).claimInput()
+    try NewSecrets(new: new, context: context).claimInput()
   }
 
-  func perform(_ session: Session) throws {
-    if references { return try EnvExport.references(session.items(), services: service) }
-    let vault = try session.unlockedVault()
-    if reveal, format == .env { return try EnvExport.values(vault, services: service, session) }
-    guard let file else { return try print(vault, session) }
-    let secrets = NewSecrets(new: new, session: session)
+  func perform(_ context: Context) throws {
+    if references { return try EnvExport.references(context.items(), services: service) }
+    let vault = try context.unlockedVault()
+    if reveal, format == .env { return try EnvExport.values(vault, services: service, context) }
+    guard let file else { return try print(vault, context) }
+    let secrets = NewSecrets(new: new, context: context)
     let target = FilePath(file)
     let count = try secrets.usingOwn(forVaultAt: target) { credentials in
       try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
-    session.note("exported \(count) items to \(file), a vault of its own")
+    context.note("exported \(count) items to \(file), a vault of its own")
   }
 
-  private func print(_ vault: borrowing UnlockedVault, _ session: Session) throws {
+  private func print(_ vault: borrowing UnlockedVault, _ context: Context) throws {
     var isFirst = true
     try Output.write("{\"coffer\":1,\"items\":[")
     let isWanted = { (item: VaultItem) in service.isEmpty || service.contains(item.name.service) }
     try vault.forEachItem {
-      if isWanted($0) { session.leavesOut($0) }
+      if isWanted($0) { context.leavesOut($0) }
     } _: { item, form in
       guard isWanted(item) else { return }
       try Output.write(isFirst ? "\n" : ",\n")
@@ -75,7 +81,7 @@ struct VaultExport: Command {
   private struct Answer: Encodable { let file: String, items: Int }
 }
 
-struct VaultImport: Command {
+struct VaultImportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Add items from a file, all of them or none.",
     discussion: """
@@ -99,7 +105,8 @@ struct VaultImport: Command {
   @Flag(help: ArgumentHelp("The same as --on-duplicate replace.", visibility: .hidden)) var replace = false
   @Flag(help: ArgumentHelp("The same as --on-duplicate skip.", visibility: .hidden)) var keep = false
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     guard [replace, keep, onDuplicate != nil].filter(\.self).count <= 1 else {
@@ -113,42 +120,42 @@ struct VaultImport: Command {
     guard path != "-" || from != .pass else { throw ValidationError("a pass store is a folder, not standard input") }
   }
 
-  func claimInput(_ session: Session) throws {
-    if path == "-" { try session.input.claim(for: "the file to import") }
+  func claimInput(_ context: Context) throws {
+    if path == "-" { try context.input.claim(for: "the file to import") }
   }
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
-    let progress = Progress(session, json: options.json)
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
+    let progress = Progress(context, json: options.json)
     defer { progress.clear() }
-    let items = try items(session, progress)
+    let items = try items(context, progress)
     let report = try add(items, to: vault, progress)
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     let rows = [("added", report.added), ("replaced", report.replaced), ("kept", report.kept)]
       .flatMap { word, names in names.map { [word, $0.service, $0.account] } }
     if !rows.isEmpty { try Output.line(Columns.align(rows)) }
-    if dryRun { session.note("nothing was changed: this was --dry-run") }
+    if dryRun { context.note("nothing was changed: this was --dry-run") }
   }
 
-  private func items(_ session: Session, _ progress: Progress) throws -> [ImportedItem] {
+  private func items(_ context: Context, _ progress: Progress) throws -> [ImportedItem] {
     let file = path ?? PassStore.standard ?? ""
     let place = file == "-" ? "standard input" : file
     switch from {
-    case .json: return try JSONItems.read(content(file, session), place: place)
+    case .json: return try JSONItems.read(content(file, context), place: place)
     case .env:
-      return try EnvItems.read(content(file, session), service: service ?? "", place: place) { name in
-        session.note("'\(name)' is a reference already, and stays in the file")
+      return try EnvItems.read(content(file, context), service: service ?? "", place: place) { name in
+        context.note("'\(name)' is a reference already, and stays in the file")
       }
     case .pass:
-      return try PassStore(folder: FilePath(file)).items(firstLineOnly: firstLine, progress: progress, note: session.note)
+      return try PassStore(folder: FilePath(file)).items(firstLineOnly: firstLine, progress: progress, note: context.note)
     }
   }
 
   /// Bytes of a file, at most: some ten thousand items.
   private static let largestFile = 64 << 20
 
-  private func content(_ file: String, _ session: Session) throws -> SecretBytes {
+  private func content(_ file: String, _ context: Context) throws -> SecretBytes {
     let limit = Self.largestFile
     guard file == "-" else { return try SecretReader.file(file, limit: limit, what: "the file") }
     return try SecretReader.read(0, limit: limit, what: "the file", place: "standard input")

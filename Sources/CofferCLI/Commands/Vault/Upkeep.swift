@@ -1,14 +1,20 @@
 internal import ArgumentParser
 internal import Coffer
 
-struct VaultStatusCommand: Command {
+/// Check the vault, and print what it says of itself.
+extension VaultCommand {
+  static let upkeep: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
+}
+
+struct VaultStatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "status", abstract: "Print what the unlocked vault says of itself.")
 
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
     let answer = Answer(vault.path.string, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength())
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
@@ -75,15 +81,16 @@ extension PinStatus {
   }
 }
 
-struct VaultVerify: Command {
+struct VaultVerifyCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Check every record of the vault; nothing is decrypted.")
 
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
-  func perform(_ session: Session) throws {
-    let vault = try session.unlockedVault()
-    let progress = Progress(session, json: options.json)
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
+    let progress = Progress(context, json: options.json)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()
@@ -96,7 +103,7 @@ struct VaultVerify: Command {
   }
 }
 
-struct VaultLog: Command {
+struct VaultLogCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Print who did what to which item when, never a value.",
     discussion: """
@@ -106,14 +113,15 @@ struct VaultLog: Command {
       """)
 
   @Option(help: ArgumentHelp("Only the newest entries.", valueName: "n")) var limit: Int?
-  @OptionGroup var options: Opening<AnswerOptions>
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
 
   func validate() throws {
     if let limit, limit < 1 { throw ValidationError("--limit is a number of entries, 1 or more") }
   }
 
-  func perform(_ session: Session) throws {
-    let entries = try session.unlockedVault().log(limit: limit)
+  func perform(_ context: Context) throws {
+    let entries = try context.unlockedVault().log(limit: limit)
     if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
     guard !entries.isEmpty else { return }
     try Output.line(
@@ -142,67 +150,6 @@ struct VaultLog: Command {
       account = entry.item?.account
       index = entry.index
       slot = entry.slot
-    }
-  }
-}
-
-struct VaultRepairCommand: Command {
-  static let configuration = CommandConfiguration(
-    commandName: "repair", abstract: "Mend a damaged header from its copy, or rebuild a lost state from the records that open.",
-    discussion: """
-      A backup is better: a rebuilt vault cannot prove that nothing is missing. Wherever something may be lost, the vault as it was \
-      is kept in a file beside it. Nothing is done in silence; without damage nothing is done at all.
-      """)
-
-  @Flag(help: "Also where records do not fit a readable state: drop what does not open, and believe what does.") var rebuild =
-    false
-  @Flag(help: "Also with a key older than one that this machine has seen: secrets that were removed since open the vault again.")
-  var olderKey = false
-  @OptionGroup var options: Opening<AnswerOptions>
-
-  func perform(_ session: Session) throws {
-    let locked = try session.lockedVault()
-    let report = try locked.repair(
-      with: session.credentials(for: locked), rebuilding: rebuild, acceptingOlderKey: olderKey)
-    if options.json { return try Output.line(JSONText.encode(Answer(report))) }
-    for line in Self.lines(report) { try Output.line(line) }
-  }
-
-  private static func nothing(_ report: RepairReport) -> String {
-    let what = report.items == 1 ? "1 record is where and what it was" : "\(report.items) records are where and what they were"
-    return "nothing to repair: " + what
-  }
-
-  private static func lines(_ report: RepairReport) -> [String] {
-    guard !report.foundNothing else { return [nothing(report)] }
-    var lines: [String] = []
-    if report.mendedHeader { lines.append("mended: a copy of the header, from the other one") }
-    guard report.rebuiltState else { return lines }
-    lines.append(
-      "rebuilt: the state, from \(report.items == 1 ? "1 record that opens" : "\(report.items) records that open"); the vault is now at generation \(report.generation)"
-    )
-    lines.append("dropped, as they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
-    if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.string))") }
-    lines += report.unproven.map { "not proven: \($0)" }
-    guard !report.returnedSlots.isEmpty else { return lines }
-    lines += report.returnedSlots.map { "opens it again: \($0.summary.kind) \($0.summary.id) \(Printable.line($0.label))" }
-    return lines + ["change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay"]
-  }
-
-  private struct Answer: Encodable {
-    let mendedHeader: Bool, rebuiltState: Bool, droppedRecords: Int, droppedLogRows: Int, items: Int, generation: UInt64
-    let kept: String?, unproven: [String], returnedSlots: [SlotJSON]?
-
-    init(_ report: RepairReport) {
-      mendedHeader = report.mendedHeader
-      rebuiltState = report.rebuiltState
-      droppedRecords = report.droppedRecords
-      droppedLogRows = report.droppedLogRows
-      items = report.items
-      generation = report.generation
-      kept = report.kept?.string
-      unproven = report.unproven
-      returnedSlots = report.returnedSlots.isEmpty ? nil : report.returnedSlots.map(SlotJSON.init)
     }
   }
 }

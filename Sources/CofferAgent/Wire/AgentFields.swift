@@ -1,0 +1,84 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import SystemPackage
+
+/// What a client says first: which vault it means.
+struct Greeting: Sendable {
+  /// The vault's path as the client has it; empty for whichever the agent holds, which only questions about the agent may do.
+  var path: String
+  /// The vault that must be found.
+  var vault: VaultID?
+  /// The oldest commit that the client accepts.
+  var leastGeneration: UInt64?
+}
+
+// What client and agent say of themselves: the greeting, what unlocks the vault, the agent's state.
+extension FrameWriter {
+  mutating func put(_ greeting: Greeting) throws(StoreError) {
+    try put(greeting.path)
+    try put(greeting.vault?.bytes ?? [])
+    try put(greeting.leastGeneration ?? 0)
+  }
+
+  mutating func put(_ status: AgentStatus) throws(StoreError) {
+    try put(UInt32(bitPattern: status.process))
+    try put(status.vault.string)
+    try put(status.unlocked?.bytes ?? [])
+    try put(status.whyLocked)
+    for time in [status.idle, status.lifetime, status.idleLeft, status.lifetimeLeft] {
+      try put(UInt64(clamping: time.components.seconds))
+    }
+    try put(UInt32(clamping: status.connections))
+    try put(UInt64(clamping: status.unlockedMemory))
+  }
+
+  mutating func put(_ credentials: borrowing Credentials) throws(StoreError) {
+    try put(optional: credentials.passphrase)
+    try put(optional: credentials.keyFile)
+    try put(optional: credentials.recoveryCode)
+    try put(optional: credentials.identity)
+  }
+
+  private mutating func put(optional secret: borrowing SecretBytes?) throws(StoreError) {
+    switch secret {
+    case .some(let secret):
+      try put(true)
+      try put(secret)
+    case .none: try put(false)
+    }
+  }
+}
+
+extension FrameReader {
+  mutating func greeting() throws(StoreError) -> Greeting {
+    let path = try text()
+    let bytes = try plainBytes(limit: 16)
+    guard bytes.isEmpty || bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
+    let generation: UInt64 = try number()
+    return Greeting(
+      path: path, vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), leastGeneration: generation == 0 ? nil : generation)
+  }
+
+  mutating func status() throws(StoreError) -> AgentStatus {
+    let process = Int32(bitPattern: try number())
+    let path = try text()
+    let bytes = try plainBytes(limit: 16)
+    return AgentStatus(
+      process: process, vault: FilePath(path), unlocked: bytes.count == 16 ? VaultID(bytes: bytes) : nil,
+      whyLocked: try text(), idle: try seconds(), lifetime: try seconds(), idleLeft: try seconds(), lifetimeLeft: try seconds(),
+      connections: Int(try number(UInt32.self)), unlockedMemory: Int(clamping: try number(UInt64.self)))
+  }
+
+  private mutating func seconds() throws(StoreError) -> Duration { .seconds(Int64(clamping: try number(UInt64.self))) }
+
+  mutating func credentials() throws(StoreError) -> Credentials {
+    var credentials = Credentials()
+    if try flag() { credentials.passphrase = try secret() }
+    if try flag() { credentials.keyFile = try secret() }
+    if try flag() { credentials.recoveryCode = try secret() }
+    if try flag() { credentials.identity = try secret() }
+    return credentials
+  }
+}

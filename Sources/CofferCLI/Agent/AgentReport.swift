@@ -1,0 +1,54 @@
+internal import Coffer
+
+/// What commands print of an agent.
+struct AgentReport: Encodable {
+  let running: Bool
+  @OrNull var process: Int32?
+  @OrNull var vault: String?
+  @OrNull var unlocked: String?
+  /// Why it is locked.
+  @OrNull var locked: String?
+  /// Seconds.
+  @OrNull var idle: Int64?
+  @OrNull var lifetime: Int64?
+  @OrNull var idleLeft: Int64?
+  @OrNull var lifetimeLeft: Int64?
+  @OrNull var connections: Int?
+  @OrNull var unlockedMemory: Int?
+
+  init(_ status: AgentStatus?) {
+    running = status != nil
+    process = status?.process
+    vault = status?.vault.string
+    unlocked = status?.unlocked?.description
+    locked = status.flatMap { $0.unlocked == nil ? $0.whyLocked : nil }
+    idle = status?.idle.components.seconds
+    lifetime = status?.lifetime.components.seconds
+    let isUnlocked = status?.unlocked != nil
+    idleLeft = isUnlocked ? status?.idleLeft.components.seconds : nil
+    lifetimeLeft = isUnlocked ? status?.lifetimeLeft.components.seconds : nil
+    // The connection that asks is no news.
+    connections = status.map { $0.connections - 1 }
+    unlockedMemory = status?.unlockedMemory
+  }
+
+  /// One clause: `unlocked; locks in 14 min without use, in 7 h 59 min at the latest`.
+  var summary: String {
+    guard running else { return "none; coffer unlock starts one" }
+    guard let idleLeft, let lifetimeLeft else { return "locked: \(locked ?? ""); coffer unlock unlocks it" }
+    return "unlocked; locks after \(Self.words(idleLeft)) without use, in \(Self.words(lifetimeLeft)) at the latest"
+  }
+
+  func print(_ context: Context, json: Bool) throws {
+    if json { return try Output.line(JSONText.encode(self)) }
+    context.note("agent: \(summary)")
+  }
+
+  /// `7 h 59 min`, `14 min` or `30 s`: rounded down.
+  static func words(_ seconds: Int64) -> String {
+    if seconds < 60 { return "\(seconds) s" }
+    if seconds < 3600 { return "\(seconds / 60) min" }
+    let minutes = seconds % 3600 / 60
+    return "\(seconds / 3600) h" + (minutes == 0 ? "" : " \(minutes) min")
+  }
+}

@@ -1,0 +1,76 @@
+internal import ArgumentParser
+internal import Coffer
+
+/// List the domains, and look through them.
+extension DefaultsCommand {
+  static let search: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
+}
+
+struct DefaultsDomainsCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "domains", abstract: "List the domains, one a line.",
+    discussion: "A domain is a property list in the folder of preferences; 'coffer env' names the folder.", aliases: ["ls"])
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
+    if options.json { return try Output.line(JSONText.encode(domains)) }
+    if !domains.isEmpty { try Output.line(domains.map(Printable.line).joined(separator: "\n")) }
+  }
+}
+
+struct DefaultsFindCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "find", abstract: "Look for a word in the names, keys and values of all domains.",
+    discussion: "Upper and lower case are the same, and a part of a word is enough. Values nested in collections count.",
+    aliases: ["search"])
+
+  @Argument(help: "What to look for.") var word: String
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    guard !word.isEmpty else { throw Failure.usage("there is no word to look for", try: "coffer defaults read for everything") }
+    let wanted = word.lowercased()
+    try context.everyDomain { contents in
+      let hits = contents.map { Self.hit($0.name, $0.values, wanted) }.filter { $0.nameMatches || !$0.keys.isEmpty }
+      if options.json { try Output.line(JSONText.encode(hits)) }
+      guard !hits.isEmpty else {
+        throw StoreError(
+          .notFound, "no domain, key or value contains the word", key: word, cure: "a shorter word, or coffer defaults domains")
+      }
+      if !options.json { for hit in hits { try show(hit) } }
+    }
+  }
+
+  private func show(_ hit: Hit) throws {
+    if hit.nameMatches { try Output.line("Found domain '\(Printable.line(hit.domain))'") }
+    guard !hit.keys.isEmpty else { return }
+    let text = ClassicList.text(.dictionary(hit.keys.mapValues(\.form)))
+    try Output.line(
+      "Found \(hit.keys.count) keys in domain '\(Printable.line(hit.domain))': "
+        + (Output.isTerminal ? Printable.text(text) : text))
+  }
+
+  private struct Hit: Encodable {
+    let domain: String
+    let nameMatches: Bool
+    let keys: [String: PlainJSON]
+  }
+
+  private static func hit(_ domain: String, _ values: [String: PlainForm], _ wanted: String) -> Hit {
+    let keys = values.filter { holds($0.key, wanted) || holds($0.value, wanted) }
+    return Hit(domain: domain, nameMatches: holds(domain, wanted), keys: keys.mapValues(PlainJSON.init))
+  }
+
+  private static func holds(_ text: String, _ wanted: String) -> Bool { text.lowercased().contains(wanted) }
+
+  private static func holds(_ form: PlainForm, _ wanted: String) -> Bool {
+    switch form {
+    case .array(let items): items.contains { holds($0, wanted) }
+    case .dictionary(let items): items.contains { holds($0.key, wanted) || holds($0.value, wanted) }
+    case .data: false  // Nobody looks for a word in hexadecimal digits.
+    default: holds(ClassicList.text(form), wanted)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+internal import Coffer
+
+/// The places, options and input that one run of a command works with.
+final class Context {
+  let places: Places
+  let quiet: Bool
+  let json: Bool
+  let yes: Bool
+  /// The options for unlocking that were given; nil for a command that opens no vault.
+  let unlocking: UnlockingOptions?
+  let input = StandardInput()
+  /// Whether a question may be asked at the terminal.
+  var mayAsk = true
+
+  /// - Parameter home: the folder of all places; nil leaves it to the environment.
+  init(home: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil) throws {
+    // Through the environment, so that the library and every child process agree on the place.
+    if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
+    places = try Places.standard()
+    self.quiet = quiet
+    self.json = json
+    self.yes = yes
+    self.unlocking = unlocking
+    LibraryNotices.bootstrap(quiet: quiet)
+  }
+
+  /// Says that an export has nothing to tell of `item`.
+  func leavesOut(_ item: VaultItem) {
+    note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
+  }
+
+  /// Says something that is not an error, unless --quiet.
+  func note(_ text: String) {
+    if !quiet { Output.message("coffer: note: \(Printable.text(text))") }
+  }
+}

@@ -1,0 +1,152 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import Synchronization
+internal import SystemPackage
+
+/// Writes the journal's changes into the property list, where Foundation and editors see them.
+struct Fold {
+  let engine: DefaultsEngine
+
+  /// Folds, so that the list holds everything that was acknowledged, durably.
+  ///
+  /// - Parameter scrubbing: also overwrites what the journal and the last good copy held before.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.io`, `.busy` and others that say that every value is stored all the same; `.damaged`,
+  ///   `.readOnly`, `.closed`.
+  func synchronize(scrubbing: Bool = false) throws(StoreError) {
+    do {
+      try engine.holdingLock(checkingName: true) { (journal) throws(StoreError) in try run(journal, scrubbing: scrubbing) }
+    } catch {
+      throw unfolded(error)
+    }
+  }
+
+  /// What stands in the way of a fold stands in the way of no value: an error of the system's, or of the lock, must not say that
+  /// nothing was changed.
+  private func unfolded(_ error: StoreError) -> StoreError {
+    guard error.underlying is Errno || error.kind == .busy else { return error }
+    return StoreError(
+      error.kind, "every value is stored, but not in the property list yet: " + error.what, place: error.place,
+      cure: "put that right: the next write brings the list up to date; every Coffer process reads the new values already",
+      underlying: error.underlying)
+  }
+
+  /// Folds because the journal is long. A failure costs nobody an acknowledged value: the journal goes on growing, and
+  /// ``synchronize(scrubbing:)``, or a write once the journal is full, says what is in the way.
+  func quietly(_ journal: Journal) {
+    do { try run(journal) } catch {
+      engine.state.withLock { $0.foldAt = $0.seen.end - $0.start + JournalLayout.foldAt }
+    }
+  }
+
+  /// What a fold writes.
+  private struct Plan {
+    let values: [String: PlainForm]
+    let encoding: PropertyList.Encoding
+    let list: ListFingerprint
+    /// The journal's word, if nobody else changed the list since the last fold.
+    let pureWord: JournalWord?
+  }
+
+  func run(_ journal: Journal, scrubbing: Bool = false) throws(StoreError) {
+    let begin = CoarseClock.now()
+    for _ in 0..<Self.attempts {
+      guard let plan = try plan(journal, evenIfEmpty: scrubbing) else { return }
+      guard let list = try write(plan, journal) else { continue }  // Another program rewrote the list meanwhile.
+      // Before the records of these batches go, which are the last to name them.
+      PreparedBatches(engine: engine).forgetFinished()
+      try empty(journal, plan, list)
+      try journal.memory.store(CoarseClock.now() - begin, .foldTime)
+      if scrubbing { try journal.scrub(outside: journal.word()) }
+      return
+    }
+    throw StoreError(
+      .busy, "another program keeps rewriting the property list", place: engine.files.list.string,
+      cure: "end that program and try again; every value is safe in the journal")
+  }
+
+  private static var attempts: Int { 8 }
+
+  /// Most batches whose names are kept from one fold to the next because the store that decided them could not be written: some 10 KiB of
+  /// the journal. What is older stays in that store, 16 bytes each.
+  private static var mostFinished: Int { 64 }
+
+  /// How long ago any process folded, and how long that took, in nanoseconds.
+  var last: (age: UInt64, duration: UInt64) {
+    engine.state.withLock { state in
+      let age = CoarseClock.age(of: Int64(bitPattern: state.list.modified)) ?? .max  // Of no date, or of one to come.
+      let duration: UInt64
+      do { duration = try state.journal?.memory.load(.foldTime) ?? 0 } catch { duration = 0 }  // Only paces the next one.
+      return (UInt64(age), duration)
+    }
+  }
+
+  private func plan(_ journal: Journal, evenIfEmpty: Bool) throws(StoreError) -> Plan? {
+    do { return try engine.writable(journal, []) { (state) throws(StoreError) in try plan(&state, journal, evenIfEmpty) } } catch
+    {
+      guard try ListRepair(engine: engine).healLocked(after: error, journal) else { throw error }
+      return try engine.writable(journal, []) { (state) throws(StoreError) in try plan(&state, journal, evenIfEmpty) }
+    }
+  }
+
+  private func plan(_ state: inout EngineState, _ journal: Journal, _ evenIfEmpty: Bool) throws(StoreError) -> Plan? {
+    try ForeignChanges(engine: engine).rereadIfChanged(&state, patiently: true)
+    guard evenIfEmpty || state.isJournalled else { return nil }
+    let isPure = try journal.memory.list == state.list
+    return Plan(
+      values: state.values, encoding: state.encoding, list: state.list, pureWord: isPure ? state.seen : nil)
+  }
+
+  /// Replaces the list, and returns the new one's fingerprint; nil when the old one is no longer what the plan was made for.
+  private func write(_ plan: Plan, _ journal: Journal) throws(StoreError) -> ListFingerprint? {
+    let data = PropertyList.encode(plan.values, as: plan.encoding)
+    // After a power loss the journal must not hold less than what the new list was made of: a part of it, replayed over the
+    // list, would bring old values back.
+    try journal.synchronize()
+    let old = try FileStatus(at: engine.files.list)
+    let mode = old?.permissions ?? 0o600
+    // A copy and not a second name: Foundation rewrites the list in place.
+    try AtomicFile(engine.files.lastGood, calls: quiet).replace(with: data.bytes, mode: mode, like: old, .first)
+    var isCurrent = true
+    var list: ListFingerprint?
+    do {
+      try AtomicFile(engine.files.list, calls: engine.calls).replace(with: data.bytes, mode: mode, like: old, .last) {
+        (new) throws(StoreError) in
+        engine.calls.reached?(.listWritten)
+        // A link that was put in the list's place would be replaced by a file.
+        isCurrent = try ListFingerprint(FileStatus(ofLinkAt: engine.files.list)) == plan.list
+        if !isCurrent { throw engine.readOnly }
+        // The new file's own: what stands at the path a moment later may be another program's.
+        list = ListFingerprint(new)
+      }
+    } catch { if isCurrent { throw error } }
+    return isCurrent ? list : nil
+  }
+
+  /// The copy is replaced in the same way as the list, but its steps are not the list's.
+  private var quiet: SystemCalls {
+    var calls = engine.calls
+    calls.reached = nil
+    return calls
+  }
+
+  private func empty(_ journal: Journal, _ plan: Plan, _ list: ListFingerprint) throws(StoreError) {
+    try engine.state.withLock { (state) throws(StoreError) in
+      state.batches.keepFinished(Self.mostFinished)
+      try journal.memory.remember(carried: state.carried)
+      state.carried = []
+      let survivors = state.batches.records
+      state.seen = try journal.beginEpoch(
+        after: state.seen, list: list, foldedFrom: survivors.isEmpty ? plan.pureWord : nil, survivors: survivors,
+        writer: engine.writer)
+      state.start = try journal.memory.start(of: state.seen)
+      state.list = list
+      state.listIsSettled = true
+      state.isJournalled = false
+      state.foldAt = JournalLayout.foldAt
+    }
+    engine.calls.reached?(.journalEmptied)
+    // Only then may new records take the old ones' place on the disk.
+    try journal.synchronize()
+  }
+}

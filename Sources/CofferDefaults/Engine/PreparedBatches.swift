@@ -1,0 +1,181 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// Batches that depend on a decision made in another store.
+struct PreparedBatches {
+  let engine: DefaultsEngine
+
+  /// Makes `changes` durable as prepared, makes the decision, and lets them take effect.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.conflict` before anything is written; what `decision` throws, when the changes are dropped;
+  ///   `.pending` when the decision was made and the journal could not be told, or when nobody can say now whether it was made: whoever
+  ///   takes the lock next will see to it.
+  func commit(
+    _ changes: [Record.Change], _ cause: Record.Cause, if expectations: [String: PlainForm?], decision: Decision
+  ) throws(StoreError) {
+    if changes.isEmpty, !engine.isWritable { return try compare(expectations, then: decision) }
+    for change in changes { if let form = change.form { try StorableForm.check(form, for: change.name) } }
+    try engine.holdingLock { (journal) throws(StoreError) in
+      let id = TransactionID.random()
+      let effective = try engine.writable(journal, changes.map(\.name)) { (state) throws(StoreError) -> [Record.Change] in
+        try engine.effects(of: changes, if: expectations, &state)
+      }
+      // Nothing to do here whatever the outcome, so nobody need ever ask for it.
+      guard !effective.isEmpty else { return try engine.deciding.make(decision, nil) }
+      let batch = Record.Prepared(id: id, place: decision.place, changes: effective, cause: cause)
+      try prepare(batch, journal)
+      do throws(StoreError) { try engine.deciding.make(decision, id) } catch { try judge(batch, error, journal) }
+      engine.calls.reached?(.decided)
+      try finish(id, journal)
+      if engine.state.withLock({ engine.wantsFold($0) }) { Fold(engine: engine).quietly(journal) }
+    }
+    engine.idle.wrote(engine)
+  }
+
+  /// Compares and decides where nothing can be written: under the lock, if there is a journal to lock.
+  func compare(_ expectations: [String: PlainForm?], then decision: Decision?) throws(StoreError) {
+    try engine.checkProcess()
+    try engine.deciding.check(engine.files.list)
+    try engine.writing.withLock { (writer) throws(StoreError) in
+      let journal = writer.journal
+      try journal?.lock()
+      defer { journal?.unlock() }
+      if let journal { try resolve(journal) }
+      try engine.state.withLock { (state) throws(StoreError) in
+        try engine.refresh(&state)
+        _ = try engine.effects(of: [], if: expectations, &state)
+      }
+      if let decision { try engine.deciding.make(decision, nil) }
+    }
+  }
+
+  private func prepare(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
+    try engine.state.withLock { (state) throws(StoreError) in
+      // Room for the outcome is taken first: once the decision is made, a full disk must not stand in the way.
+      try journal.reserve(state.seen.end + Record.prepare(batch).count + Record.commit(batch.id).count)
+      try engine.append(.prepare(batch), &state, journal)
+    }
+    do { try journal.synchronize() } catch {
+      abandon(batch.id, journal)
+      throw error
+    }
+    engine.calls.reached?(.prepared)
+  }
+
+  /// Returns where a decision whose call failed was made all the same, durably, and otherwise throws what the caller has to know.
+  private func judge(_ batch: Record.Prepared, _ error: StoreError, _ journal: Journal) throws(StoreError) {
+    guard error.kind == .outcomeUnknown else {
+      abandon(batch.id, journal)
+      throw error
+    }
+    let outcome: TransactionOutcome
+    do throws(StoreError) { outcome = try decisions(on: batch).settle(batch.id, FilePath(batch.place)) } catch {
+      throw StoreError(
+        .pending(batch.id), "whether transaction \(batch.id) was made is not known yet", place: batch.place,
+        cure: "make that place writable: the next access to the transaction's plain keys learns the outcome, all or nothing",
+        underlying: error)
+    }
+    guard outcome == .dropped else { return }
+    abandon(batch.id, journal)
+    throw StoreError(
+      .busy, "the transaction's decision was not made in time, and is given up: nothing was changed", place: batch.place,
+      cure: "try again", underlying: error)
+  }
+
+  /// The decision was not made, and will not be. If even this cannot be written, the next process finds no decision and drops the batch:
+  /// what the caller has to know is why the decision failed.
+  private func abandon(_ id: TransactionID, _ journal: Journal) {
+    do { try engine.state.withLock { (state) throws(StoreError) in try engine.append(.drop(id), &state, journal) } } catch {}
+  }
+
+  /// The decision was made. Its record in the other store must outlive a power loss until this is durable.
+  private func finish(_ id: TransactionID, _ journal: Journal) throws(StoreError) {
+    do {
+      try engine.state.withLock { (state) throws(StoreError) in try engine.append(.commit(id), &state, journal) }
+      engine.calls.reached?(.committed)
+      try journal.synchronize()
+    } catch {
+      throw StoreError(
+        .pending(id), "transaction \(id) was decided, but the journal could not be told", place: engine.files.list.string,
+        cure: "keep the decision's record: the next write to the domain, or its next opening, completes the transaction",
+        underlying: error)
+    }
+    engine.calls.reached?(.commitDurable)
+  }
+
+  // MARK: Outcomes left open
+
+  /// Learns the outcome of every batch that its process did not live to complete. The caller holds the file's lock.
+  func resolve(_ journal: Journal) throws(StoreError) {
+    let now = CoarseClock.now()
+    let batches = try engine.state.withLock { (state) throws(StoreError) -> [Record.Prepared] in
+      try engine.refresh(&state)
+      return state.batches.toResolve(now)
+    }
+    for batch in batches {
+      do throws(StoreError) { try resolve(batch, journal) } catch {
+        engine.state.withLock { state in
+          state.batches.couldNotResolve(batch.id, error, nextAttempt: CoarseClock.now() + CoarseClock.lookInterval)
+        }
+      }
+    }
+  }
+
+  private func resolve(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
+    let (decisions, place) = (try decisions(on: batch), FilePath(batch.place))
+    guard journal.isWritable else {
+      // Who only reads records nothing. Where nothing is recorded, the other store shows its old values too.
+      let outcome = try decisions.outcome(batch.id, place)
+      return engine.state.withLock { state in
+        state.batches.learn(batch.id)
+        if let outcome { state.apply(Self.record(of: outcome, batch.id)) }
+      }
+    }
+    let outcome = try decisions.settle(batch.id, place)
+    try engine.state.withLock { (state) throws(StoreError) in
+      try engine.append(Self.record(of: outcome, batch.id), &state, journal)
+    }
+    try journal.synchronize()
+    if outcome == .committed { forgetFinished([batch.id]) }
+  }
+
+  private static func record(of outcome: TransactionOutcome, _ id: TransactionID) -> Record {
+    switch outcome {
+    case .committed: .commit(id)
+    case .dropped: .drop(id)
+    }
+  }
+
+  private func decisions(on batch: Record.Prepared) throws(StoreError) -> DecisionLookup {
+    if let decisions = engine.options.withLock({ $0.decisions }) { return decisions }
+    throw StoreError(
+      .notFound, "the domain was opened without a way to ask the store that decides", place: batch.place,
+      cure: "open it together with that store")
+  }
+
+  /// Has the stores that decided forget the batches that the journal says were committed, or those in `ids`. The batches' changes
+  /// are durable, in the list or, those in `ids`, in the journal: a store that forgot too early would leave a batch to be dropped.
+  ///
+  /// Never an error: what is not forgotten now says nothing of items, and is forgotten after a later fold.
+  func forgetFinished(_ ids: Set<TransactionID>? = nil) {
+    guard let decisions = engine.options.withLock({ $0.decisions }) else { return }
+    let finished = engine.state.withLock { state in state.batches.finished.filter { ids?.contains($0.id) ?? true } }
+    for (place, batches) in Dictionary(grouping: finished, by: \.place) {
+      do throws(StoreError) { try decisions.forget(batches.map(\.id), FilePath(place)) } catch { continue }
+      let ids = Set(batches.map(\.id))
+      engine.state.withLock { state in state.batches.forget(ids) }
+    }
+  }
+
+  /// Called by readers that met undecided names: settles them if the lock is free, for their process has died then.
+  func settleAbandoned() throws(StoreError) {
+    try engine.checkProcess()
+    _ = try engine.writing.withLockIfAvailable { (writer) throws(StoreError) in
+      guard let journal = writer.journal, try journal.tryLock() else { return }
+      defer { journal.unlock() }
+      try resolve(journal)
+    }
+  }
+}

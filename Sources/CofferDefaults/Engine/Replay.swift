@@ -1,0 +1,127 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// Applies what the journal has, to what is known of the domain. It needs no lock of the file.
+struct Replay {
+  let engine: DefaultsEngine
+
+  /// Applies what was appended to the journal since `state.seen`.
+  func catchUp(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
+    try followWord(&state, journal)
+    // It was given up with the last word: what comes next stands in another.
+    if try journal.memory.isRetired() { state.nextLook = 0 }
+  }
+
+  private func followWord(_ state: inout EngineState, _ journal: Journal) throws(StoreError) {
+    for _ in 0..<Self.attempts {
+      let word = try journal.wholeWord()
+      if word.epoch != state.seen.epoch || word.end < state.seen.end {
+        try journal.checkFormat()
+        if try !followFold(&state, journal, word), try reload(&state, ListContent.readPatiently(engine.files.list, engine.calls))
+        {
+          return
+        }
+      } else if try readTail(&state, journal, to: word) {
+        return
+      }
+    }
+    throw StoreError(
+      .busy, "the journal is folded faster than it can be read", place: journal.path.string, cure: "try again")
+  }
+
+  /// How often a fold may come between two looks before a reader gives up.
+  static var attempts: Int { 64 }
+
+  /// Applies the records up to `word`; false when a fold came in between.
+  private func readTail(
+    _ state: inout EngineState, _ journal: Journal, to word: JournalWord
+  ) throws(StoreError) -> Bool {
+    try journal.withRecords(state.seen.end..<word.end) { (bytes) throws(StoreError) in
+      guard try journal.word().epoch == word.epoch else { return false }
+      apply(bytes, &state)
+      // Within an epoch, what is committed is never written again.
+      guard state.seen == word else { throw journal.torn }
+      return true
+    }
+  }
+
+  /// Applies the records of the epoch of `state.seen` that stand one after the other in `bytes`.
+  private func apply(_ bytes: UnsafeRawBufferPointer, _ state: inout EngineState) {
+    let epoch = state.seen.epoch
+    var offset = 0
+    while let (record, count) = Record.decode(UnsafeRawBufferPointer(rebasing: bytes[offset...]), epoch: epoch) {
+      if state.unreported != nil { state.unreported?.author = author(UnsafeRawBufferPointer(rebasing: bytes[offset...])) }
+      state.apply(record)
+      offset += count
+    }
+    if state.unreported != nil { state.unreported?.author = .here }
+    state.seen = state.seen.advanced(by: offset)
+  }
+
+  /// Follows a fold without reading the list, where what `state` knows and what is left of the folded records make up
+  /// exactly what was written; false when they do not.
+  private func followFold(_ state: inout EngineState, _ journal: Journal, _ word: JournalWord) throws(StoreError) -> Bool {
+    let folded = JournalWord(rawValue: try journal.memory.load(.foldedFrom))
+    guard folded.isWhole, folded.epoch == state.seen.epoch, state.seen != .never, state.seen.end <= folded.end else {
+      return false
+    }
+    if state.seen != folded {
+      let isComplete = try journal.withRecords(state.seen.end..<folded.end) { (bytes) throws(StoreError) in
+        // New records overwrite the folded ones from the front; what stands further back is still there.
+        let now = try journal.word()
+        guard now.epoch == word.epoch, now.end <= state.seen.end else { return false }
+        apply(bytes, &state)
+        return state.seen == folded
+      }
+      guard isComplete else { return false }
+    }
+    let start = try journal.memory.start(of: word)
+    let list = try journal.memory.list
+    guard try journal.word().epoch == word.epoch, start <= word.end else { return false }
+    state.list = list
+    state.listIsSettled = true
+    state.isJournalled = false
+    // Who folded has seen to them.
+    state.batches.forgetFinished()
+    state.carried = []
+    state.start = start
+    state.seen = JournalWord(epoch: word.epoch, end: start)
+    return true
+  }
+
+  /// Builds `state` anew from the list and the whole journal; false when a fold came in between.
+  func reload(_ state: inout EngineState, _ content: consuming ListContent) throws(StoreError) -> Bool {
+    guard let journal = state.journal else {
+      state.begin(with: content)
+      return true
+    }
+    // Read after the list: a fold between the two leaves a list that is newer than these records, and they say the same.
+    let word = try journal.wholeWord()
+    let start = try journal.memory.start(of: word)
+    guard start <= word.end else {
+      // Only a fold that came in between explains it.
+      if try journal.word() == word { throw journal.memory.damagedHeader }
+      return false
+    }
+    if word.epoch != state.seen.epoch, try ListFingerprint(FileStatus(at: engine.files.list)) != content.fingerprint {
+      return false
+    }
+    state.begin(with: content)
+    state.start = start
+    state.seen = JournalWord(epoch: word.epoch, end: start)
+    return try readTail(&state, journal, to: word)
+  }
+
+  /// Who wrote the record at the head of `bytes`, whose cause is told when it is applied. A writer's numbers are those of this process where
+  /// another engine of it wrote, and also where a process of another container has the same ones: this engine's own records never come
+  /// from the file.
+  private func author(_ bytes: UnsafeRawBufferPointer) -> UnreportedChanges.Author {
+    let author = Record.writer(bytes)
+    let isHere =
+      author.process == engine.writer.process && author.instance != engine.writer.instance
+      && author.instance <= DefaultsEngine.lastInstance
+    return .init(origin: isHere ? .thisProcess : .otherProcess(id: Int32(bitPattern: author.process)))
+  }
+}

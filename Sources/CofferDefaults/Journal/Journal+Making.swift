@@ -1,0 +1,69 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+// A journal is made under another name and gets its own when it is whole and durable: an empty or short file at a journal's name is
+// damage, whoever dies when.
+extension Journal {
+  /// Makes an empty journal at `path`, or finds that another process has made one; false where this user may not.
+  static func make(at path: FilePath, _ calls: SystemCalls, until deadline: LockDeadline?) throws(StoreError) -> Bool {
+    let draft = path.appending(suffix: draftSuffix)
+    let fd = calls.open(draft.string, O_RDWR | O_CREAT | openFlags, 0o600)
+    if refusals.contains(fd) { return false }
+    guard fd >= 0 else { throw StoreError(errno: -fd, "make the journal", place: draft) }
+    defer { close(fd) }
+    let status = try FileStatus(of: fd, place: draft)
+    try check(status, draft)
+    try FileLock.acquire(fd, calls, place: draft, until: deadline) { nil }
+    defer { FileLock.release(fd, calls) }
+    // Whoever has the lock of the file at this name is the only maker. Another one may have given that file the journal's name.
+    guard let named = try FileStatus(ofLinkAt: draft), named.isSameFile(as: status) else { return true }
+    do throws(StoreError) {
+      if try FileStatus(ofLinkAt: path) == nil {
+        try writeHead(fd, draft, calls)
+        let result = calls.rename(draft.string, path.string)
+        guard result == 0 else { throw StoreError(errno: -result, "give the journal its name", place: path) }
+        return true
+      }
+    } catch {
+      _ = calls.unlink(draft.string)  // Whatever remains under this name is overwritten by the next maker.
+      throw error
+    }
+    _ = calls.unlink(draft.string)  // The same holds here.
+    return true
+  }
+
+  /// What a journal's name has at its end until the journal is made.
+  private static let draftSuffix = "-new"
+
+  private static func writeHead(_ fd: Int32, _ place: FilePath, _ calls: SystemCalls) throws(StoreError) {
+    let room = calls.allocate(fd, 0, JournalLayout.smallestBytes)
+    guard room == 0 else { throw StoreError(errno: -room, "take room for the journal", place: place) }
+    // Written out: an allocated page that was never written may still need a block elsewhere on some file systems.
+    var head = [UInt8](repeating: 0, count: JournalLayout.headerBytes)
+    // Of no boot: whoever opens it first sees to it that its name is durable too.
+    let fields: [(JournalLayout.Field, UInt64)] = [
+      (.magic, JournalLayout.magic), (.version, JournalLayout.version), (.allocated, UInt64(JournalLayout.smallestBytes)),
+      (.evenStart, CheckedNumber(0, in: .evenStart).rawValue), (.oddStart, CheckedNumber(0, in: .oddStart).rawValue),
+      (.use, JournalUse.current.field), (.identity, JournalMemory.newIdentity()),
+      (.holder, UInt64(UInt32(bitPattern: getpid()))), (.word, JournalWord(epoch: 1, end: 0).rawValue),
+    ]
+    for (field, number) in fields {
+      head.withUnsafeMutableBytes {
+        $0.storeBytes(of: number.littleEndian, toByteOffset: field.rawValue, as: UInt64.self)
+      }
+    }
+    try write(head, fd, place, calls)
+    let result = calls.synchronize(fd)
+    guard result == 0 else { throw StoreError(errno: -result, "make the journal durable", place: place) }
+  }
+
+  private static func write(_ head: [UInt8], _ fd: Int32, _ place: FilePath, _ calls: SystemCalls) throws(StoreError) {
+    var done = 0
+    while done < head.count {
+      let count = head[done...].withUnsafeBytes { calls.write(fd, $0, done) }
+      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "write the journal", place: place) }
+      done += count
+    }
+  }
+}

@@ -1,0 +1,153 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+// Opening a journal, and bringing it into order after a power loss.
+extension Journal {
+  /// Opens the journal at `path`, making it where there is none. A lock is waited for until `deadline`.
+  ///
+  /// - Returns: nil when there is none and none can be made, because the place is read-only.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.denied` when it is another user's, a symbolic link or open to others; `.damaged`, `.newerFormat`.
+  static func open(
+    at path: FilePath, forWriting: Bool, calls: SystemCalls, until deadline: LockDeadline? = nil
+  ) throws(StoreError) -> Journal? {
+    while true {
+      guard let (fd, isWritable) = try openFile(path, forWriting, calls) else {
+        guard forWriting, try make(at: path, calls, until: deadline) else { return nil }
+        continue
+      }
+      let status: FileStatus
+      do {
+        status = try FileStatus(of: fd, place: path)
+        try check(status, path)
+        try checkSize(status, path)
+      } catch {
+        close(fd)
+        throw error
+      }
+      let journal = try Journal(fd, status, path: path, isWritable: isWritable, calls: calls)
+      if try journal.prepare(until: deadline) { return journal }
+      // Its name was taken away while this waited for its lock.
+    }
+  }
+
+  private static func openFile(
+    _ path: FilePath, _ forWriting: Bool, _ calls: SystemCalls
+  ) throws(StoreError) -> (fd: Int32, isWritable: Bool)? {
+    var fd = forWriting ? calls.open(path.string, O_RDWR | openFlags, 0) : -EROFS
+    if fd >= 0 { return (fd, true) }
+    if refusals.contains(fd) { fd = calls.open(path.string, O_RDONLY | openFlags, 0) }
+    if fd == -ENOENT { return nil }
+    guard fd >= 0 else { throw StoreError(errno: -fd, "open the journal", place: path) }
+    return (fd, false)
+  }
+
+  static let openFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+  /// What open(2) says where this process may not write.
+  static let refusals = [-EACCES, -EPERM, -EROFS]
+
+  static func check(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
+    let refusal: (what: String, cure: String)? =
+      if !status.isRegular {
+        ("the journal is not a regular file", "remove what stands in its place")
+      } else if status.owner != geteuid() {
+        ("the journal belongs to user \(status.owner)", "run as that user, or remove the file if it is not theirs to make")
+      } else if status.permissions & 0o022 != 0 {
+        ("others may write the journal", "chmod 600 it if you trust what it holds, else remove it")
+      } else {
+        nil
+      }
+    if let refusal { throw StoreError(.denied, refusal.what, place: path.string, cure: refusal.cure) }
+  }
+
+  /// A journal has its name only once it has its first room for records, durably, and never becomes shorter: not even a power loss
+  /// explains a shorter one. (To look for a header behind a file's end would end the process.)
+  private static func checkSize(_ status: FileStatus, _ path: FilePath) throws(StoreError) {
+    guard status.size < JournalLayout.smallestBytes else { return }
+    throw StoreError(
+      .damaged, "the journal has \(status.size) bytes, fewer than any journal has", place: path.string, cure: damageCure)
+  }
+
+  /// Brings the header into order under the lock; false when the file is no longer the one at its path.
+  private func prepare(until deadline: LockDeadline?) throws(StoreError) -> Bool {
+    guard isWritable else {
+      try checkFormat()
+      try repair()
+      return true
+    }
+    try checkFormat()
+    try FileLock.acquire(fd, calls, place: path, until: deadline) { holder }
+    defer { unlock() }
+    guard let named = try FileStatus(ofLinkAt: path), named.isSameFile(as: file) else { return false }
+    switch try memory.use {
+    case .removed:
+      // Its owner died before it could take the name away: nobody else would ever do so.
+      try remove()
+      return false
+    case .beingCarried, .carried: try memory.revive()  // Somebody has put it back.
+    case .current: break
+    }
+    try checkFormat()
+    try nameHolder()
+    try repair()
+    return true
+  }
+
+  private func remove() throws(StoreError) {
+    let result = calls.unlink(path.string)
+    guard result == 0 || result == -ENOENT else { throw StoreError(errno: -result, "remove the journal", place: path) }
+  }
+
+  /// Throws unless the header is one: of no other format, and not overwritten.
+  func checkFormat() throws(StoreError) {
+    guard try memory.load(.magic) == JournalLayout.magic else { throw memory.damagedHeader }
+    let version = try memory.load(.version)
+    guard version <= JournalLayout.version else {
+      throw StoreError(
+        .newerFormat(found: Int(clamping: version), supported: Int(JournalLayout.version)),
+        "the journal has a newer format", place: path.string, cure: "update this program")
+    }
+    guard version == JournalLayout.version else { throw memory.damagedHeader }
+    _ = try (wholeWord(), memory.use)
+  }
+
+  static let damageCure = "restore the file, or delete it to lose what was not yet in the property list"
+
+  /// After a power loss the word on disk may be older or newer than the records: the checksums tell how far they reach.
+  private func repair() throws(StoreError) {
+    let word = try wholeWord()
+    // Asked for after the word: others may write meanwhile, and take room before they say so.
+    let size = try FileStatus(of: fd, place: path).size
+    if try memory.boot == .current, BootID.current.isKnown { return try check(word, size) }
+    let begin = try memory.start(of: word)
+    let room = min(size, JournalLayout.mappedBytes) - JournalLayout.headerBytes
+    let end = begin > room ? begin : try scan(begin..<max(begin, room), epoch: word.epoch)
+    let found = JournalWord(epoch: word.epoch, end: end)
+    guard isWritable else { return scanned.store(found.rawValue, ordering: .relaxed) }
+    try memory.store(UInt64(size), .allocated)
+    try memory.publish(found)
+    try synchronize()
+    // A journal that is durable under no name would take a prepared batch with it. Its maker may have died too soon to see to that.
+    try AtomicFile.synchronizeFolder(of: path, calls)
+    // Last: until then whoever opens the file does the same.
+    try memory.store(BootID.current.high, .bootHigh)
+    try memory.store(BootID.current.low, .bootLow)
+  }
+
+  /// Without a power loss, what was committed is there.
+  private func check(_ word: JournalWord, _ size: Int) throws(StoreError) {
+    guard word.end + JournalLayout.headerBytes <= size else {
+      throw StoreError(
+        .damaged, "the journal ends at byte \(size) and holds \(word.end + JournalLayout.headerBytes)", place: path.string,
+        cure: Self.damageCure)
+    }
+    // A file that was cut short has fewer blocks than it says: a store behind its end would end the process.
+    guard isWritable, Int(clamping: try memory.load(.allocated)) > size else { return }
+    try memory.store(UInt64(size), .allocated)
+  }
+
+  private func scan(_ range: Range<Int>, epoch: UInt64) throws(StoreError) -> Int {
+    try withRecords(range) { (bytes) throws(StoreError) in range.lowerBound + Record.wholeBytes(bytes, epoch: epoch) }
+  }
+}

@@ -1,0 +1,72 @@
+/// The journal's first page. Numbers are little-endian; the records follow at ``headerBytes``.
+enum JournalLayout {
+  /// One page, written out in full, so that a store to it never needs a block that the disk does not have.
+  static let headerBytes = 4096
+  /// `CofferJ1`, read as a little-endian number.
+  static let magic: UInt64 = 0x314A_7265_6666_6F43
+  /// The version that is written, and the newest that is read.
+  static let version: UInt64 = 1
+
+  /// Address space for a journal. Blocks are taken in steps; more than this is never written, because a batch weighs at most
+  /// ``Budget/domain`` and a fold comes first.
+  static let mappedBytes = 64 << 20
+  /// Room for records.
+  static let capacity = mappedBytes - headerBytes
+  /// Blocks are taken from the disk in steps of this many bytes, so that few appends pay for it.
+  static let step = 64 << 10
+  /// A journal has this many bytes when it gets its name.
+  static let smallestBytes = headerBytes + step
+  /// A journal longer than this and twice the list is folded: replaying it takes a new process less time than the list does.
+  static let foldAt = 1 << 20
+
+  /// Where each field stands.
+  enum Field: Int, CaseIterable {
+    case magic = 0
+    case version = 8
+    /// The running kernel's boot, 16 bytes: under another one the word may be older or newer than the records.
+    case bootHigh = 16
+    case bootLow = 24
+    /// The property list that the journal's records follow.
+    case listInode = 32
+    case listModified = 40
+    case listSize = 48
+    /// Where the records of even and of odd epochs begin. A fold that must keep a prepared batch writes it where the present
+    /// epoch has nothing, says so in the field that the present epoch does not use, and only then moves the word. Each is a
+    /// ``CheckedNumber``.
+    case evenStart = 56
+    case oddStart = 64
+    /// Bytes of the file that are real blocks.
+    case allocated = 72
+    /// The word whose state the last fold wrote down without any foreign change in between; a reader who gets to that word
+    /// needs not read the list again. Zero where there is none.
+    case foldedFrom = 80
+    /// Whether the file is in use, or why it was given up, see ``JournalUse``: a writer that waited for its lock must open the new one.
+    /// A ``CheckedNumber``.
+    case use = 88
+    /// How long the last fold took, in nanoseconds: idle folds by others wait the longer for it.
+    case foldTime = 104
+    /// The process that holds, or last held, the lock.
+    case holder = 96
+    /// Not zero where somebody wants to be told of the next change: see ``Journal/unlock()``.
+    case armed = 112
+    /// Its lowest byte is written, always as zero, with a system call: file watches hear of that and not of stores to a mapping.
+    case bell = 120
+    /// The word: on a cache line of its own, for readers poll it.
+    case word = 128
+    /// Tells this journal from every other: random, and new whenever the file is taken into use again.
+    case identity = 192
+    /// The journals whose values were written into this one, by their identity; the latest last. See ``Record/carried(_:)``.
+    case carriedFirst = 200
+    case carriedSecond = 208
+    case carriedThird = 216
+    case carriedFourth = 224
+    /// Not zero from before a sync of the file until one has succeeded: see ``Journal/synchronize()``.
+    case unsynced = 232
+  }
+
+  /// The fields for journals that were carried over: somebody would have to sleep through as many moves of the file to miss his own.
+  static let carried: [Field] = [.carriedFirst, .carriedSecond, .carriedThird, .carriedFourth]
+
+  /// Where the records of `epoch` begin.
+  static func start(of epoch: UInt64) -> Field { epoch & 1 == 0 ? .evenStart : .oddStart }
+}

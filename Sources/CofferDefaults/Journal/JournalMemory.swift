@@ -1,0 +1,147 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// The bytes of a journal, through a shared mapping where the file system allows it, else through read and write.
+///
+/// A store into a mapping cannot report a full disk: the process gets SIGBUS. So stores go to memory only on file systems that
+/// write preallocated blocks in place. Loads from memory need only one page cache, which a remote file system has not.
+///
+/// The mapping is truncated under our feet when another program truncates the file; reading it is SIGBUS then, as with
+/// SQLite's WAL-index. Coffer itself never shortens a journal.
+struct JournalMemory: ~Copyable, @unchecked Sendable {
+  // Sendable: the word is read and written atomically; all other bytes are written under the file's lock, and a reader of
+  // records takes what it copied only if the word shows that they stood still.
+  private let fd: Int32
+  private let base: UnsafeMutableRawPointer?
+  private let storesToMemory: Bool
+  private let calls: SystemCalls
+  let path: FilePath
+
+  init(_ fd: Int32, path: FilePath, isWritable: Bool, calls: SystemCalls) throws(StoreError) {
+    self.fd = fd
+    self.path = path
+    self.calls = calls
+    let fileSystem = calls.fileSystem(fd)
+    storesToMemory = isWritable && Self.writesInPlace.contains(fileSystem)
+    // There a file that is open for reading alone goes on mapping the lower layer's pages once a writer has copied it up; read(2)
+    // finds the copy.
+    let isStale = !isWritable && fileSystem == Self.overlay
+    guard !Self.remote.contains(fileSystem), !isStale else {
+      base = nil
+      return
+    }
+    let protection = storesToMemory ? PROT_READ | PROT_WRITE : PROT_READ
+    let address = mmap(nil, JournalLayout.mappedBytes, protection, MAP_SHARED, fd, 0)
+    guard let address, address != MAP_FAILED else { throw StoreError(errno: errno, "map the journal", place: path) }
+    base = address
+  }
+
+  deinit {
+    if let base { munmap(base, JournalLayout.mappedBytes) }
+  }
+
+  /// ext2 to ext4, XFS, tmpfs: `f_type` values from statfs(2).
+  private static let writesInPlace: Set<Int64> = [0xEF53, 0x5846_5342, 0x0102_1994]
+  /// overlayfs: the `f_type` value from statfs(2).
+  private static let overlay: Int64 = 0x794C_7630
+  /// NFS, SMB (three drivers), FUSE, 9P, Ceph, AFS, OCFS2, GFS2, VirtualBox folders: `f_type` values from statfs(2).
+  private static let remote: Set<Int64> = [
+    0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x6573_5546, 0x0102_1997, 0x00C3_6400, 0x5346_414F, 0x7461_636F, 0x0116_1970,
+    0x786F_4256,
+  ]
+
+  /// The word, after which everything that was written before it can be read.
+  @inline(__always)
+  func word() throws(StoreError) -> JournalWord {
+    guard let base else { return JournalWord(rawValue: try load(.word)) }
+    let word = (base + JournalLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+    return JournalWord(rawValue: word.pointee.load(ordering: .acquiring))
+  }
+
+  /// Makes everything that was written so far visible to readers.
+  @inline(__always)
+  func publish(_ word: JournalWord) throws(StoreError) {
+    guard storesToMemory, let base else { return try store(word.rawValue, .word) }
+    let place = (base + JournalLayout.Field.word.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+    place.pointee.store(word.rawValue, ordering: .releasing)
+  }
+
+  /// How often a number whose check does not fit is read: a writer may be storing it, and a part of it may be older than the rest
+  /// where the file is read with system calls. A store takes less time than a second look.
+  static let looks = 3
+
+  // MARK: Telling watchers
+
+  /// Asks whoever writes next to ring. Where stores go through system calls these are heard by themselves; where this process may
+  /// not write, it hears of the folds, which replace the list.
+  func arm() { _ = armed?.pointee.exchange(1, ordering: .sequentiallyConsistent) }
+
+  @inline(__always)
+  var isArmed: Bool { armed?.pointee.load(ordering: .sequentiallyConsistent) ?? 0 != 0 }
+
+  /// Tells all watchers. A failure has no one to hear it, and loses nothing but time: the fold tells them again.
+  func ring() {
+    guard armed?.pointee.exchange(0, ordering: .sequentiallyConsistent) ?? 0 != 0 else { return }
+    withUnsafeBytes(of: UInt8(0)) { _ = calls.write(fd, $0, JournalLayout.Field.bell.rawValue) }
+  }
+
+  @inline(__always)
+  private var armed: UnsafeMutablePointer<Atomic<UInt64>>? {
+    guard storesToMemory, let base else { return nil }
+    return (base + JournalLayout.Field.armed.rawValue).assumingMemoryBound(to: Atomic<UInt64>.self)
+  }
+
+  /// A field of the header.
+  @inline(__always)
+  func load(_ field: JournalLayout.Field) throws(StoreError) -> UInt64 {
+    if let base { return UInt64(littleEndian: base.load(fromByteOffset: field.rawValue, as: UInt64.self)) }
+    var number: UInt64 = 0
+    try withUnsafeMutableBytes(of: &number) { (buffer) throws(StoreError) in try read(buffer, at: field.rawValue) }
+    return UInt64(littleEndian: number)
+  }
+
+  /// Changes a field of the header.
+  @inline(__always)
+  func store(_ number: UInt64, _ field: JournalLayout.Field) throws(StoreError) {
+    if storesToMemory, let base {
+      base.storeBytes(of: number.littleEndian, toByteOffset: field.rawValue, as: UInt64.self)
+    } else {
+      try withUnsafeBytes(of: number.littleEndian) { (bytes) throws(StoreError) in try write(bytes, at: field.rawValue) }
+    }
+  }
+
+  /// Fills `buffer` from `offset` of the file. The caller has made sure that the file is that long.
+  func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(StoreError) {
+    if let base {
+      buffer.copyMemory(from: UnsafeRawBufferPointer(start: base + offset, count: buffer.count))
+      return
+    }
+    var done = 0
+    while done < buffer.count {
+      let count = calls.read(fd, UnsafeMutableRawBufferPointer(rebasing: buffer[done...]), offset + done)
+      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "read the journal", place: path) }
+      done += count
+    }
+  }
+
+  /// Lends `count` bytes of the file at `offset` to be filled. The blocks are there.
+  @inline(__always)
+  func fill(_ count: Int, at offset: Int, _ body: (UnsafeMutableRawBufferPointer) -> Void) throws(StoreError) {
+    if storesToMemory, let base { return body(UnsafeMutableRawBufferPointer(start: base + offset, count: count)) }
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 8)
+    defer { scratch.deallocate() }
+    body(scratch)
+    try write(UnsafeRawBufferPointer(scratch), at: offset)
+  }
+
+  private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(StoreError) {
+    var done = 0
+    while done < bytes.count {
+      let count = calls.write(fd, UnsafeRawBufferPointer(rebasing: bytes[done...]), offset + done)
+      guard count > 0 else { throw StoreError(errno: count == 0 ? EIO : Int32(-count), "write the journal", place: path) }
+      done += count
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Testing
+
+/// How large a type may become before it is several: what many files extend, nobody sees as a whole, and in each of them everything that
+/// is not `private` is visible to all others.
+@Suite struct TypeSizeTests {
+  /// Files of a module that declare or extend one type, at most.
+  private static let mostFiles = 5
+  /// Members of one type, its extensions in the module included, at most.
+  private static let mostMembers = 60
+
+  /// Types that may be larger, each with its count and why.
+  private static let exceptions: [String: (files: Int, reason: String)] = [:]
+
+  @Test func `no type is spread over more than five files of its module, and none has more than sixty members`() throws {
+    var files: [String: Set<String>] = [:], members: [String: Int] = [:]
+    for target in try Package.entries(of: Package.sources) {
+      for file in try Package.files(of: target) {
+        for (type, count) in file.membersByType {
+          files["\(target).\(type)", default: []].insert(file.path)
+          members["\(target).\(type)", default: 0] += count
+        }
+      }
+    }
+    for (type, paths) in files {
+      let allowed = Self.exceptions[type]?.files ?? Self.mostFiles
+      #expect(paths.count <= allowed, "\(type) is declared and extended in \(paths.sorted().joined(separator: ", "))")
+    }
+    for (type, count) in members { #expect(count <= Self.mostMembers, "\(type) has \(count) members") }
+    for (type, exception) in Self.exceptions {
+      #expect(files[type]?.count == exception.files, "the exception for \(type) is not what it is: \(exception.reason)")
+    }
+    let (widest, largest) = (files.max { $0.value.count < $1.value.count }, members.max { $0.value < $1.value })
+    #expect(files.count > 500 && (largest?.value ?? 0) > 40, "the sources are read")
+    print(
+      "types: \(files.count); in the most files: \(widest?.key ?? "none"), \(widest?.value.count ?? 0);",
+      "with the most members: \(largest?.key ?? "none"), \(largest?.value ?? 0); exceptions: \(Self.exceptions.count)")
+  }
+
+  @Test func `members are counted by the type that has them`() {
+    let text = """
+      @MainActor public struct A: B {
+        public private(set) var x = 1, y = "{"
+        init() { let z = 1 }
+        enum C { case one, two; }
+        static func f() {
+          if true { var q = 2 }
+        }
+      }
+      extension A.C {
+        var g: Int { 0 }
+      }
+      extension D where E == F { subscript(i: Int) -> Int { i } }
+      """
+    #expect(SourceFile(path: "", text: text).membersByType == ["A": 3, "A.C": 2, "D": 1])
+  }
+}
+
+extension SourceFile {
+  /// How many members each type that the file declares or extends gets here.
+  fileprivate var membersByType: [String: Int] {
+    var counts: [String: Int] = [:]
+    var open: [(name: String, depth: Int)] = []
+    var depth = 0
+    // A type whose brace may be some lines further on.
+    var named: (kind: String, name: String)?
+    let plain = SourceFile(path: path, text: Self.withoutLongLiterals(text))
+    for (_, line) in plain.code {
+      for part in line.split(separator: ";", omittingEmptySubsequences: true).flatMap(Self.atBraces) {
+        let words = part.split { $0.isWhitespace || "(:<=,!?[".contains($0) }.map(String.init)
+        let declared = words.drop { Self.modifiers.contains($0) || $0.hasPrefix("@") || $0.hasSuffix(")") }
+        if let kind = declared.first, let name = declared.dropFirst().first, Self.types.contains(kind) { named = (kind, name) }
+        if let (kind, name) = named, part.hasSuffix("{") {
+          named = nil
+          let outer = kind == "extension" ? nil : open.last?.name
+          open.append((outer.map { "\($0).\(name)" } ?? name, depth))
+          counts[open[open.count - 1].name, default: 0] += 0
+        } else if let kind = declared.first, Self.members.contains(kind.prefix { $0 != "{" && $0 != "}" }.description),
+          let type = open.last, depth == type.depth + 1
+        {
+          counts[type.name, default: 0] += 1
+        }
+        depth += part.count { $0 == "{" } - part.count { $0 == "}" }
+        while let type = open.last, depth <= type.depth { open.removeLast() }
+      }
+    }
+    return counts
+  }
+
+  private static let types: Set = ["struct", "class", "enum", "actor", "protocol", "extension"]
+  private static let members: Set = ["func", "var", "let", "init", "subscript", "case", "deinit"]
+  private static let modifiers: Set = [
+    "public", "package", "internal", "private", "fileprivate", "open", "final", "static", "mutating", "nonmutating",
+    "nonisolated", "unowned", "weak", "lazy", "override", "required", "convenience", "consuming", "borrowing", "indirect", "set",
+    "unsafe", "isolated",
+  ]
+
+  /// `line` in parts that end with a brace.
+  private static func atBraces(_ line: Substring) -> [Substring] {
+    var parts: [Substring] = [], start = line.startIndex
+    for index in line.indices where line[index] == "{" || line[index] == "}" {
+      parts.append(line[start...index])
+      start = line.index(after: index)
+    }
+    return parts + [line[start...]]
+  }
+
+  private static func withoutLongLiterals(_ text: String) -> String {
+    text.components(separatedBy: "\"\"\"").enumerated().filter { $0.offset % 2 == 0 }.map(\.element).joined(separator: "\"\"")
+  }
+}

@@ -1,0 +1,15 @@
+internal import Synchronization
+
+/// What closures left behind, in order; any thread may add to it.
+public final class Collected<Element: Sendable>: Sendable {
+  private let elements = Mutex<[Element]>([])
+
+  /// An empty record.
+  public init() {}
+
+  /// Adds `element` at the end.
+  public func add(_ element: Element) { elements.withLock { $0.append(element) } }
+
+  /// All that was added.
+  public var all: [Element] { elements.withLock { $0 } }
+}

@@ -1,0 +1,39 @@
+internal import Foundation
+public import Testing
+
+/// Waits until `condition` holds, and looks again every millisecond.
+///
+/// - Returns: whether it came to hold. Two minutes, which no machine is too busy for, end the wait with an issue.
+@discardableResult
+public func eventually(
+  _ what: Comment? = nil, at location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool
+) rethrows -> Bool {
+  let deadline = ContinuousClock.now + .seconds(120)
+  while try !condition() {
+    guard ContinuousClock.now < deadline else {
+      Issue.record(what ?? "it never came to be", sourceLocation: location)
+      return false
+    }
+    usleep(1_000)
+  }
+  return true
+}
+
+/// Waits in a task until `condition` holds: for two minutes and 2000 looks, as other tests may hold all threads of tasks.
+///
+/// An issue that says `what` is recorded where it never came to hold.
+public func poll(
+  _ what: Comment, at location: SourceLocation = #_sourceLocation, isolation: isolated (any Actor)? = #isolation,
+  _ condition: () throws -> Bool
+) async throws {
+  let deadline = ContinuousClock.now + .seconds(120)
+  var looks = 0
+  while try !condition() {
+    looks += 1
+    guard ContinuousClock.now < deadline || looks < 2000 else {
+      Issue.record(what, sourceLocation: location)
+      return
+    }
+    try await Task.sleep(for: .milliseconds(5))
+  }
+}

@@ -1,0 +1,33 @@
+internal import Dispatch
+internal import Foundation
+
+/// The other processes of all tests: `TestTool <verb> …`, where each kind of work has its verbs.
+@main
+enum TestTool {
+  static func main() throws {
+    let words = Array(CommandLine.arguments.dropFirst())
+    guard let verb = words.first else { return refuse("a verb is missing") }
+    let arguments = Array(words.dropFirst())
+    // The plain store's last, whose verbs are the words that remain.
+    if try VaultVerbs.run(verb, arguments) || TransactionVerbs.run(verb, arguments) || PlainVerbs.run(verb, arguments) { return }
+    if try ofSession(verb, arguments) { return }
+    refuse("\(verb) with \(arguments.count) arguments is no verb")
+  }
+
+  /// Sessions alone wait for tasks. All others run without any, as a program without concurrency does.
+  private static func ofSession(_ verb: String, _ arguments: [String]) throws -> Bool {
+    let done = DispatchSemaphore(value: 0)
+    nonisolated(unsafe) var result = Result<Bool, any Error>.success(false)
+    Task {
+      do { result = .success(try await SessionVerbs.run(verb, arguments)) } catch { result = .failure(error) }
+      done.signal()
+    }
+    done.wait()
+    return try result.get()
+  }
+
+  private static func refuse(_ reason: String) {
+    print("error: \(reason)")
+    exit(64)
+  }
+}

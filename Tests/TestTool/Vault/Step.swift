@@ -1,0 +1,71 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import Foundation
+internal import SystemPackage
+
+/// One operation of each kind, for whoever makes its system calls fail: exits with 0 and says so once it is acknowledged, with 1 and
+/// the error's kind where it is refused.
+enum Step {
+  static func run(_ step: String, _ path: FilePath, _ keyFile: String) {
+    // A write beyond the limit of a file's size shall fail, and not end the process.
+    signal(SIGXFSZ, SIG_IGN)
+    if let limit = ProcessInfo.processInfo.environment["COFFER_TEST_FILE_LIMIT"].flatMap(UInt.init) {
+      var limits = rlimit(rlim_cur: limit, rlim_max: limit)
+      setrlimit(__rlimit_resource_t(1), &limits)  // RLIMIT_FSIZE
+    }
+    do {
+      try perform(step, path, keyFile)
+      VaultVerbs.say("acknowledged")
+    } catch {
+      VaultVerbs.say("refused \((error as? StoreError).map { "\($0.kind): \($0)" } ?? "\(error)")")
+      exit(1)
+    }
+  }
+
+  private static func perform(_ step: String, _ path: FilePath, _ keyFile: String) throws {
+    let target = try ItemName(service: "svc", account: "target")
+    switch step {
+    case "init":
+      _ = try UnlockedVault.create(
+        at: path, with: VaultVerbs.credentials(keyFile), cost: .testing, options: VaultVerbs.options)
+    case "measured-init":
+      let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
+      _ = try UnlockedVault.create(at: FilePath(path.string + ".measured"), with: credentials, options: VaultVerbs.options)
+    case "restore":
+      let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: path)
+      _ = try backup.restore(with: VaultVerbs.credentials(keyFile), options: VaultVerbs.options)
+    case "rebuild":
+      let vault = try LockedVault.open(path, options: VaultVerbs.options)
+      _ = try vault.repair(with: VaultVerbs.credentials(keyFile), rebuilding: true, acceptingOlderKey: true)
+    case "get":
+      guard VaultVerbs.text(try VaultVerbs.unlock(path, keyFile).get(target)) == "old plaintext" else { exit(3) }
+    case "passphrase-get":
+      let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
+      let vault = try LockedVault.open(path, options: VaultVerbs.options).unlock(with: credentials)
+      guard VaultVerbs.text(try vault.get(target)) == "old plaintext" else { exit(3) }
+    default: try change(step, VaultVerbs.unlock(path, keyFile), target)
+    }
+  }
+
+  private static func change(_ step: String, _ vault: consuming UnlockedVault, _ target: ItemName) throws {
+    switch step {
+    case "set": try vault.set(SecretForm(VaultVerbs.secret("new plaintext")), for: target)
+    case "delete": try vault.delete(target)
+    case "rotate": try vault.rotate()
+    case "passphrase":
+      let slot = try vault.slots().first { $0.summary.kind == .passphrase }
+      try vault.changePassphrase(
+        to: Credentials(passphrase: VaultVerbs.secret("new passphrase")), ofSlot: slot?.summary.id, cost: .testing)
+    case "slot-add":
+      var credentials = Credentials()
+      credentials.recoveryCode = try RecoveryCode.generate()
+      try vault.addSlot(credentials, label: "code")
+    case "slot-remove":
+      guard let slot = try vault.slots().first(where: { $0.summary.kind == .passphrase }) else { exit(4) }
+      try vault.removeSlot(slot.summary.id)
+    default: exit(64)
+    }
+  }
+}
