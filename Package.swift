@@ -19,10 +19,16 @@ let package = Package(
   name: "coffer",
   platforms: [.macOS(.v15)],
   products: [
+    // What an application uses. Each of the others needs one import as well, and shows one thing whole.
     .library(name: "Coffer", targets: ["Coffer"]),
+    .library(name: "CofferAgent", targets: ["CofferAgent"]),
+    .library(name: "CofferDefaults", targets: ["CofferDefaults"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
     .library(name: "CofferObservation", targets: ["CofferObservation"]),
+    .library(name: "CofferStorage", targets: ["CofferStorage"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
+    .library(name: "CofferValues", targets: ["CofferValues"]),
+    .library(name: "CofferVault", targets: ["CofferVault"]),
     .executable(name: "coffer", targets: ["CofferCLI"]),
   ],
   traits: [
@@ -82,14 +88,14 @@ let package = Package(
     .target(
       name: "Coffer",
       dependencies: [
-        "CofferValues", "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
+        "CofferPlatform", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent",
         systemPackage,
       ],
       swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferPlatform",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),
         systemPackage,
@@ -113,7 +119,8 @@ let package = Package(
     .executableTarget(
       name: "CofferBenchmarks",
       dependencies: [
-        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations",
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault", "CCofferSodium",
+        "CCofferSQLite", "CCofferAllocations",
         systemPackage,
       ],
       swiftSettings: strict),
@@ -140,7 +147,8 @@ let package = Package(
     .executableTarget(
       name: "TestTool",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferValues", "CofferVault", "CofferPlatform", "CofferStorage",
+        "CofferMemory",
         "CofferTestSupport", systemPackage,
       ],
       path: "Tests/TestTool", swiftSettings: strict),
@@ -153,10 +161,16 @@ let package = Package(
     // Compiles programs that must not compile, against the modules of this build.
     .testTarget(
       name: "ForbiddenProgramTests",
-      dependencies: ["Coffer", "CofferValues", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport"]),
+      dependencies: [
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPlatform", "CofferStorage",
+        "CofferTesting", "CofferTestSupport", "CofferValues", "CofferVault",
+      ]),
     // The five systems, row by row, on the real stores.
     .testTarget(
-      name: "CofferValuesTests", dependencies: ["Coffer", "CofferPlatform", "TestTool", "CofferTestSupport"],
+      name: "CofferValuesTests",
+      dependencies: [
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "TestTool", "CofferTestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(name: "ArchitectureTests", dependencies: ["CofferTestSupport"]),
     .testTarget(
@@ -176,19 +190,21 @@ let package = Package(
     .testTarget(
       name: "CofferTests",
       dependencies: [
-        "Coffer", "CofferPlatform", "CofferStorage", "CofferMemory", "TestTool", "CofferTestSupport", systemPackage,
+        "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "CofferMemory", "TestTool",
+        "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferTestingTests",
       dependencies: [
-        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", "CofferTestSupport", systemPackage,
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault",
+        "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [
-        "CofferCLI", "CofferExample", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferCLI", "CofferExample", "Coffer", "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
         "CofferTestSupport",
         argumentParser,
         systemPackage,

@@ -1,12 +1,24 @@
-// One import is enough: whoever imports Coffer sees keys and routers, guarded memory, and both stores.
-@_exported public import CofferAgent
-@_exported public import CofferDefaults
-@_exported public import CofferMemory
-@_exported public import class CofferPlatform.Subscription
+// What an application sees of the libraries beneath, name by name: `import Coffer` is enough, and shows nothing else. Beside these it sees the
+// types of this target. Who writes a store, makes vaults or runs the agent imports the library for that; see README.
+
+@_exported public import class CofferAgent.AgentStore
+@_exported public import class CofferDefaults.DefaultsStore
+@_exported public import struct CofferMemory.SecretBytes
 @_exported public import struct CofferPlatform.StoreError
-@_exported public import struct CofferPlatform.TransactionID
-@_exported public import CofferStorage
-@_exported public import CofferValues
-@_exported public import CofferVault
-// Paths are part of the API: LockedVault.open("/srv/vault.sqlite", options: …).
+@_exported public import class CofferPlatform.Subscription
+@_exported public import protocol CofferStorage.KeySpace
+@_exported public import enum CofferStorage.Plain
+@_exported public import protocol CofferStorage.PlainValue
+@_exported public import struct CofferStorage.Sealed
+@_exported public import protocol CofferStorage.SecretPayload
+@_exported public import struct CofferStorage.StorageKey
+@_exported public import struct CofferStorage.StorageKeyFamily
+@_exported public import class CofferStorage.StorageRouter
+@_exported public import class CofferStorage.Transaction
+@_exported public import enum CofferStorage.Vault
+@_exported public import struct CofferVault.Credentials
+@_exported public import struct CofferVault.ItemName
+@_exported public import struct CofferVault.LockedVault
+@_exported public import struct CofferVault.UnlockedVault
+@_exported public import class CofferVault.VaultStore
 @_exported public import struct SystemPackage.FilePath

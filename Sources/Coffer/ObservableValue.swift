@@ -1,6 +1,5 @@
 public import CofferPlatform
 public import CofferStorage
-internal import CofferValues
 public import Observation
 internal import Synchronization
 
@@ -15,7 +14,7 @@ internal import Synchronization
 /// It belongs to the main actor. What it reads is in memory and is there at once; what is set is stored before the assignment returns. It
 /// stops following the store when it is released.
 ///
-/// A failure is told to ``/CofferValues/ValueFailures``, and the value stays what it was.
+/// A failure is told to ``/CofferStorage/ValueFailures``, and the value stays what it was.
 @MainActor
 public final class ObservableValue<Value: Sendable>: Observable {
   private let router: StorageRouter

@@ -1,4 +1,3 @@
-public import CofferDefaults
 public import CofferPlatform
 public import CofferStorage
 
@@ -15,8 +14,6 @@ extension StorageRouter {
   /// - Throws: ``/CofferPlatform/StoreError`` `.undeclared`, `.damaged`, `.pending`, `.closed`.
   public func explain<V>(_ key: StorageKey<V, Plain>) throws(StoreError) -> Explanation {
     _ = try isSettled(key)
-    if let defaults = plain as? DefaultsStore { return try defaults.explain(key.name) }
-    let stored = try plain.load(key.name).map { Explanation.Source(layer: .domain, place: plain.place, form: $0) }
-    return Explanation(key: key.name, sources: stored.map { [$0] } ?? [])
+    return try plain.explain(key.name)
   }
 }

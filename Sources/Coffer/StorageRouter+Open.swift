@@ -72,28 +72,18 @@ extension StorageRouter {
     try open(domain, spaces, VaultStore(service: domain, vault: vault), suites, places, overrides, register)
   }
 
-  /// A router for the app `domain` over a vault store that the caller keeps, to unlock and lock it while the router lives.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
-  ///   a registered key that is in no space, and what opening the property list throws.
-  public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: VaultStore, suites: [String] = [], places: Places? = nil,
-    overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
-  ) throws(StoreError) -> StorageRouter {
-    try open(domain, spaces, vault, suites, places, overrides, register)
-  }
-
-  /// A router for the app `domain` whose secrets the user's agent keeps: this program needs nothing to unlock the vault with.
+  /// A router for the app `domain` over a store of secrets that the caller keeps: a ``/CofferVault/VaultStore``, to unlock and lock it while the
+  /// router lives, or the user's agent, with which this program needs nothing to unlock the vault with.
   ///
   /// ```swift
   /// let places = try Places.standard()
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: places.agentStore(service: "com.example.app"))
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.undeclared` for a registered key that is in no space, and what
-  ///   opening the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
+  ///   a registered key that is in no space, and what opening the property list throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: AgentStore, suites: [String] = [], places: Places? = nil,
+    _ domain: String, keys spaces: any KeySpace..., vault: any Store<Vault>, suites: [String] = [], places: Places? = nil,
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
   ) throws(StoreError) -> StorageRouter {
     try open(domain, spaces, vault, suites, places, overrides, register)
@@ -114,7 +104,8 @@ extension StorageRouter {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.noSpace`, `.readOnly`, `.io`.
   public func synchronize() throws(StoreError) {
-    if let defaults = plain as? DefaultsStore { try defaults.synchronize() }
+    try plain.synchronize()
+    try vault.synchronize()
   }
 
   /// Ends all observation through this router, writes what was acknowledged, and closes the plain store: later calls on plain keys
@@ -123,7 +114,7 @@ extension StorageRouter {
   /// - Throws: what ``/CofferDefaults/DefaultsStore/close()`` throws; the store is closed all the same.
   public func close() throws(StoreError) {
     endObservation()
-    if let defaults = plain as? DefaultsStore { try defaults.close() }
+    try plain.close()
   }
 }
 

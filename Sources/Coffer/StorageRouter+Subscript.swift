@@ -1,6 +1,5 @@
 public import CofferStorage
 internal import CofferPlatform
-internal import CofferValues
 
 extension StorageRouter {
   /// The value of a plain key, without `try`.
@@ -11,7 +10,7 @@ extension StorageRouter {
   /// try app.update(keys.launches) { $0 += 1 }
   /// ```
   ///
-  /// A failure is told to ``/CofferValues/ValueFailures``; a read then gives the key's default. Use ``/CofferStorage/StorageRouter/value(for:)``
+  /// A failure is told to ``/CofferStorage/ValueFailures``; a read then gives the key's default. Use ``/CofferStorage/StorageRouter/value(for:)``
   /// and ``/CofferStorage/StorageRouter/set(_:for:)`` where a failure must be dealt with on the spot.
   public subscript<Value>(key: StorageKey<Value, Plain>) -> Value {
     do throws(StoreError) { return try value(for: key) } catch {

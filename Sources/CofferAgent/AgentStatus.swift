@@ -20,3 +20,39 @@ public struct AgentStatus: Sendable, Equatable {
   /// Bytes of its guarded memory that the system refused to lock against swapping.
   public let unlockedMemory: Int
 }
+
+/// How an agent works.
+public struct AgentSettings: Sendable {
+  /// The folder of its socket and lock, made with mode 0700 where it is missing.
+  public var folder: FilePath
+  /// The vault it unlocks, and what that is compared with.
+  public var vault: FilePath, options: VaultOptions
+  /// After how long without a request the vault is locked.
+  public var idle: Duration
+  /// After how long the vault is locked, however busy. Both times go on while the machine is suspended.
+  public var lifetime: Duration
+
+  /// A quarter of an hour: a coffee, not a lunch.
+  public static let standardIdle = Duration.seconds(15 * 60)
+  /// A working day.
+  public static let standardLifetime = Duration.seconds(8 * 3600)
+
+  /// Settings for the agent in `folder`.
+  ///
+  /// - Parameters:
+  ///   - folder: the folder of its socket and lock.
+  ///   - vault: the vault it unlocks.
+  ///   - options: what the vault is compared with. A program takes those of its places, which notice a vault that was rolled back.
+  ///   - idle: after how long without a request the vault is locked.
+  ///   - lifetime: after how long it is locked, however busy.
+  public init(
+    folder: FilePath, vault: FilePath, options: VaultOptions, idle: Duration = standardIdle,
+    lifetime: Duration = standardLifetime
+  ) {
+    self.folder = folder
+    self.vault = vault
+    self.options = options
+    self.idle = idle
+    self.lifetime = lifetime
+  }
+}

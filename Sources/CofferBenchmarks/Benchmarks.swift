@@ -1,4 +1,3 @@
-internal import Coffer
 internal import Foundation
 
 /// `CofferBenchmarks [vault|defaults|values|cli]…`: every table prints medians and ratios to a peer measured in the same run.

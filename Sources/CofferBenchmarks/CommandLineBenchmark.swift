@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import Foundation
 
 /// Whole processes of the command line, from start to exit, against other programs that hand out a secret.

@@ -1,5 +1,6 @@
 internal import CCofferAllocations
 internal import Coffer
+internal import CofferValues
 internal import CofferStorage
 internal import Foundation
 internal import SystemPackage

@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import Foundation
 
 /// An open vault that several contenders share.

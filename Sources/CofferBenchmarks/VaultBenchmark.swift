@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import Foundation
 
 /// The costs of the vault against raw SQLite (WAL, FULL) and raw libsodium in the same run.

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferVault
 
 /// The places, options and input that one run of a command works with.
 final class Context {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferMemory
 internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage

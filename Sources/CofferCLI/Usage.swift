@@ -52,7 +52,7 @@ extension Substring {
 extension ParsableCommand {
   /// The command that a mistyped word was most likely meant to be; nil when none is near.
   ///
-  /// Near is one letter more, less or other, or two neighbours swapped, and twice that from six letters on: a shorter word at
+  /// Near is one letter more, less or other, or two neighbors swapped, and twice that from six letters on: a shorter word at
   /// such a distance is another word.
   static func nearest(to word: String) -> String? {
     // The longest name has fewer letters; the distance of a long text is not worth its time.

@@ -19,6 +19,8 @@ public final class DefaultsStore: Store {
   public let domain: DefaultsDomain
   /// What names of this instance begin with in the files, the arguments and the environment.
   public let prefix: String
+  /// The prefix: what other names begin with is no part of this store.
+  public var part: String { prefix }
   /// The property list's path; a symbolic link is resolved.
   public var place: String { engine.files.list.string }
 
@@ -81,12 +83,22 @@ public final class DefaultsStore: Store {
   ///   - prefix: what this instance's names begin with in files, arguments and environment; ``names()`` shows the rest.
   ///   - access: what it is opened for; reading alone leaves no trace.
   ///   - damage: what happens to a list that is there and cannot be read.
-  ///   - decisions: how to complete a transaction whose process died.
   /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.busy`, `.newerFormat`, `.noSpace`, `.io`.
   public static func open(
     domain name: String, in folder: FilePath? = nil, suites: [String] = [], registered: [String: PlainForm] = [:],
     arguments: [String] = [], environment: EnvironmentLayer? = nil, prefix: String = "", access: DefaultsAccess = .readWrite,
-    damage: DamagePolicy = .fail, decisions: DecisionLookup? = nil
+    damage: DamagePolicy = .fail
+  ) throws(StoreError) -> DefaultsStore {
+    try open(
+      domain: name, in: folder, suites: suites, registered: registered, arguments: arguments, environment: environment,
+      prefix: prefix, access: access, damage: damage, decisions: nil)
+  }
+
+  /// The same, with a way to complete a transaction whose process died.
+  package static func open(
+    domain name: String, in folder: FilePath? = nil, suites: [String] = [], registered: [String: PlainForm] = [:],
+    arguments: [String] = [], environment: EnvironmentLayer? = nil, prefix: String = "", access: DefaultsAccess = .readWrite,
+    damage: DamagePolicy = .fail, decisions: DecisionLookup?
   ) throws(StoreError) -> DefaultsStore {
     try open(
       domain: name, in: folder, suites: suites, layers: DefaultsLayers(arguments, environment, registered, prefix),

@@ -60,7 +60,7 @@ struct ExampleKeys: KeySpace {
     print("hello, \(name)")
   }
 
-  func describe(_ state: SessionState<String>) -> String {
+  func describe(_ state: Session<String>.State) -> String {
     switch state {
     case .loggedIn(let name): name
     case .loggedOut: "nobody"

@@ -107,8 +107,8 @@ public struct SecretBytes: ~Copyable, Sendable {
   }
 
   /// Whether both hold the same bytes. Takes the same time wherever they differ (`sodium_memcmp`); lengths are not secret.
-  public static func == (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool {
-    guard left.count == right.count else { return false }
-    return left.count == 0 || sodium_memcmp(left.block.start, right.block.start, left.count) == 0
+  public borrowing func isEqual(to other: borrowing SecretBytes) -> Bool {
+    guard count == other.count else { return false }
+    return count == 0 || sodium_memcmp(block.start, other.block.start, count) == 0
   }
 }

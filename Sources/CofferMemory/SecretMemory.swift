@@ -1,3 +1,4 @@
+internal import CCofferSodium
 internal import CofferPlatform
 
 /// How well this process can guard secrets, for `status` and `doctor`.
@@ -26,4 +27,27 @@ public enum SecretMemory {
   ///
   /// - Returns: false when the system refused, with `errno` set.
   public static func hardenProcess() -> Bool { coffer_forbid_core_dumps() == 0 }
+}
+
+/// Guarded memory could not be had.
+public enum SecretMemoryError: Error, Sendable, Equatable, CustomStringConvertible {
+  /// The system refused `bytes` more bytes of guarded memory.
+  case exhausted(bytes: Int)
+
+  /// What was refused, and what to look at.
+  public var description: String {
+    switch self {
+    case .exhausted(let bytes):
+      "no guarded memory for \(bytes) bytes: raise the process's address-space limit (ulimit -v) or free memory"
+    }
+  }
+}
+
+/// libsodium, initialised. Every entry into libsodium goes through a type that touched `ready` first.
+package enum Sodium {
+  /// `sodium_init` is idempotent and thread-safe; it fails only when the system's random source is unusable,
+  /// and then nothing that this library does could be safe.
+  package static let ready: Void = {
+    precondition(sodium_init() >= 0, "libsodium could not be initialised: the system's random source is unusable")
+  }()
 }

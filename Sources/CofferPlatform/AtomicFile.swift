@@ -75,3 +75,63 @@ package struct AtomicFile {
     try OpenFolder(of: path, calls).synchronize()
   }
 }
+
+/// A folder held open, so that what is done to its names can be made durable by a step that can hardly fail any more.
+package struct OpenFolder: ~Copyable {
+  private let descriptor: Int32
+  private let path: FilePath
+  private let calls: SystemCalls
+
+  /// The folder that `file` stands in.
+  ///
+  /// - Throws: ``StoreError`` `.denied` where it may not be read, `.io` where it is not there.
+  package init(of file: FilePath, _ calls: SystemCalls) throws(StoreError) {
+    path = file.folder
+    self.calls = calls
+    descriptor = calls.open(path.string, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: -descriptor, "open the folder", place: path) }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+
+  /// Makes a rename, a creation or a deletion in it durable.
+  ///
+  /// - Throws: ``StoreError/Kind/io(_:)`` of a disk that fails. The names are changed then, and a power loss may undo that.
+  package borrowing func synchronize() throws(StoreError) {
+    let result = calls.synchronize(descriptor)
+    // Some file systems cannot synchronise a folder and say so; they order renames by themselves.
+    guard result != 0, result != -EINVAL else { return }
+    throw StoreError(
+      .io(-result), "what was changed in the folder may be lost with the power", place: path.string,
+      cure: "check the disk: the change is made, and whether it is durable is not known", underlying: Errno(rawValue: -result))
+  }
+}
+
+/// Gives a complete file its name without replacing what may have that name by now.
+package enum NewName {
+  /// - Returns: 0, or the `errno`: `EEXIST` when the name is taken.
+  package static func give(_ draft: FilePath, _ target: FilePath) -> Int32 {
+    let code = draft.withPlatformString { from in
+      target.withPlatformString { coffer_rename_noreplace(from, $0) == 0 ? 0 : errno }
+    }
+    // Some file systems know no renaming without replacing: a second name does the same, and the first one goes.
+    return code == EINVAL || code == ENOSYS ? link(draft, target) : code
+  }
+
+  private static func link(_ draft: FilePath, _ target: FilePath) -> Int32 {
+    draft.withPlatformString { from in
+      target.withPlatformString { to in
+        guard linkFile(from, to) == 0 else { return errno }
+        guard unlink(from) == 0 else {
+          let code = errno
+          unlink(to)
+          return code
+        }
+        return 0
+      }
+    }
+  }
+}
+
+// Inside the type the method would be meant.
+private func linkFile(_ from: UnsafePointer<CChar>, _ to: UnsafePointer<CChar>) -> Int32 { link(from, to) }

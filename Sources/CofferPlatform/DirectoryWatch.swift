@@ -1,3 +1,4 @@
+internal import Synchronization
 package import SystemPackage
 
 /// Tells when files of a folder may have changed: written, replaced, renamed, made or removed, by any process of this machine.
@@ -39,4 +40,17 @@ package enum DirectoryWatch {
     }
     return StoreError(.io(code), error.what, place: error.place, cure: cure, underlying: error.underlying)
   }
+}
+
+/// Keeps something going until it is cancelled or released.
+public final class Subscription: Sendable {
+  private let onCancel: Mutex<(@Sendable () -> Void)?>
+
+  /// Runs `onCancel` once: at the first ``cancel()``, else when this is released.
+  public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = Mutex(onCancel) }
+
+  /// Ends it. A delivery that has begun on another thread goes on to its end.
+  public func cancel() { onCancel.withLock { $0.take() }?() }
+
+  deinit { cancel() }
 }

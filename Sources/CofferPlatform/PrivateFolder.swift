@@ -23,7 +23,7 @@ extension TrustedPath {
     let made = try trustedParent(folder.parent).appending(name)
     let code = made.withPlatformString { mkdir($0, 0o700) == 0 ? 0 : errno }
     guard code == 0 || code == EEXIST else { throw StoreError(errno: code, "make the folder", place: made) }
-    if code == 0 { try synchronise(made.parent) }
+    if code == 0 { try synchronize(made.parent) }
     return made
   }
 
@@ -37,14 +37,14 @@ extension TrustedPath {
     return resolved
   }
 
-  /// Makes the names in `folder` durable: a new or renamed file survives a power loss only once its folder is synchronised.
-  package static func synchronise(_ folder: FilePath) throws(StoreError) {
+  /// Makes the names in `folder` durable: a new or renamed file survives a power loss only once its folder is synchronized.
+  package static func synchronize(_ folder: FilePath) throws(StoreError) {
     let descriptor = folder.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { throw StoreError(errno: errno, "open the folder", place: folder) }
     defer { close(descriptor) }
-    // Some file systems cannot synchronise a folder and say EINVAL: their names are as durable as they will get.
+    // Some file systems cannot synchronize a folder and say EINVAL: their names are as durable as they will get.
     guard fsync(descriptor) == 0 || errno == EINVAL else {
-      throw StoreError(errno: errno, "synchronise the folder", place: folder)
+      throw StoreError(errno: errno, "synchronize the folder", place: folder)
     }
   }
 }

@@ -1,2 +1,8 @@
-// Handlers are part of the API of whatever is observed: who imports this module sees them.
+// What the author of a store needs beside this library: its error, and guarded bytes.
+
+@_exported public import struct CofferMemory.SecretBytes
+@_exported public import struct CofferPlatform.StoreError
+@_exported public import class CofferPlatform.Subscription
+@_exported public import struct CofferPlatform.TransactionID
+// Handlers are part of the API of whatever is observed.
 @_exported public import CofferObservation

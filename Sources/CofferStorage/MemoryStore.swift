@@ -101,6 +101,24 @@ public final class MemoryStore<R: Route>: Store {
     }
   }
 
+  /// The stamp of `name`'s value, of an expired one too.
+  public func version(of name: String) throws(StoreError) -> R.Stamp {
+    try Reentrancy.check(place)
+    return state.withLock { stamp(of: $0.entries[EntryName(text: name)]) }
+  }
+
+  /// The items that a logout removes, expired ones too.
+  public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
+    try Reentrancy.check(place)
+    return state.withLock { state in
+      var marked: [String: R.Stamp] = [:]
+      for (name, entry) in state.entries {
+        if let form = entry.form as? SecretForm, form.metadata.isSessionItem { marked[name.text] = stamp(of: entry) }
+      }
+      return marked
+    }
+  }
+
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
     try Reentrancy.check(place)
@@ -142,22 +160,5 @@ extension MemoryStore where R == Vault {
     self.init(
       stamp: { form, version in form == nil ? .absent : RecordVersion(withUnsafeBytes(of: version.littleEndian, Array.init)) },
       isExpired: { form in form.metadata.expires.map { $0 <= now() } ?? false })
-  }
-}
-
-extension MemoryStore: SessionListing where R == Vault {
-  package func version(of name: String) throws(StoreError) -> RecordVersion {
-    try Reentrancy.check(place)
-    return state.withLock { stamp(of: $0.entries[EntryName(text: name)]) }
-  }
-
-  package func sessionItems() throws(StoreError) -> [String: RecordVersion] {
-    try Reentrancy.check(place)
-    return state.withLock { state in
-      Dictionary(
-        uniqueKeysWithValues: state.entries.compactMap { name, entry in
-          entry.form.metadata.isSessionItem ? (name.text, stamp(of: entry)) : nil
-        })
-    }
   }
 }

@@ -44,7 +44,7 @@ extension Sealed: Equatable {
   /// Whether both hold the same bytes, in a time that does not tell where they differ. Never in the child of a fork, where the
   /// bytes are gone: zeros would equal zeros.
   public static func == (left: Self, right: Self) -> Bool {
-    left.form.bytes.isIntact && right.form.bytes.isIntact && left.form.bytes == right.form.bytes
+    left.form.bytes.isIntact && right.form.bytes.isIntact && left.form.bytes.isEqual(to: right.form.bytes)
   }
 }
 

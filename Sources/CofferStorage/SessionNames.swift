@@ -69,3 +69,8 @@ extension Transaction {
     plain.writes[ReservedName.endsWithSession] = .set(list)
   }
 }
+
+extension ItemMetadata {
+  /// Whether a logout removes the item.
+  package var isSessionItem: Bool { attributes[Self.endsWithSession] == "true" }
+}

@@ -42,9 +42,9 @@ extension Store {
   /// `error`, which a read of `name` met, with the place of the override that is no value of the key's type.
   @usableFromInline
   func told(_ error: StoreError, of name: String) -> StoreError {
-    guard error.isOfOverride, error.place == nil, let store = self as? any Store<Plain> else { return error.about(key: name) }
+    guard error.isOfOverride, error.place == nil else { return error.about(key: name) }
     return StoreError(
-      error.kind, error.what, key: error.key ?? name, place: store.unstoredSource(of: name), cure: error.cure,
+      error.kind, error.what, key: error.key ?? name, place: unstoredSource(of: name), cure: error.cure,
       underlying: error.underlying)
   }
 }

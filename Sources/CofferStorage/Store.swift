@@ -12,6 +12,10 @@ public protocol Store<R>: Sendable {
   /// Where the values are, for messages: a path, or a word.
   var place: String { get }
 
+  /// The part of ``place`` that this store serves, where others serve the rest: a vault's service, or what a domain's names begin with.
+  /// Without an implementation of its own a store serves all of it: the part is empty.
+  var part: String { get }
+
   /// The value of `name`; nil when absent, and for no other reason.
   func load(_ name: String) throws(StoreError) -> R.Form?
 
@@ -55,6 +59,22 @@ public protocol Store<R>: Sendable {
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
   func forget(_ transaction: TransactionID) throws(StoreError)
 
+  /// The stamp of the stored value of `name`, without opening it: of an expired one too, whose value nobody gets.
+  ///
+  /// Without an implementation of its own a store reads the value, and an expired one throws.
+  func version(of name: String) throws(StoreError) -> R.Stamp
+
+  /// The items that say of themselves, in their metadata, that a logout removes them; with their stamps, from one moment.
+  ///
+  /// Without an implementation of its own a store of secrets reads all of its values, and an expired one throws. Preferences have no
+  /// metadata: there are none among them.
+  func sessionItems() throws(StoreError) -> [String: R.Stamp]
+
+  /// Which layers have a value for `name`, strongest first. Secrets have no layers: nothing is told of them.
+  ///
+  /// Without an implementation of its own a store has one layer, of what is stored.
+  func explain(_ name: String) throws(StoreError) -> Explanation
+
   /// What has a value for `name` and is no part of what is stored, for messages: `the command line`, a variable, a registered value.
   ///
   /// A router does not open over a store where something has one for a key of the vault: values of that kind are in the clear.
@@ -63,6 +83,14 @@ public protocol Store<R>: Sendable {
 
   /// Leaves no trace of removed and replaced values in the store's own files. Without an implementation of its own a store has none.
   func scrub() throws(StoreError)
+
+  /// Returns once everything that was acknowledged survives a power loss and other programs can read it. Without an implementation
+  /// of its own a store has that done when a write returns.
+  func synchronize() throws(StoreError)
+
+  /// Ends the store's use: later calls throw ``/CofferPlatform/StoreError/Kind/closed``. Without an implementation of its own a store
+  /// holds nothing that has to be given back, and goes on.
+  func close() throws(StoreError)
 
   /// What is told of changes to stored values, whoever made them, once they are acknowledged and in their order. A write that
   /// changes nothing is none. A store that is closed ends its feed.
@@ -73,6 +101,35 @@ public protocol Store<R>: Sendable {
 }
 
 extension Store {
+  /// All of the place.
+  public var part: String { "" }
+
+  /// The stamp that a reading has.
+  public func version(of name: String) throws(StoreError) -> R.Stamp { try load([name])[0].stamp }
+
+  /// The values whose metadata says so.
+  public func sessionItems() throws(StoreError) -> [String: R.Stamp] {
+    guard R.self == Vault.self else { return [:] }
+    let names = try names()
+    var marked: [String: R.Stamp] = [:]
+    for (name, reading) in zip(names, try load(names)) {
+      if let form = reading.form as? SecretForm, form.metadata.isSessionItem { marked[name] = reading.stamp }
+    }
+    return marked
+  }
+
+  /// The stored preference.
+  public func explain(_ name: String) throws(StoreError) -> Explanation {
+    guard R.self == Plain.self, let form = try load(name) as? PlainForm else { return Explanation(key: name, sources: []) }
+    return Explanation(key: name, sources: [Explanation.Source(layer: .domain, place: place, form: form)])
+  }
+
+  /// Nothing is left to do.
+  public func synchronize() throws(StoreError) {}
+
+  /// Nothing has to be given back.
+  public func close() throws(StoreError) {}
+
   /// Nothing.
   public func unstoredSource(of name: String) -> String? { nil }
 

@@ -7,8 +7,8 @@ extension Transaction {
     let ending = router.declared.values.filter(\.traits.endsWithSession)
     // Before the listing: whatever a login adds between the two has then changed one of these as well.
     var items: [String: RecordVersion] = [:]
-    for key in ending where key.traits.isSecret { items[key.name] = try router.vault.currentVersion(of: key.name) }
-    for (name, version) in try router.vault.markedItems() where items[name] == nil { items[name] = version }
+    for key in ending where key.traits.isSecret { items[key.name] = try router.vault.version(of: key.name) }
+    for (name, version) in try router.vault.sessionItems() where items[name] == nil { items[name] = version }
     for (name, version) in items {
       vault.expect(version, of: name)
       if version != .absent { vault.writes[name] = .remove }

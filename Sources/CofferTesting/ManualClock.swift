@@ -1,4 +1,4 @@
-public import Coffer
+public import CofferStorage
 public import Foundation
 internal import Synchronization
 

@@ -1,11 +1,11 @@
-public import CofferPlatform
-public import CofferStorage
+package import CofferPlatform
+package import CofferStorage
 internal import FoundationEssentials
-public import SystemPackage
+package import SystemPackage
 
 /// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items: whoever next takes the
 /// plain store's lock can settle what a killed process left, without any key.
-public enum DecidedTransactions {
+package enum DecidedTransactions {
   /// How long ``settle(_:in:)`` waits for another writer of the vault, in milliseconds: its caller holds the plain store's lock, for which
   /// others wait 5 s.
   private static let patience: Int32 = 1_000
@@ -13,7 +13,7 @@ public enum DecidedTransactions {
   /// What the vault at `path` has recorded of `transaction`; nil where that is nothing. Writes nothing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.
-  public static func outcome(of transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome? {
+  package static func outcome(of transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome? {
     let database = try VaultDatabase.openToRead(path)
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
@@ -23,7 +23,7 @@ public enum DecidedTransactions {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
   ///   or when 256 transactions were dropped within a day.
-  public static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
+  package static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let now = Milliseconds.count(Date())
     guard let outcome = try database.write({ () throws(StoreError) in try database.outcomes.settle(transaction, now: now) })
@@ -40,7 +40,7 @@ public enum DecidedTransactions {
   /// written.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written.
-  public static func forget(_ transactions: [TransactionID], in path: FilePath) throws(StoreError) {
+  package static func forget(_ transactions: [TransactionID], in path: FilePath) throws(StoreError) {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let recorded = try database.read { () throws(StoreError) in
       var recorded: [TransactionID] = []

@@ -10,3 +10,8 @@ enum Notices {
   /// Something that is not as it should be, and no reason to fail.
   static func warn(_ text: String) { log.warning("\(text)") }
 }
+
+/// What a vault has to say besides errors: the program decides where it goes, by bootstrapping `LoggingSystem`.
+enum VaultNotices {
+  static func say(_ text: String) { Logger(label: "coffer.vault").notice("\(text)") }
+}

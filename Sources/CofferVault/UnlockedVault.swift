@@ -1,3 +1,4 @@
+public import CofferMemory
 public import CofferPlatform
 public import CofferStorage
 public import SystemPackage
@@ -80,6 +81,16 @@ public struct UnlockedVault: ~Copyable, Sendable {
         try vault.items.put(form, for: name, if: condition, &change)
       }
     }
+  }
+
+  /// Stores `secret` under `name`, called `label` in listings. A label left empty keeps the one that was there.
+  ///
+  /// - Throws: what ``set(_:for:if:)`` throws.
+  @discardableResult
+  public borrowing func set(_ secret: consuming SecretBytes, label: String = "", for name: ItemName) throws(StoreError)
+    -> VaultItem
+  {
+    try set(SecretForm(secret, metadata: ItemMetadata(label: label)), for: name)
   }
 
   /// Removes `name`; false when there was nothing.

@@ -1,16 +1,21 @@
-package import CofferPlatform
-package import CofferStorage
+public import CofferPlatform
+public import CofferStorage
 
 // What a logout asks: the sealed descriptions of the items, and no value.
-extension VaultStore: SessionListing, ItemsOfService {
-  package func version(of name: String) throws(StoreError) -> RecordVersion {
+extension VaultStore {
+  /// The service whose items these are.
+  public var part: String { service }
+
+  /// The version of the item `name`, of an expired one too; `.absent` where there is none.
+  public func version(of name: String) throws(StoreError) -> RecordVersion {
     let item = try ItemName(service: service, account: name)
     return try read { (vault) throws(StoreError) in
       try vault.items.version(of: item)
     }
   }
 
-  package func sessionItems() throws(StoreError) -> [String: RecordVersion] {
+  /// The items that a logout removes, expired ones too, with their versions.
+  public func sessionItems() throws(StoreError) -> [String: RecordVersion] {
     try read { (vault) throws(StoreError) in
       try vault.items.sessionItems(service: service)
     }

@@ -20,10 +20,13 @@ import Testing
     "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage"],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "Coffer": [
-      "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "CofferPlatform",
-      "SystemPackage",
+      "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "CofferPlatform", "SystemPackage",
     ],
-    "CofferCLI": ["Coffer", "CofferPlatform", "ArgumentParser", "Logging", "SystemPackage"],
+    "CofferCLI": [
+      "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "ArgumentParser",
+      "Logging", "SystemPackage",
+    ],
     "CofferTesting": [
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferPlatform",
       "SystemPackage",
@@ -34,8 +37,8 @@ import Testing
     // What a user writes: one import.
     "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
-      "Coffer", "CofferDefaults", "CofferStorage", "CCofferSodium", "CCofferSQLite", "CCofferAllocations", "SystemPackage",
-      "Foundation",
+      "Coffer", "CofferDefaults", "CofferStorage", "CofferValues", "CofferVault", "CCofferSodium", "CCofferSQLite",
+      "CCofferAllocations", "SystemPackage", "Foundation",
     ],
   ]
 
@@ -66,7 +69,7 @@ import Testing
     #expect(Set(visible).isSuperset(of: ["Package.swift", "Sources", "Tests"]))
   }
 
-  @Test func `import lines are recognised in every spelling`() {
+  @Test func `import lines are recognized in every spelling`() {
     let text = """
       import A
       public import B

@@ -10,9 +10,9 @@ import Testing
 
   /// Where eight bytes are read otherwise: bounded on the spot, or compared and nothing else.
   static let readers: Set<String> = [
-    "CofferVault/Format/ByteReader.swift", "CofferVault/LockedVault+Backup.swift",
+    "CofferVault/Format/ByteReader.swift", "CofferVault/LockedVault+Upkeep.swift",
     "CofferVault/SQLite/VaultDatabase+Records.swift",
-    "CofferVault/Crypto/Block16.swift", "CofferVault/Format/VaultState.swift",
+    "CofferVault/Crypto/Blocks.swift", "CofferVault/Format/VaultState.swift",
   ]
 
   @Test func `numbers of eight bytes are read where they are checked`() throws {

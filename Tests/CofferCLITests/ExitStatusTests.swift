@@ -1,6 +1,7 @@
 import CofferTestSupport
 import ArgumentParser
 import Coffer
+import CofferMemory
 import Testing
 
 @testable import CofferCLI

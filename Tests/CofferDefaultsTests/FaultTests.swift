@@ -96,7 +96,7 @@ struct FaultTests {
     print("failing calls: \(output)", terminator: "")
   }
 
-  @Test func `what was synchronised survives a power loss`() throws {
+  @Test func `what was synchronized survives a power loss`() throws {
     try campaign("power-loss", Campaign.size(short: 40, long: 50_000)) { $0.hasSuffix(" 0 lost\n") }
   }
 

@@ -139,7 +139,7 @@ import Testing
 }
 
 /// The macros of Testing copy their operands.
-private func areEqual(_ left: borrowing SecretBytes, _ right: borrowing SecretBytes) -> Bool { left == right }
+private func areEqual(_ left: borrowing SecretBytes, _ right: borrowing SecretBytes) -> Bool { left.isEqual(to: right) }
 
 private final class Held {
   private let secret: SecretBytes

@@ -1,4 +1,6 @@
 import Coffer
+import CofferValues
+import CofferVault
 import CofferStorage
 import CofferTesting
 import Foundation

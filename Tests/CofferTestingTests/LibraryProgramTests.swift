@@ -1,4 +1,10 @@
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferStorage
+internal import CofferValues
+internal import CofferVault
 internal import CofferTesting
 internal import Foundation
 internal import Testing

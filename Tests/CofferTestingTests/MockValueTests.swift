@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Coffer
+import CofferValues
 import CofferStorage
 import CofferTesting
 import Testing

@@ -1,5 +1,11 @@
 import CofferTestSupport
 import Coffer
+import CofferMemory
+import CofferObservation
+import CofferValues
+import CofferVault
+import CofferDefaults
+import CofferStorage
 import Foundation
 import Testing
 

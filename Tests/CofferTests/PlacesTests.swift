@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Coffer
+import CofferDefaults
 import CofferStorage
 import Foundation
 import Testing

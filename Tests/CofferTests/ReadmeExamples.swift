@@ -58,7 +58,7 @@ enum ReadmeExamples {
   static func server(keyFileAt path: FilePath, password: consuming SecretBytes) throws -> [ItemName] {
     let vault = try Places.standard().openVault().unlock(with: Credentials(keyFileAt: path))
     let item = try ItemName(service: "smtp.example.com", account: "mailer")
-    try vault.set(SecretForm(password, metadata: ItemMetadata(label: "Newsletter")), for: item)
+    try vault.set(password, label: "Newsletter", for: item)
     let names = try vault.list().map(\.name)  // opens no value
     return names
   }

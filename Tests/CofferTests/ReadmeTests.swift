@@ -1,5 +1,6 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferVault
 internal import Foundation
 internal import Synchronization
 internal import Testing

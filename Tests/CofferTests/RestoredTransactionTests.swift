@@ -1,5 +1,8 @@
 import CofferTestSupport
 import Coffer
+import CofferDefaults
+import CofferPlatform
+import CofferVault
 import CofferStorage
 import Foundation
 import SystemPackage

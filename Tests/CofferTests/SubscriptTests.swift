@@ -1,4 +1,10 @@
 import Coffer
+import CofferDefaults
+import CofferMemory
+import CofferObservation
+import CofferStorage
+import CofferValues
+import CofferVault
 import CofferTestSupport
 import Foundation
 import Synchronization

@@ -1,5 +1,7 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 

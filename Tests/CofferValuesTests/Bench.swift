@@ -1,5 +1,6 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferStorage
 internal import Foundation
 internal import Testing
 

@@ -1,5 +1,11 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferStorage
+internal import CofferVault
+internal import CofferValues
 internal import Foundation
 internal import Observation
 internal import Testing

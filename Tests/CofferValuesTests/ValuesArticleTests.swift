@@ -1,6 +1,11 @@
 internal import CofferTestSupport
 internal import Coffer
-internal import CofferTestSupport
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferStorage
+internal import CofferVault
+internal import CofferValues
 internal import Foundation
 internal import Testing
 

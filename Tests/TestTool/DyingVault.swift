@@ -4,12 +4,12 @@ internal import CofferVault
 internal import Foundation
 
 /// A real vault store that ends the process before or after one of its parts.
-struct DyingVault: SessionListing, ItemsOfService {
+struct DyingVault: Store {
   typealias R = Vault
   private let store: VaultStore
   private let step: String?
   var place: String { store.place }
-  var service: String { store.service }
+  var part: String { store.part }
 
   init(_ store: VaultStore, step: String?) {
     self.store = store

@@ -16,8 +16,7 @@ enum RefreshLockFile {
     guard let folder = try TrustedPath.privateFolder(vault.removingLastComponent()) else {
       throw StoreError(.noVault, "there is no folder for the vault", key: key, place: vault.string, cure: "make the vault first")
     }
-    let service = (router.vault as? any ItemsOfService)?.service ?? ""
-    return folder.appending("refresh-" + hash([file, service, key]) + ".lock")
+    return folder.appending("refresh-" + hash([file, router.vault.part, key]) + ".lock")
   }
 
   /// FNV-1a over the parts. Two that share a name wait for each other now and then, and no harm is done.

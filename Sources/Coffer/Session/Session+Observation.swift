@@ -4,7 +4,7 @@ internal import FoundationEssentials
 
 extension Session {
   /// What observers get: the state, or why it cannot be told.
-  public typealias Observed = Result<SessionState<User>, StoreError>
+  public typealias Observed = Result<State, StoreError>
 
   /// Calls `body` with the state now, and then whenever it is another, for as long as `owner` lives. An owner has one closure; a second
   /// one takes the place of the first.
@@ -43,7 +43,7 @@ extension Session {
   /// the router is closed, and keeps the session alive.
   ///
   /// - Throws: what ``observe(_:_:)`` throws.
-  public func changes() throws(StoreError) -> ValueChanges<SessionState<User>> {
+  public func changes() throws(StoreError) -> ValueChanges<State> {
     let alarm = ExpiryAlarm()
     return try keys.changes().map { [self] look, sight, again in
       if case .success(let look) = look, let expires = look.expires { alarm.set(for: expires, by: clock, again) }

@@ -30,13 +30,13 @@ extension Session {
     within limit: Duration = longestRefresh,
     _ renew: @escaping @Sendable (Sealed<Credential>?) async throws -> Sealed<Credential>
   ) async throws -> Sealed<Credential> {
-    let asked = try router.vault.currentVersion(of: key.name)
+    let asked = try router.vault.version(of: key.name)
     guard asked != .absent else { throw loggedOut(key.name) }
     let lockFile = try RefreshLockFile.path(for: key.name, in: router)
     while true {
       let turn = try await RefreshTurn.take(at: lockFile, gate, within: limit)
       defer { turn.end() }
-      let present = try router.vault.currentVersion(of: key.name)
+      let present = try router.vault.version(of: key.name)
       guard present != .absent else { throw loggedOut(key.name) }
       let old = try live(key)
       if let old, present != asked || stale != old { return old }
@@ -54,7 +54,7 @@ extension Session {
     let new = try await Deadline.run(within: limit, key: key.name) { try await renew(old) }
     try store(new, key, replacing: present)
     if let stored = try live(key) { return stored }
-    guard try router.vault.currentVersion(of: key.name) != .absent else { throw loggedOut(key.name) }
+    guard try router.vault.version(of: key.name) != .absent else { throw loggedOut(key.name) }
     return new
   }
 
@@ -75,7 +75,7 @@ extension Session {
     _ new: Sealed<Credential>, _ key: StorageKey<Sealed<Credential>?, Vault>, replacing old: RecordVersion
   ) throws {
     try router.transaction { transaction in
-      let present = try router.vault.currentVersion(of: key.name)
+      let present = try router.vault.version(of: key.name)
       guard present != .absent else { throw loggedOut(key.name) }
       guard present == old else {
         throw StoreError(

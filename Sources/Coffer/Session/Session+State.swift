@@ -8,12 +8,12 @@ extension Session {
   /// A user without a credential, or a credential without a user, is nobody: something else than a session removed the rest.
   ///
   /// - Throws: `StoreError` `.noVault`, `.undecodable`, `.pending` and the stores' own failures: none of them is a state.
-  public func state() throws(StoreError) -> SessionState<User> {
+  public func state() throws(StoreError) -> State {
     try state(of: Result { () throws(StoreError) in try keys.look() })
   }
 
   /// What `result`, a reading of both keys, means.
-  func state(of result: Result<SessionKeys<User>.Look, StoreError>) throws(StoreError) -> SessionState<User> {
+  func state(of result: Result<SessionKeys<User>.Look, StoreError>) throws(StoreError) -> State {
     do throws(StoreError) {
       let look = try result.get()
       guard let user = look.user, look.hasCredential else { return .loggedOut }

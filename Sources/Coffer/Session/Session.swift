@@ -19,7 +19,7 @@ public import CofferStorage
 ///
 /// A clock that is set back while the session lives does not lengthen a credential's life: time that has passed by the
 /// machine's uptime has passed. Where the clock stands a day or more behind the vault's last write, expiry cannot be judged, and the state
-/// is ``SessionState/expired`` until the credential is renewed or the clock is set.
+/// is ``State/expired`` until the credential is renewed or the clock is set.
 public final class Session<User: Sendable>: Sendable {
   let router: StorageRouter
   let keys: SessionKeys<User>
@@ -56,24 +56,26 @@ public final class Session<User: Sendable>: Sendable {
   }
 }
 
-/// Whether somebody is logged in.
-public enum SessionState<User: Sendable>: Sendable {
-  /// Nobody.
-  case loggedOut
-  /// This user, with a credential that has not expired.
-  case loggedIn(User)
-  /// Somebody whose credential has expired: renew it, or log in again.
-  case expired
-  /// The vault is locked, so the credential is out of reach.
-  case locked
+extension Session {
+  /// Whether somebody is logged in.
+  public enum State: Sendable {
+    /// Nobody.
+    case loggedOut
+    /// This user, with a credential that has not expired.
+    case loggedIn(User)
+    /// Somebody whose credential has expired: renew it, or log in again.
+    case expired
+    /// The vault is locked, so the credential is out of reach.
+    case locked
 
-  /// Who is logged in; nil in every other state.
-  public var user: User? {
-    if case .loggedIn(let user) = self { user } else { nil }
+    /// Who is logged in; nil in every other state.
+    public var user: User? {
+      if case .loggedIn(let user) = self { user } else { nil }
+    }
   }
 }
 
-extension SessionState: Equatable where User: Equatable {}
+extension Session.State: Equatable where User: Equatable {}
 
 extension StorageRouter {
   /// The session of this router's user.

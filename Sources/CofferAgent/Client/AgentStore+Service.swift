@@ -1,9 +1,13 @@
-package import CofferPlatform
-package import CofferStorage
+public import CofferPlatform
+public import CofferStorage
 
 // What a session asks: the items' versions and descriptions, of those that have expired too, and no value.
-extension AgentStore: SessionListing, ItemsOfService {
-  package func version(of name: String) throws(StoreError) -> RecordVersion {
+extension AgentStore {
+  /// The service whose items these are.
+  public var part: String { service }
+
+  /// The version of the item `name`, of an expired one too; `.absent` where there is none.
+  public func version(of name: String) throws(StoreError) -> RecordVersion {
     try client.ask(.version, isWrite: false) { (writer) throws(StoreError) in
       try writer.put(service)
       try writer.put(name)
@@ -12,7 +16,8 @@ extension AgentStore: SessionListing, ItemsOfService {
     }
   }
 
-  package func sessionItems() throws(StoreError) -> [String: RecordVersion] {
+  /// The items that a logout removes, expired ones too, with their versions.
+  public func sessionItems() throws(StoreError) -> [String: RecordVersion] {
     let items = try client.askForPages(.marked) { (writer) throws(StoreError) in
       try writer.put(service)
     } element: { (fields) throws(StoreError) in

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferAgent
 
 /// What commands print of an agent.
 struct AgentReport: Encodable {

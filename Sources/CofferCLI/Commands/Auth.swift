@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
 internal import CofferPlatform
 internal import FoundationEssentials
 

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDefaults
+internal import CofferVault
 
 struct CompletionCommand: Command {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Coffer
 
 struct DoctorCommand: Command {
   static let configuration = CommandConfiguration(

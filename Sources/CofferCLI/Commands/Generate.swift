@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Coffer
+internal import CofferStorage
 
 struct GenerateCommand: Command {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferVault
 internal import SystemPackage
 
 typealias InitCommand = InitCommandAt<RootPlace>

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
 
 struct SetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDefaults
 
 struct StatusCommand: Command {
   static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferAgent
 internal import CofferPlatform
 
 struct UnlockCommand: OpeningCommand {

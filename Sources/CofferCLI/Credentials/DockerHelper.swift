@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import FoundationEssentials
 
 /// Answers docker's questions from the vault.

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 internal import FoundationEssentials
 
 /// A credential as git knows it: a password, or a ready header with its scheme, and what belongs to it.
@@ -39,7 +40,7 @@ struct GitCredential {
 
   static func isSame(_ left: SecretForm?, _ right: SecretForm?) -> Bool {
     guard let left, let right else { return left == nil && right == nil }
-    return left.bytes == right.bytes
+    return left.bytes.isEqual(to: right.bytes)
   }
 
   // MARK: As an item

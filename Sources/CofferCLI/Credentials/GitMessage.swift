@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 internal import CofferPlatform
 
 /// What git tells a credential helper: lines `key=value` up to an empty line or the end.

@@ -1,4 +1,8 @@
 internal import Coffer
+internal import CofferAgent
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferVault
 internal import CofferPlatform
 internal import SystemPackage
 

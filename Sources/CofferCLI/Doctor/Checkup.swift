@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferVault
 internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage

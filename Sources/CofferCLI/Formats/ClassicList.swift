@@ -1,4 +1,4 @@
-internal import Coffer
+internal import CofferStorage
 internal import FoundationEssentials
 
 /// The way `defaults` prints on macOS: single values bare, collections in the old property-list notation, truth as 1 and 0.

@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 
 /// Items as an environment file: the account is the variable's name.
 enum EnvExport {

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 
 /// Reads an environment file where it lies: its values may be secrets, and go straight to guarded memory.
 ///

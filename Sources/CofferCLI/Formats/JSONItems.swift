@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import FoundationEssentials
 
 /// The items of what `coffer vault export --reveal` printed.

@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage

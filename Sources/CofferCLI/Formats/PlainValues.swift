@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
 internal import FoundationEssentials
 
 /// The types a plain value can be given at the shell.

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 
 /// `coffer://service/account[/attribute]`: names a secret, or something said of it, in a place where the secret may not stand.
 ///

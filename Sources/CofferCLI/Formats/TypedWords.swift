@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 
 /// The words after the key.
 enum TypedWords: Equatable {

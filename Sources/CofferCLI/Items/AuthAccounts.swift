@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import FoundationEssentials
 
 /// The logins in the vault: a token is the item of its host and account, marked as one; which account of a host is active is

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
 
 /// Which domain a router command is about, and how to open the vault should it be needed.
 struct RouterOptions: ParsableArguments {

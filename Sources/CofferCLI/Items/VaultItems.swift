@@ -1,4 +1,7 @@
 internal import Coffer
+internal import CofferAgent
+internal import CofferStorage
+internal import CofferVault
 
 /// The items of the vault, for commands that need no more than items: whoever holds the keys, a command works the same.
 ///

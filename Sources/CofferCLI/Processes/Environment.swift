@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 internal import CofferPlatform
 
 /// This process's environment.

@@ -1,4 +1,4 @@
-internal import Coffer
+internal import CofferMemory
 internal import CofferPlatform
 internal import Synchronization
 

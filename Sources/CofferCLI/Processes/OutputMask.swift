@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferMemory
+internal import CofferStorage
 
 /// Replaces secrets in a stream, wherever the chunks of it begin and end.
 ///

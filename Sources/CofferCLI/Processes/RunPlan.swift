@@ -1,4 +1,4 @@
-internal import Coffer
+internal import CofferStorage
 internal import SystemPackage
 
 /// What a command is to be given, before any reference was read.

@@ -1,4 +1,4 @@
-internal import Coffer
+internal import CofferStorage
 
 /// Rows aligned for people.
 enum Columns {

@@ -47,7 +47,7 @@ struct Terminal: ~Copyable {
   func newSecret(_ what: String) throws -> SecretBytes {
     let first = try secret("New \(what): ")
     let second = try secret("The same again: ")
-    guard first == second else {
+    guard first.isEqual(to: second) else {
       throw Failure.usage("the two entries differ; nothing was stored", try: "the command again")
     }
     return first

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferMemory
 internal import FoundationEssentials
 internal import SystemPackage
 

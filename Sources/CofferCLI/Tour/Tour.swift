@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
@@ -90,7 +91,7 @@ final class Tour {
     try story.claim(toggle.status == 0 && toggle.text == "false", "it read the toggle: false, without the key file")
     let secret = try coffer("get", "token", "--key-file", keyFile.string)
     try story.claim(
-      secret.status == 0 && secret.output == token, "it read the token: the same \(token.count) bytes, not shown here")
+      secret.status == 0 && secret.output.isEqual(to: token), "it read the token: the same \(token.count) bytes, not shown here")
   }
 
   private func changeBoth(_ token: borrowing SecretBytes, _ key: borrowing SecretBytes) throws {
@@ -111,7 +112,7 @@ final class Tour {
     }
     let toggle = try coffer("get", "notifications")
     let secret = try coffer("get", "token", "--key-file", keyFile.string)
-    try story.claim(toggle.text == "true" && secret.output == token, "a second process sees both new values")
+    try story.claim(toggle.text == "true" && secret.output.isEqual(to: token), "a second process sees both new values")
   }
 
   /// What a program does: unlock, open, work, lock. The vault's file is closed when this returns, so that it may be read.
@@ -148,13 +149,13 @@ extension Tour {
     let copy = try VaultCopy(of: places, in: home.appending("copy"))
     defer { do { try FileManager.default.removeItem(atPath: copy.home.string) } catch {} }
     let untouched = try coffer("get", "token", "--key-file", keyFile.string, home: copy.home)
-    try story.claim(untouched.status == 0 && untouched.output == token, "the copy as it is gives the token")
+    try story.claim(untouched.status == 0 && untouched.output.isEqual(to: token), "the copy as it is gives the token")
     for offset in copy.candidates {
       try copy.flip(offset)
       let answer = try coffer("get", "token", "--key-file", keyFile.string, home: copy.home, isSilent: true)
       guard answer.status != 0 else {
         // Not a byte this answer rests on. A wrong value would be the end of the tour.
-        guard answer.output == token else { throw Failure.claim("a changed vault gave a changed value") }
+        guard answer.output.isEqual(to: token) else { throw Failure.claim("a changed vault gave a changed value") }
         continue
       }
       guard answer.status == ExitStatus.untrusted.rawValue else { continue }

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferVault
 internal import CofferPlatform
 
 /// Reads secrets that the command line names, by the calls that the library reads its own with.

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferAgent
+internal import CofferVault
 
 /// What opens the vault, said on the command line. Without any of these the environment is asked, then the terminal.
 struct UnlockingOptions: ParsableArguments {

@@ -65,3 +65,64 @@ struct ListRepair {
 
   private func emptyList() -> Data { PropertyList.encode([:], as: .xml) }
 }
+
+/// Keeps the bytes of a damaged file before it is replaced.
+enum Quarantine {
+  private static let chunk = 1 << 16
+
+  /// Copies `file` to `<name>.damaged-<time>` beside it, durably, and says where.
+  @discardableResult
+  static func keep(_ file: FilePath, _ calls: SystemCalls) throws(StoreError) -> FilePath {
+    let source = calls.open(file.string, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
+    guard source >= 0 else { throw StoreError(errno: -source, "open the damaged file", place: file) }
+    defer { close(source) }
+    let (target, place) = try create(beside: file, calls)
+    defer { close(target) }
+    do {
+      try copy(source, target, place, calls)
+      try AtomicFile.synchronizeFolder(of: place, calls)
+    } catch {
+      _ = calls.unlink(place.string)
+      throw error
+    }
+    return place
+  }
+
+  private static func create(beside file: FilePath, _ calls: SystemCalls) throws(StoreError) -> (Int32, FilePath) {
+    let stamp = Date().formatted(.iso8601.year().month().day().time(includingFractionalSeconds: false).timeSeparator(.omitted))
+    let name = "\(file.lastName ?? "").damaged-\(stamp)"
+    var place = file.parent.appending(name)
+    // The same second has room for many.
+    for number in 2...1000 {
+      let fd = calls.open(place.string, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+      if fd >= 0 { return (fd, place) }
+      guard fd == -EEXIST else { throw StoreError(errno: -fd, "keep the damaged file", place: place) }
+      place = file.parent.appending("\(name)-\(number)")
+    }
+    throw StoreError(
+      .alreadyExists, "there are a thousand damaged copies already", place: place.string, cure: "look into them, then remove them"
+    )
+  }
+
+  private static func copy(_ source: Int32, _ target: Int32, _ place: FilePath, _ calls: SystemCalls) throws(StoreError) {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 8)
+    defer { buffer.deallocate() }
+    var offset = 0
+    while true {
+      let count = calls.read(source, buffer, offset)
+      guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the damaged file", place: place) }
+      if count == 0 { break }
+      var done = 0
+      while done < count {
+        let written = calls.write(target, UnsafeRawBufferPointer(rebasing: buffer[done..<count]), offset + done)
+        guard written > 0 else {
+          throw StoreError(errno: written == 0 ? EIO : Int32(-written), "keep the damaged file", place: place)
+        }
+        done += written
+      }
+      offset += count
+    }
+    let result = calls.synchronize(target)
+    guard result == 0 else { throw StoreError(errno: -result, "keep the damaged file", place: place) }
+  }
+}

@@ -1,3 +1,5 @@
+package import CofferStorage
+
 /// Overrides from environment variables, for programs that opt in.
 ///
 /// The variable of a key is the prefix and the key's name in capitals, with an underscore for everything that is neither a
@@ -37,5 +39,23 @@ public struct EnvironmentLayer: Sendable {
   func value(for key: String) -> String? {
     guard let candidates = variables[key.utf8.count] else { return nil }
     return candidates.first { $0.rest.elementsEqual(key.utf8.lazy.map(Self.inVariable)) }?.text
+  }
+}
+
+/// What stands above and beneath a store's files.
+package struct DefaultsLayers: Sendable {
+  package var arguments: [String]
+  package var environment: EnvironmentLayer?
+  package var registered: [String: PlainForm]
+  package var prefix: String
+
+  package init(
+    _ arguments: [String] = [], _ environment: EnvironmentLayer? = nil, _ registered: [String: PlainForm] = [:],
+    _ prefix: String = ""
+  ) {
+    self.arguments = arguments
+    self.environment = environment
+    self.registered = registered
+    self.prefix = prefix
   }
 }

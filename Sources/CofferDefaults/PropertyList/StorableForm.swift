@@ -98,7 +98,7 @@ enum StorableForm {
   }
 
   /// Whether each of the eight bytes is ASCII and none is a control character: with the high bits clear, taking 0x20 from each
-  /// borrows from no neighbour but where a byte is smaller, and the high bits show it.
+  /// borrows from no neighbor but where a byte is smaller, and the high bits show it.
   @inline(__always)
   private static func isPrintable(_ bytes: UInt64) -> Bool {
     (bytes | (bytes &- 0x2020_2020_2020_2020)) & 0x8080_8080_8080_8080 == 0

@@ -1,3 +1,5 @@
+internal import CofferStorage
+
 extension XMLPropertyListReader {
   /// The next opening tag; nil before a closing one.
   mutating func nextTag(isProlog: Bool = false) throws(PropertyList.Failure) -> Tag? {
@@ -67,5 +69,64 @@ extension XMLPropertyListReader {
       position += 1
     }
     throw damaged
+  }
+}
+
+extension XMLPropertyListReader {
+  /// The text before the next tag. It may hold the five entities of XML, characters by number, and `CDATA`.
+  mutating func text() throws(PropertyList.Failure) -> String {
+    let start = position
+    while position < bytes.count, !Self.isMarkup(bytes[position]) { position += 1 }
+    guard isNext("<"), !isNext("<!") else { return try markedText(from: start) }
+    return try string(UnsafeRawBufferPointer(rebasing: bytes[start..<position]))
+  }
+
+  private static func isMarkup(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "<") || byte == UInt8(ascii: "&") }
+
+  private mutating func markedText(from start: Int) throws(PropertyList.Failure) -> String {
+    var text = Array(bytes[start..<position])
+    while position < bytes.count {
+      if take("&") {
+        text.append(contentsOf: try entity().utf8)
+      } else if take("<![CDATA[") {
+        let content = position
+        try skip(past: "]]>")
+        text.append(contentsOf: bytes[content..<position - 3])
+      } else if isNext("<") {
+        return try text.span.bytes.withUnsafeBytes { (raw) throws(PropertyList.Failure) in try string(raw) }
+      } else {
+        text.append(bytes[position])
+        position += 1
+      }
+    }
+    throw damaged
+  }
+
+  private func string(_ bytes: UnsafeRawBufferPointer) throws(PropertyList.Failure) -> String {
+    guard let string = String(validating: bytes, as: UTF8.self) else { throw damaged }
+    return string
+  }
+
+  private static let entities: [(name: String, text: String)] = [
+    ("lt;", "<"), ("gt;", ">"), ("amp;", "&"), ("quot;", "\""), ("apos;", "'"),
+  ]
+
+  private mutating func entity() throws(PropertyList.Failure) -> String {
+    if take("#") { return String(try numberedCharacter()) }
+    for (name, text) in Self.entities where take(name) { return text }
+    throw damaged
+  }
+
+  /// `65;` or `x41;`.
+  private mutating func numberedCharacter() throws(PropertyList.Failure) -> Character {
+    let radix = take("x") ? 16 : 10
+    let start = position
+    try skip(past: ";")
+    let digits = String(decoding: bytes[start..<position - 1].prefix(9), as: UTF8.self)
+    // No character has a number of more than seven digits, and a sign is none.
+    guard digits.utf8.count <= 8, digits.first?.isHexDigit == true, let number = UInt32(digits, radix: radix),
+      let scalar = Unicode.Scalar(number)
+    else { throw damaged }
+    return Character(scalar)
   }
 }

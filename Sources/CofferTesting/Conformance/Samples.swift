@@ -48,7 +48,7 @@ extension Samples where R == Vault {
     holding: { try form(Array($0.utf8)) },
     number: { try form(Array(String($0).utf8)) },
     read: { form in form.bytes.withUnsafeBytes { Int(String(decoding: $0, as: UTF8.self)) } },
-    isEqual: { $0.bytes == $1.bytes && $0.metadata == $1.metadata })
+    isEqual: { $0.bytes.isEqual(to: $1.bytes) && $0.metadata == $1.metadata })
 
   private static func form(_ bytes: [UInt8], _ metadata: ItemMetadata = ItemMetadata()) throws -> SecretForm {
     SecretForm(try bytes.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }, metadata: metadata)

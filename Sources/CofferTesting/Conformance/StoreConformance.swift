@@ -121,7 +121,7 @@ extension StoreConformance where R == Plain {
 }
 
 extension StoreConformance where R == Vault {
-  /// The suite for a store of secrets; see the initialiser for preferences.
+  /// The suite for a store of secrets; see the initializer for preferences.
   public init(
     _ name: String, abilities: Abilities = Abilities(), exceptions: [ConformanceCheck: String] = [:],
     subject make: @escaping @Sendable () throws -> Subject

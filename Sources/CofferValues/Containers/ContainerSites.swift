@@ -1,4 +1,3 @@
-internal import CofferDefaults
 internal import CofferPlatform
 internal import CofferStorage
 internal import Synchronization
@@ -39,8 +38,7 @@ enum ContainerSites {
   /// Nil for a store that is neither a file nor an object: nothing tells it from another.
   private static func claim<R>(_ key: String, _ site: DeclarationSite, _ store: any Store<R>) -> (Name, Entry)? {
     if store.place.hasPrefix("/") {
-      let part = (store as? DefaultsStore)?.prefix ?? (store as? any ItemsOfService)?.service ?? ""
-      return (Name(store: store.place + "\0" + part, object: nil, key: key), Entry(site: site, object: nil, hasFile: true))
+      return (Name(store: store.place + "\0" + store.part, object: nil, key: key), Entry(site: site, object: nil, hasFile: true))
     }
     guard type(of: store) is AnyObject.Type else { return nil }
     let object = store as AnyObject

@@ -109,7 +109,7 @@ struct ContainerName: Sendable {
     refusal = isDerived ? Self.refusal(of: derived, "\(site)") ?? ContainerSites.refusal(of: derived, at: site, in: store) : nil
   }
 
-  // `#function` is the name of a computed property. In the initialiser of a stored property it is the type's name, so that all its
+  // `#function` is the name of a computed property. In the initializer of a stored property it is the type's name, so that all its
   // containers would share one; in a function it has parentheses.
   private static func refusal(of name: String, _ site: String) -> StoreError? {
     let isType = name.first?.isUppercase == true

@@ -52,6 +52,12 @@ public final class CacheStore<R: Route>: Store {
     try evict(after: batch.writes.keys.sorted())
   }
 
+  /// The stamp of `name`'s value, of an expired one too. This is no use of it.
+  public func version(of name: String) throws(StoreError) -> R.Stamp { try memory.version(of: name) }
+
+  /// The items that a logout removes, expired ones too.
+  public func sessionItems() throws(StoreError) -> [String: R.Stamp] { try memory.sessionItems() }
+
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) { try memory.forget(transaction) }
 

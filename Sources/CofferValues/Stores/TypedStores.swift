@@ -1,4 +1,3 @@
-internal import CofferDefaults
 public import CofferPlatform
 public import CofferStorage
 
@@ -21,13 +20,10 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
   public init() { self.init(in: DefaultsStore.standard) }
 
   /// Returns once what was set is on the disk.
-  public func synchronize() throws(StoreError) {
-    if let store = store as? DefaultsStore { try store.synchronize() }
-    if let store = store as? DefaultsStore.Standard { try store.synchronize() }
-  }
+  public func synchronize() throws(StoreError) { try store.synchronize() }
 }
 
-/// The value of a type, in memory alone. It is serialised all the same, so that a test exercises the conversion.
+/// The value of a type, in memory alone. It is serialized all the same, so that a test exercises the conversion.
 public struct InMemoryStore<Default: DefaultConvertible>: DefaultStoreType {
   /// The value as a handle.
   public let handle: AnyPersistedValue<Default?>

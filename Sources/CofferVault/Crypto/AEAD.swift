@@ -55,3 +55,46 @@ enum AEAD {
     } == 0
   }
 }
+
+/// ISO/IEC 7816-4 padding, a byte 0x80 and zeros, so that sizes show as classes. The same as libsodium's `sodium_pad` makes.
+enum Padding {
+  /// What is said about an item: names, label, attributes.
+  static let metaBlock = 128
+
+  /// Values below 2 048 bytes come in steps of 256; above, in eight steps for each doubling: at most an eighth is added.
+  static func valueBlock(_ count: Int) -> Int {
+    guard count >= 2048 else { return 256 }
+    return 1 << (Int.bitWidth - 1 - count.leadingZeroBitCount - 3)
+  }
+
+  /// The length of `count` bytes padded to whole blocks; at least one byte is added.
+  static func padded(_ count: Int, block: Int) -> Int { (count / block + 1) * block }
+
+  /// Pads the first `count` bytes of `buffer` in place to its whole length.
+  static func pad(_ buffer: UnsafeMutableRawBufferPointer, count: Int) {
+    precondition(count < buffer.count, "a padded buffer is longer than its content")
+    buffer[count] = mark
+    for place in count + 1..<buffer.count { buffer[place] = 0 }
+  }
+
+  /// How many bytes of `buffer` are content.
+  ///
+  /// Time tells how long the padding is, and so the length of the content, which is no secret to whoever can measure in this
+  /// process. libsodium's `sodium_unpad` hides that as well, at three times the cost of decrypting; and nobody can choose what is
+  /// unpadded here without the key, as its tag was checked.
+  ///
+  /// - Parameter block: the block size for a content of that length; another length of `buffer` would be a second encoding.
+  static func unpadded(
+    _ buffer: UnsafeRawBufferPointer, part: String, block: (Int) -> Int
+  ) throws(FormatError) -> Int {
+    var count = buffer.count - 1
+    while count >= 0, buffer[count] == 0 { count -= 1 }
+    guard count >= 0, buffer[count] == mark else { throw .damaged(part, "its padding is not a byte 80 and zeros") }
+    guard padded(count, block: block(count)) == buffer.count else {
+      throw .damaged(part, "its padding has another length than its content asks for")
+    }
+    return count
+  }
+
+  private static let mark: UInt8 = 0x80
+}

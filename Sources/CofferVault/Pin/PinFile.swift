@@ -44,7 +44,7 @@ final class PinFile {
     return try locked { () throws(StoreError) in try newest(vault).record }
   }
 
-  /// Lets `change` bring the record up to date, and writes it over the other one if it did. Not durable until ``synchronise()``.
+  /// Lets `change` bring the record up to date, and writes it over the other one if it did. Not durable until ``synchronize()``.
   func update(of vault: VaultSalt, _ change: (inout PinRecord) -> Bool) throws(StoreError) -> PinRecord {
     try locked { () throws(StoreError) in
       var (record, place) = try newest(vault)
@@ -60,12 +60,12 @@ final class PinFile {
       for place in PinRecord.offsets.indices { try write(record, to: place) }
       return record
     }
-    try synchronise()
+    try synchronize()
     return record
   }
 
   /// Makes what was written survive a power loss.
-  func synchronise() throws(StoreError) {
+  func synchronize() throws(StoreError) {
     guard isDirty else { return }
     let code = calls.synchronize(descriptor)
     guard code >= 0 else { throw StoreError(errno: -code, "make the pin durable", place: path) }

@@ -106,3 +106,36 @@ extension PinRecord {
       remedy: .acceptFork)
   }
 }
+
+/// What comparing an open vault with this machine's pin has shown.
+public enum PinStatus: Sendable, Equatable {
+  /// No folder for pins was given: an older copy of the whole file would not be noticed.
+  case none
+  /// This machine had not seen the vault before; from now on it remembers.
+  case firstUse
+  /// The vault is what the pin says, or newer, and the pin has been brought up to it.
+  case upToDate
+  /// The vault is what the pin says, or newer, and cannot be written here: comparing it has left the pin as it was.
+  case unchanged
+  /// The vault is what the pin says, or newer, and the pin could not be brought up to it.
+  case notWritten
+}
+
+/// What a vault's file states of itself in the clear: enough to notice an older copy that was put back as it was. That the numbers are
+/// those that were sealed is known once the vault is unlocked.
+struct StatedAge {
+  let vault: VaultID
+  let generation: UInt64
+  let epoch: UInt64
+
+  /// Reads them, within a transaction.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a vault without a header or a state.
+  init(_ database: VaultDatabase) throws(StoreError) {
+    let header = try VerifiedView.readHeader(database).header
+    guard let generation = try VerifiedView.statedGeneration(database) else { throw VerifiedView.missing("state", database) }
+    self.generation = generation
+    vault = VaultID(bytes: header.vault.bytes)
+    epoch = header.epoch
+  }
+}

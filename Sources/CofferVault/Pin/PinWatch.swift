@@ -52,7 +52,7 @@ final class PinWatch {
     if file == nil { status = .firstUse }
   }
 
-  deinit { synchronise() }
+  deinit { synchronize() }
 
   /// This machine's name in the vault's state, once it has a pin to compare its own writes with.
   var replica: ReplicaID? { file == nil ? nil : record?.replica }
@@ -157,7 +157,7 @@ final class PinWatch {
     }
     // Where writing failed, this process remembers at least.
     _ = record?.take(state, epoch: epoch)
-    if isRotated || ContinuousClock.now - lastSync > Self.longestDirty { synchronise() }
+    if isRotated || ContinuousClock.now - lastSync > Self.longestDirty { synchronize() }
   }
 
   /// Believes `state` from now on, whatever the pin said.
@@ -190,9 +190,9 @@ final class PinWatch {
   }
 
   /// Makes the pin survive a power loss: after a rotation, and when the vault is locked.
-  func synchronise() {
+  func synchronize() {
     lastSync = .now
-    attempt { () throws(StoreError) in try file?.synchronise() }
+    attempt { () throws(StoreError) in try file?.synchronize() }
   }
 
   private func begin(_ state: VaultState, epoch: UInt64) throws(StoreError) {

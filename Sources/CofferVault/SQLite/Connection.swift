@@ -44,7 +44,7 @@ final class Connection {
     handle = try Self.open(file.path, options, files)
     self.file = file
     self.options = options
-    // Everything is initialised: a throw from here on runs deinit, which closes.
+    // Everything is initialized: a throw from here on runs deinit, which closes.
     guard try self.file.isInPlace() else {
       throw StoreError(.busy, "the file was replaced while it was opened", place: place, cure: "try again")
     }

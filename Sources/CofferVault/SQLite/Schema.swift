@@ -37,3 +37,70 @@ enum Schema {
     try connection.execute("PRAGMA user_version=\(version)")
   }
 }
+
+/// Compares a file's tables with ``Schema`` before any statement touches one. Whoever can write the file can add a trigger, a view or
+/// an index, or give two tables one tree, and so make a harmless statement do something else.
+struct SchemaCheck {
+  private let connection: Connection
+  private var missing = Dictionary(uniqueKeysWithValues: Schema.tables.map { ($0.name, $0.sql) })
+  private var roots: Set<Int64> = [1]
+
+  /// Checks the file that `connection` has open, within a transaction, and returns SQLite's own count of changes to its tables.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` `.notAVault`, `.newerFormat`, `.tampered` for anything more or anything else than ``Schema/tables``, and
+  ///   `.damaged` for less.
+  static func run(on connection: Connection) throws(StoreError) -> Int64 {
+    var check = SchemaCheck(connection)
+    try check.checkVersion()
+    try check.checkTables()
+    return try connection.number("PRAGMA schema_version")
+  }
+
+  private init(_ connection: Connection) { self.connection = connection }
+
+  private func checkVersion() throws(StoreError) {
+    let place = connection.place
+    guard try connection.number("PRAGMA application_id") == Schema.applicationID else {
+      throw StoreError(
+        .notAVault, "the file is another program's SQLite database", place: place,
+        cure: "give the path of a vault, or create one elsewhere")
+    }
+    let version = Int(try connection.number("PRAGMA user_version"))
+    guard version <= Schema.version else {
+      throw StoreError(
+        .newerFormat(found: version, supported: Schema.version),
+        "the vault has format \(version), and this version reads up to \(Schema.version)", place: place,
+        cure: "update Coffer")
+    }
+    guard version > 0 else {
+      throw StoreError(.damaged, "the vault has format \(version), which never was", place: place, cure: "restore a backup")
+    }
+  }
+
+  private mutating func checkTables() throws(StoreError) {
+    let rows = try Statement("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema", on: connection)
+    try rows.forEach { row throws(StoreError) in try check(row) }
+    guard missing.isEmpty else {
+      throw StoreError(
+        .damaged, "the table \(missing.keys.sorted().joined(separator: ", ")) is missing", place: connection.place,
+        cure: "restore a backup")
+    }
+  }
+
+  /// What the file says is compared and never repeated in a message: its author chose it.
+  private mutating func check(_ row: borrowing Row) throws(StoreError) {
+    guard try row.text(0) == "table" else { throw tampered("holds something else than tables") }
+    let name = try row.text(1)
+    guard let sql = missing.removeValue(forKey: name) else { throw tampered("holds a table that no vault has") }
+    guard !row.isNull(4), try row.text(2) == name, try row.text(4) == sql else {
+      throw tampered("defines the table \(name) in another way than a vault does")
+    }
+    guard roots.insert(try row.int64(3)).inserted else { throw tampered("gives two tables one place") }
+  }
+
+  private func tampered(_ what: String) -> StoreError {
+    StoreError(
+      .tampered, "the file \(what)", place: connection.place,
+      cure: "do not write to it; restore a backup and find out who changed it")
+  }
+}

@@ -1,6 +1,7 @@
 internal import CCofferSQLite
 internal import CofferPlatform
 internal import CofferStorage
+internal import SystemPackage
 
 /// A compiled statement, kept and run many times.
 ///
@@ -104,5 +105,132 @@ final class Statement {
 
   private func check(_ code: Int32) throws(StoreError) {
     guard code == SQLITE_OK else { throw connection.failure(code, "bind a parameter") }
+  }
+}
+
+/// Every statement on a vault's tables. Each is compiled at its first use and kept.
+enum Query: Int, CaseIterable {
+  case header, putHeader, headerCopy, putHeaderCopy, state, putState
+  case digests, putDigest, deleteDigest
+  case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, replaceRecord, deleteRecord
+  case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
+  case headerRows, headerCopyRows, stateRows
+  case outcome, outcomes, putOutcome, expireOutcomes, redateOutcomes, droppedOutcomes, forget
+
+  var sql: String {
+    switch self {
+    case .header: "SELECT bytes FROM header WHERE id=1"
+    case .putHeader: "REPLACE INTO header (id, bytes) VALUES (1, ?1)"
+    case .headerCopy: "SELECT bytes FROM header_copy WHERE id=2"
+    case .putHeaderCopy: "REPLACE INTO header_copy (id, bytes) VALUES (2, ?1)"
+    case .state: "SELECT bytes FROM state WHERE id=1"
+    case .putState: "REPLACE INTO state (id, bytes) VALUES (1, ?1)"
+    case .digests: "SELECT bucket, hash FROM digest ORDER BY bucket"
+    case .putDigest: "REPLACE INTO digest (bucket, hash) VALUES (?1, ?2)"
+    case .deleteDigest: "DELETE FROM digest WHERE bucket=?1"
+    case .record: "SELECT rid, meta, value FROM rec WHERE idx=?1"
+    case .recordMetadata: "SELECT rid, meta FROM rec WHERE idx=?1"
+    case .recordsBetween: "SELECT idx, rid FROM rec WHERE idx>=?1 AND idx<?2 ORDER BY idx"
+    case .recordsFrom: "SELECT idx, rid FROM rec WHERE idx>=?1 ORDER BY idx"
+    case .records: "SELECT idx, rid, meta, value FROM rec ORDER BY idx"
+    case .putRecord: "REPLACE INTO rec (idx, rid, meta, value) VALUES (?1, ?2, ?3, ?4)"
+    case .replaceRecord: "UPDATE rec SET rid=?2, meta=?3, value=?4 WHERE idx=?1"
+    case .deleteRecord: "DELETE FROM rec WHERE idx=?1"
+    case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
+    case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT 256"
+    case .appendLog: "INSERT INTO log (seq, box) VALUES (?1, ?2)"
+    case .logRow: "SELECT box FROM log WHERE seq=?1"
+    case .logStart: "SELECT min(seq) FROM log"
+    case .putLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
+    case .trimLog: "DELETE FROM log WHERE seq<?1"
+    case .cutLog: "DELETE FROM log WHERE seq>=?1"
+    case .headerRows: "SELECT id FROM header"
+    case .headerCopyRows: "SELECT id FROM header_copy"
+    case .stateRows: "SELECT id FROM state"
+    case .outcome: "SELECT outcome, time FROM decided WHERE txid=?1"
+    case .outcomes: "SELECT txid, outcome, time FROM decided"
+    case .putOutcome: "REPLACE INTO decided (txid, outcome, time) VALUES (?1, ?2, ?3)"
+    case .expireOutcomes: "DELETE FROM decided WHERE outcome=2 AND time<?1"
+    case .redateOutcomes: "UPDATE decided SET time=?1 WHERE outcome=2 AND time>?1"
+    case .droppedOutcomes: "SELECT count(*) FROM decided WHERE outcome=2"
+    case .forget: "DELETE FROM decided WHERE txid=?1"
+    }
+  }
+}
+
+/// The row that a statement stands on. It cannot be kept: what it lends is gone with the next step.
+///
+/// Columns are counted from 0. A column of another type than asked for is ``/CofferPlatform/StoreError/Kind/damaged``: a STRICT table keeps
+/// SQLite from writing one, not a file from holding one.
+struct Row: ~Copyable {
+  private let statement: OpaquePointer
+
+  init(_ statement: OpaquePointer) { self.statement = statement }
+
+  /// An INTEGER.
+  func int64(_ column: Int32) throws(StoreError) -> Int64 {
+    try check(column, is: SQLITE_INTEGER)
+    return sqlite3_column_int64(statement, column)
+  }
+
+  /// A BLOB, lent.
+  func blob(_ column: Int32) throws(StoreError) -> UnsafeRawBufferPointer {
+    try check(column, is: SQLITE_BLOB)
+    let start = sqlite3_column_blob(statement, column)
+    return UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column)))
+  }
+
+  /// A BLOB, lent, whose length is one of `lengths`.
+  func blob(_ column: Int32, _ lengths: ClosedRange<Int>) throws(StoreError) -> UnsafeRawBufferPointer {
+    let bytes = try blob(column)
+    guard lengths.contains(bytes.count) else {
+      throw damaged("a column holds \(bytes.count) bytes where \(lengths.lowerBound) to \(lengths.upperBound) can be")
+    }
+    return bytes
+  }
+
+  /// A BLOB, lent, of exactly `count` bytes.
+  func blob(_ column: Int32, count: Int) throws(StoreError) -> UnsafeRawBufferPointer { try blob(column, count...count) }
+
+  /// Whether the column is NULL.
+  func isNull(_ column: Int32) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+
+  /// A TEXT.
+  func text(_ column: Int32) throws(StoreError) -> String {
+    try check(column, is: SQLITE3_TEXT)
+    // The blob first: asking for the length of a text in another encoding would convert it.
+    guard let start = sqlite3_column_text(statement, column) else {
+      throw StoreError(sqlite: SQLITE_NOMEM, "read a text", on: sqlite3_db_handle(statement), place: place)
+    }
+    let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The error of a row that no version of Coffer wrote.
+  func damaged(_ what: String) -> StoreError {
+    StoreError(.damaged, what, place: place.string, cure: "run verify, then restore a backup")
+  }
+
+  /// The database's file, as SQLite knows it.
+  private var place: FilePath {
+    sqlite3_db_filename(sqlite3_db_handle(statement), "main").map { FilePath(platformString: $0) } ?? ""
+  }
+
+  @inline(__always)
+  private func check(_ column: Int32, is expected: Int32) throws(StoreError) {
+    let found = sqlite3_column_type(statement, column)
+    guard found == expected else {
+      throw damaged("a column holds \(Self.name(found)) where \(Self.name(expected)) belongs")
+    }
+  }
+
+  private static func name(_ type: Int32) -> String {
+    switch type {
+    case SQLITE_INTEGER: "an INTEGER"
+    case SQLITE_FLOAT: "a REAL"
+    case SQLITE3_TEXT: "a TEXT"
+    case SQLITE_BLOB: "a BLOB"
+    default: "NULL"
+    }
   }
 }

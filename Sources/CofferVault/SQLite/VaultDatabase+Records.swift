@@ -80,7 +80,7 @@ extension VaultDatabase {
   /// Stores a record: a new one, or in place of the one with its index.
   ///
   /// - Parameter replacing: whether there is one. An UPDATE writes over a row of the same length where it lies, in one page; a
-  ///   REPLACE takes the row out and puts another in, and may move its neighbours both times.
+  ///   REPLACE takes the row out and puts another in, and may move its neighbors both times.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
   func put(_ record: SealedRecord, replacing: Bool) throws(StoreError) {
     let statement = try statement(replacing ? .replaceRecord : .putRecord)

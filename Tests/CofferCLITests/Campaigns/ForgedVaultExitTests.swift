@@ -1,5 +1,4 @@
 import CofferTestSupport
-import Coffer
 import Foundation
 import Testing
 

@@ -1,4 +1,10 @@
 import Coffer
+import CofferDefaults
+import CofferMemory
+import CofferObservation
+import CofferStorage
+import CofferValues
+import CofferVault
 
 // A desktop application, as far as what it remembers is concerned.
 
@@ -33,7 +39,7 @@ struct DesktopKeys: KeySpace {
     try session.login(as: name) { try $0.set(Sealed(token), for: keys.token) }
   }
 
-  private func show(_ state: Result<SessionState<String>, StoreError>) {
+  private func show(_ state: Result<Session<String>.State, StoreError>) {
     do { title = try state.get().user ?? "nobody" } catch { title = "\(error)" }
   }
 

@@ -1,4 +1,10 @@
 import Coffer
+import CofferDefaults
+import CofferMemory
+import CofferObservation
+import CofferStorage
+import CofferValues
+import CofferVault
 import CofferTestSupport
 import Foundation
 import Testing
@@ -39,7 +45,7 @@ import Testing
     #expect(one.title == "ada" && one.menu == ["a", "b"] && one.theme.value == "dark")
     #expect(try app.members(of: keys.zoom) == ["a", "b"] && app[keys.zoom["b"]] == 1.5)
     try one.session.logout()
-    for _ in 0..<24_000 where other.title != "nobody") }
+    try await poll("the other window shows the logout") { other.title == "nobody" }
     #expect(other.title == "nobody")
     // A second service over the same vault, unlocked once.
     let mail = try vault.store(ofService: "smtp.example.com")

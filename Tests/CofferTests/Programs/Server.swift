@@ -1,4 +1,10 @@
 import Coffer
+import CofferDefaults
+import CofferMemory
+import CofferObservation
+import CofferStorage
+import CofferValues
+import CofferVault
 
 // A server, each of whose worker processes unlocks the vault for itself.
 

@@ -9,7 +9,7 @@ import SystemPackage
 import Testing
 
 /// The vault's own store, which lets a test act at the moment when a version is asked for.
-private final class WatchedVault: SessionListing, ItemsOfService {
+private final class WatchedVault: Store {
   let base: VaultStore
   private let act = Mutex<(@Sendable () throws -> Void)?>(nil)
 
@@ -18,7 +18,7 @@ private final class WatchedVault: SessionListing, ItemsOfService {
   /// Runs `body` each time that a version is asked for.
   func whenAsked(_ body: (@Sendable () throws -> Void)?) { act.withLock { $0 = body } }
 
-  var service: String { base.service }
+  var part: String { base.part }
   var place: String { base.place }
   func load(_ name: String) throws(StoreError) -> SecretForm? { try base.load(name) }
   func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] { try base.load(names) }

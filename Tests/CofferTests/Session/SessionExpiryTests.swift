@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Coffer
+import CofferPlatform
 import CofferStorage
 import Foundation
 import Synchronization
@@ -115,7 +116,7 @@ private final class HandSetClock: Sendable {
 }
 
 /// A memory vault whose clock is behind when a test says so: it opens no value then.
-private final class ClocklessVault: SessionListing {
+private final class ClocklessVault: Store {
   typealias R = Vault
   let isBehind = Mutex(false)
   private let inner = MemoryStore<Vault>()
@@ -148,7 +149,7 @@ private final class ClocklessVault: SessionListing {
 final class StateLog: Sendable {
   private let log = Mutex<[String]>([])
   var texts: [String] { log.withLock { $0 } }
-  func add(_ state: Result<SessionState<String>, StoreError>) {
+  func add(_ state: Result<Session<String>.State, StoreError>) {
     let text =
       switch state {
       case .success(.loggedIn(let user)): "loggedIn \(user)"

@@ -1,5 +1,6 @@
 import CofferTestSupport
 import Coffer
+import CofferVault
 import CofferStorage
 import Foundation
 import Synchronization

@@ -1,5 +1,10 @@
 import CofferTestSupport
 import Coffer
+import CofferDefaults
+import CofferMemory
+import CofferObservation
+import CofferValues
+import CofferVault
 import CofferStorage
 import Dispatch
 import Foundation

@@ -1,5 +1,7 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 
@@ -30,7 +32,7 @@ internal import Testing
     let bench = try Bench()
     let app = try bench.app(Self.keys), owner = Owner()
     let (bySubject, byRouter, byContainer) = (Collected<Int>(), Collected<Int>(), Collected<Int?>())
-    let bySession = Collected<SessionState<String>>()
+    let bySession = Collected<Session<String>.State>()
     func begin() throws {
       let subject = app.persistedValue(for: Self.keys.number).subject()
       try subject.observe(owner) { bySubject.add($0) }

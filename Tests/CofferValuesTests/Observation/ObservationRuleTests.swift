@@ -1,5 +1,11 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferVault
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 
@@ -89,7 +95,7 @@ internal import Testing
   @Test func `a session's observer gets no state twice in a row, and ends with the newest`() async throws {
     let app = try StorageRouter.inMemory(keys: keys)
     let session = try Session(app, user: keys.user, credential: keys.token)
-    let keys = keys, owner = Owner(), seen = Collected<SessionState<String>>()
+    let keys = keys, owner = Owner(), seen = Collected<Session<String>.State>()
     try session.observe(owner) { state in
       do { seen.add(try state.get()) } catch { Issue.record(error) }
     }

@@ -1,4 +1,4 @@
-internal import Coffer
+internal import CofferValues
 
 // As in another file of a program: the name is private there, and the compiler sees no second one.
 extension PersistentStorage {

@@ -1,6 +1,11 @@
 internal import CofferTestSupport
 internal import Coffer
-internal import CofferTestSupport
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferVault
+internal import CofferDefaults
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 

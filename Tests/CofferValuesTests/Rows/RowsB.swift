@@ -1,5 +1,8 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 

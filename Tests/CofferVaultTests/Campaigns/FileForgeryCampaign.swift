@@ -66,7 +66,7 @@ struct FileForgeryCampaign {
           edits.append(("two cells exchanged", page.exchangingPointers(first, second, in: file)))
           if page.isInterior { edits.append(("two children exchanged", page.exchangingChildren(first, second, in: file))) }
         }
-        edits.append(("a cell doubled in its neighbour's place", page.doubling(first, in: file)))
+        edits.append(("a cell doubled in its neighbor's place", page.doubling(first, in: file)))
         if page.isInterior {
           edits.append(("a child exchanged with the last", page.exchangingWithLast(first, in: file)))
           for other in pages where other.number != page.number {

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferVault
 
 /// Power lost at any moment of a vault's life. All that the process gave to the disk is recorded, and replayed as a disk may have it
-/// afterwards: what was synchronised is there; of the rest any writes, torn at 512 bytes, and as many of the changes of names as
+/// afterwards: what was synchronized is there; of the rest any writes, torn at 512 bytes, and as many of the changes of names as
 /// the file system had got to. Then the vault is opened.
 @Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PowerLossCampaign {
@@ -62,7 +62,7 @@ struct PowerLossCampaign {
         try recording.replay(upTo: moment, keeping: variant == 0 ? .nothing : variant == 1 ? .everything : .chance, &random)
         let outcome = judge(place, before, next)
         let group =
-          variant == 0 ? "all that was not synchronised is lost" : variant == 1 ? "all is there" : "some is there, or torn"
+          variant == 0 ? "all that was not synchronized is lost" : variant == 1 ? "all is there" : "some is there, or torn"
         tally.add(
           group, outcome, allowed: ["as acknowledged", "one step further", "not there yet"],
           "moment \(moment), variant \(variant)")

@@ -103,22 +103,22 @@ struct RowForgeryCampaign {
     let buckets = try forge.names.map { name in
       try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name).bucket }
     }
-    var neighbours: [Int: ItemName] = [:]
-    for number in 0..<200_000 where neighbours.count < Set(buckets).count {
-      let name = try ItemName(service: "neighbour", account: "\(number)")
+    var neighbors: [Int: ItemName] = [:]
+    for number in 0..<200_000 where neighbors.count < Set(buckets).count {
+      let name = try ItemName(service: "neighbor", account: "\(number)")
       let bucket = try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name).bucket }
-      if buckets.contains(bucket), neighbours[bucket] == nil { neighbours[bucket] = name }
+      if buckets.contains(bucket), neighbors[bucket] == nil { neighbors[bucket] = name }
     }
     let generation = try vault.status().generation
     for old in forge.older {
       let now = forge.rows[old.item]
       let name = forge.names[old.item]
-      let neighbour = try #require(neighbours[buckets[old.item]])
+      let neighbor = try #require(neighbors[buckets[old.item]])
       try forge.place.attack("PRAGMA synchronous=OFF; \(old.row.put)")
       for (group, write) in [
         ("the item itself is set", { (vault: borrowing UnlockedVault) in try vault.set(form("new"), for: name) }),
         ("the item itself is deleted", { vault in try vault.delete(name) }),
-        ("a new item of its bucket is set", { vault in try vault.set(form("new"), for: neighbour) }),
+        ("a new item of its bucket is set", { vault in try vault.set(form("new"), for: neighbor) }),
         ("the key is rotated", { vault in try vault.rotate() }),
       ] as [(String, (borrowing UnlockedVault) throws -> Void)] {
         let outcome = kind { try write(vault) }.map { "\($0)" } ?? "BLESSED"

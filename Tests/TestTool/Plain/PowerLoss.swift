@@ -6,7 +6,7 @@ internal import Synchronization
 internal import SystemPackage
 internal import CofferTestSupport
 
-/// What a disk may hold after the power went: of everything that was not synchronised, any part, in units of 512 bytes and in
+/// What a disk may hold after the power went: of everything that was not synchronized, any part, in units of 512 bytes and in
 /// any order. The effects of a store's life are recorded, then lost again and again, each time in another way.
 enum PowerLoss {
   /// One effect on the disk, in the order in which the store brought it about.

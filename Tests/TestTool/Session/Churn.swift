@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferValues
 internal import Foundation
 internal import SystemPackage
 

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferVault
 internal import CofferDefaults
 internal import CofferStorage
 internal import Foundation

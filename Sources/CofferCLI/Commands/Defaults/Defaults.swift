@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
 internal import SystemPackage
 
 /// Each file of the family lists its own commands, in the order of the help.
@@ -10,7 +12,10 @@ struct DefaultsCommand: ParsableCommand {
       Nothing here touches the vault, and nothing here is secret. Reading leaves no trace; a command that fails has changed \
       nothing. There is no global domain (-g, NSGlobalDomain) on Linux: it is refused, not made up.
       """,
-    subcommands: reading + writing + search + files + [DefaultsWatchCommand.self, DefaultsExplainCommand.self])
+    subcommands: [
+      ReadingCommands.all, WritingCommands.all, SearchCommands.all, DomainFileCommands.all,
+      [DefaultsWatchCommand.self, DefaultsExplainCommand.self],
+    ].flatMap(\.self))
 }
 
 extension Context {

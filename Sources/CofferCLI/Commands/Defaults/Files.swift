@@ -1,11 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
 internal import FoundationEssentials
-
-/// Whole domains as property lists.
-extension DefaultsCommand {
-  static let files: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
-}
 
 struct DefaultsExportCommand: Command {
   static let configuration = CommandConfiguration(
@@ -95,4 +91,9 @@ struct DefaultsImportCommand: Command {
       return batch
     }
   }
+}
+
+/// Whole domains as property lists.
+enum DomainFileCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsExportCommand.self, DefaultsImportCommand.self]
 }

@@ -1,11 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferDefaults
+internal import CofferStorage
 internal import SystemPackage
-
-/// Print preferences and their types.
-extension DefaultsCommand {
-  static let reading: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
-}
 
 struct DefaultsReadCommand: Command {
   static let configuration = CommandConfiguration(
@@ -59,4 +56,9 @@ extension PlainForm {
   var typeWord: String {
     if case .real = self { "float" } else { kindName }
   }
+}
+
+/// Print preferences and their types.
+enum ReadingCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsReadCommand.self, DefaultsReadTypeCommand.self]
 }

@@ -1,10 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-
-/// List the domains, and look through them.
-extension DefaultsCommand {
-  static let search: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
-}
+internal import CofferDefaults
+internal import CofferStorage
 
 struct DefaultsDomainsCommand: Command {
   static let configuration = CommandConfiguration(
@@ -73,4 +70,9 @@ struct DefaultsFindCommand: Command {
     default: holds(ClassicList.text(form), wanted)
     }
   }
+}
+
+/// List the domains, and look through them.
+enum SearchCommands {
+  static let all: [any ParsableCommand.Type] = [DefaultsDomainsCommand.self, DefaultsFindCommand.self]
 }

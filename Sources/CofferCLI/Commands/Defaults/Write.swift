@@ -1,13 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
 internal import CofferPlatform
-
-/// Store, remove and rename preferences.
-extension DefaultsCommand {
-  static let writing: [any ParsableCommand.Type] = [
-    DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,
-  ]
-}
 
 struct DefaultsWriteCommand: Command {
   static let configuration = CommandConfiguration(
@@ -126,4 +120,11 @@ struct DefaultsRenameCommand: Command {
     }
     try store.close()
   }
+}
+
+/// Store, remove and rename preferences.
+enum WritingCommands {
+  static let all: [any ParsableCommand.Type] = [
+    DefaultsWriteCommand.self, DefaultsDeleteCommand.self, DefaultsRenameCommand.self,
+  ]
 }

@@ -1,11 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import SystemPackage
-
-/// Copy the whole vault, put a copy back, and mend damage.
-extension VaultCommand {
-  static let recovery: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
-}
 
 struct VaultBackupCommand: Command {
   static let configuration = CommandConfiguration(
@@ -135,4 +132,9 @@ struct VaultRepairCommand: OpeningCommand {
       returnedSlots = report.returnedSlots.isEmpty ? nil : report.returnedSlots.map(SlotJSON.init)
     }
   }
+}
+
+/// Copy the whole vault, put a copy back, and mend damage.
+enum RecoveryCommands {
+  static let all: [any ParsableCommand.Type] = [VaultBackupCommand.self, VaultRestoreCommand.self, VaultRepairCommand.self]
 }

@@ -1,12 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-
-/// Delete, rename, copy and edit an item.
-extension VaultCommand {
-  static let changes: [any ParsableCommand.Type] = [
-    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
-  ]
-}
+internal import CofferStorage
+internal import CofferVault
 
 struct VaultDeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -111,7 +106,7 @@ struct VaultEditCommand: OpeningCommand {
     let before = try items.value(of: found.name)
     let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: context.places)
     let value = try trimmed(edited, like: before.bytes)
-    guard value != before.bytes else { return context.note("nothing was changed") }
+    guard !value.isEqual(to: before.bytes) else { return context.note("nothing was changed") }
     guard exact || value.count > 0 else {
       throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
     }
@@ -128,6 +123,9 @@ struct VaultEditCommand: OpeningCommand {
   }
 }
 
-extension SecretBytes {
-  static func != (left: borrowing SecretBytes, right: borrowing SecretBytes) -> Bool { !(left == right) }
+/// Delete, rename, copy and edit an item.
+enum ChangeCommands {
+  static let all: [any ParsableCommand.Type] = [
+    VaultDeleteCommand.self, VaultRenameCommand.self, VaultCopyCommand.self, VaultEditCommand.self,
+  ]
 }

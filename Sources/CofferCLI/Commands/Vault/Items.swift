@@ -1,10 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-
-/// Store, print and show an item.
-extension VaultCommand {
-  static let items: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
-}
+internal import CofferStorage
+internal import CofferVault
 
 struct VaultSetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -120,4 +117,9 @@ struct VaultShowCommand: OpeningCommand {
     try Output.write(secret.bytes)
     try Output.write("\n")
   }
+}
+
+/// Store, print and show an item.
+enum ItemCommands {
+  static let all: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
 }

@@ -1,10 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
-
-/// Change a passphrase or the vault's key, and make identities.
-extension VaultCommand {
-  static let keys: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
-}
+internal import CofferStorage
+internal import CofferVault
 
 struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -153,4 +150,9 @@ struct IdentityShowCommand: Command {
     let recipient = try Identity.recipient(of: identity).description
     try Output.line(json ? JSONText.encode(["recipient": recipient]) : recipient)
   }
+}
+
+/// Change a passphrase or the vault's key, and make identities.
+enum KeyCommands {
+  static let all: [any ParsableCommand.Type] = [VaultPassphraseCommand.self, VaultRotateCommand.self, IdentityCommand.self]
 }

@@ -1,10 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
-
-/// Find items; no value is decrypted.
-extension VaultCommand {
-  static let listing: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
-}
+internal import CofferVault
 
 struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -87,4 +83,9 @@ struct ItemJSON: Encodable {
       ("expires", expires ?? ""), ("revision", String(revision)), ("bytes", String(bytes)),
     ] + attributes.sorted { $0.key < $1.key }
   }
+}
+
+/// Find items; no value is decrypted.
+enum ListingCommands {
+  static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
 }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferVault
 
 struct SlotCommand: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -1,11 +1,8 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 internal import SystemPackage
-
-/// Hand items out, and take items in.
-extension VaultCommand {
-  static let transfer: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
-}
 
 struct VaultExportCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -198,4 +195,9 @@ enum OnDuplicate: String, ExpressibleByArgument, CaseIterable {
     case .fail: .refuse
     }
   }
+}
+
+/// Hand items out, and take items in.
+enum TransferCommands {
+  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
 }

@@ -1,10 +1,6 @@
 internal import ArgumentParser
-internal import Coffer
-
-/// Check the vault, and print what it says of itself.
-extension VaultCommand {
-  static let upkeep: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
-}
+internal import CofferMemory
+internal import CofferVault
 
 struct VaultStatusCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -152,4 +148,9 @@ struct VaultLogCommand: OpeningCommand {
       slot = entry.slot
     }
   }
+}
+
+/// Check the vault, and print what it says of itself.
+enum UpkeepCommands {
+  static let all: [any ParsableCommand.Type] = [VaultVerifyCommand.self, VaultStatusCommand.self, VaultLogCommand.self]
 }

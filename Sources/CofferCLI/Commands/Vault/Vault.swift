@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
+internal import CofferVault
 
 /// Each file of the family lists its own commands, in the order of the help.
 struct VaultCommand: ParsableCommand {
@@ -9,8 +11,10 @@ struct VaultCommand: ParsableCommand {
       An item is named by a service and an account, as in a keychain; a router key is the account of a service named after \
       its domain. ACCOUNT may be left out where one item matches.
       """,
-    subcommands: [VaultInitCommand.self] + items + listing + changes + upkeep + [SlotCommand.self] + keys + recovery + transfer
-      + [PinCommand.self])
+    subcommands: [
+      [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, UpkeepCommands.all, [SlotCommand.self],
+      KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self],
+    ].flatMap(\.self))
 }
 
 /// SERVICE [ACCOUNT], as most vault commands take it.

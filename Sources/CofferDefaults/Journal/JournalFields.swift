@@ -1,0 +1,90 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// The one word on which a reader decides: epoch and committed end of the journal, replaced in a single store.
+///
+/// Its upper 24 bits are the epoch, its lower 26 the end, and the 14 in between check both: a bit that flipped on its way to the disk
+/// and back would otherwise make the journal end at an earlier record, and the next writer write over the later ones.
+///
+/// The epoch grows when the journal is folded into the list. Its 24 bits come round after 16 million folds: a reader would
+/// have to sleep through exactly that many, at some milliseconds each.
+struct JournalWord: Equatable {
+  let rawValue: UInt64
+
+  private static let endBits: UInt64 = 26
+  private static let checkBits: UInt64 = 14
+
+  /// Grows with each fold.
+  var epoch: UInt64 { rawValue >> (Self.endBits + Self.checkBits) }
+  /// Where the last committed record ends, in bytes after the header.
+  var end: Int { Int(rawValue & (1 << Self.endBits - 1)) }
+  /// Whether it is a word that a journal can have.
+  var isWhole: Bool { epoch != 0 && self == JournalWord(epoch: epoch, end: end) }
+
+  /// A word as it was found, see ``isWhole``.
+  init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// The word of a journal whose records of `epoch` end at `end`, which is at most ``JournalLayout/capacity``.
+  @inline(__always)
+  init(epoch: UInt64, end: Int) {
+    let check = Self.check(of: epoch << Self.endBits | UInt64(end))
+    rawValue = epoch << (Self.endBits + Self.checkBits) | check << Self.endBits | UInt64(end)
+  }
+
+  /// The 50 bits in groups of 14, combined by exclusive or. Any one bit, and any few within 14 in a row, make another check; it costs a
+  /// write next to nothing.
+  @inline(__always)
+  private static func check(of fields: UInt64) -> UInt64 {
+    let halves = fields ^ fields >> (2 * checkBits)
+    return (halves ^ halves >> checkBits) & (1 << checkBits - 1)
+  }
+
+  /// No journal ever says so: its epoch counts from 1.
+  static let never = JournalWord(rawValue: 0)
+
+  @inline(__always)
+  func advanced(by count: Int) -> JournalWord { JournalWord(epoch: epoch, end: end + count) }
+  func nextEpoch(end: Int) -> JournalWord { JournalWord(epoch: max(1, (epoch + 1) & 0xFF_FFFF), end: end) }
+}
+
+/// Tells one state of the property list's file from another without reading it.
+struct ListFingerprint: Equatable {
+  /// Inode, modification time in nanoseconds, size: all zero where there is no file.
+  let inode: UInt64, modified: UInt64, size: UInt64
+
+  /// No file.
+  static let none = ListFingerprint(nil)
+
+  init(_ status: FileStatus?) {
+    inode = status?.inode ?? 0
+    modified = UInt64(bitPattern: status?.modified ?? 0)
+    size = UInt64(status?.size ?? 0)
+  }
+
+  init(inode: UInt64, modified: UInt64, size: UInt64) {
+    self.inode = inode
+    self.modified = modified
+    self.size = size
+  }
+}
+
+/// Names the run of the kernel: what a process wrote to shared memory outlives the process, but not the kernel.
+struct BootID: Equatable {
+  let high: UInt64, low: UInt64
+
+  /// Zero where the system does not tell; it then counts as another one each time.
+  static let current = read()
+
+  var isKnown: Bool { high != 0 || low != 0 }
+
+  private static func read() -> BootID {
+    guard let text = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id") else {
+      return BootID(high: 0, low: 0)
+    }
+    let digits = String(decoding: text, as: UTF8.self).filter(\.isHexDigit)
+    guard digits.count == 32, let high = UInt64(digits.prefix(16), radix: 16), let low = UInt64(digits.suffix(16), radix: 16)
+    else { return BootID(high: 0, low: 0) }
+    return BootID(high: high, low: low)
+  }
+}

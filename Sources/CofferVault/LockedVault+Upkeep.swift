@@ -1,0 +1,172 @@
+public import CofferPlatform
+internal import CofferStorage
+public import SystemPackage
+
+/// A backup just made.
+public struct BackupReport: Sendable, Equatable {
+  /// The vault it is of.
+  public let id: VaultID
+  /// The commit it holds, as its file says; authenticated once the backup is unlocked.
+  public let generation: UInt64
+}
+
+extension LockedVault {
+  /// Writes a copy of the vault as it is at this moment to a new file at `target`, while others go on writing. Every record
+  /// stays sealed, the same slots open the copy, and no secret is needed.
+  ///
+  /// The copy is one file for its owner alone. It appears under its name once it is complete, durable, and was opened and found
+  /// to be this vault; its folder may be any that this user can write.
+  ///
+  /// - Parameters:
+  ///   - target: the new file.
+  ///   - progress: called now and then with the pages of the file that are copied and their total.
+  /// - Throws: `StoreError` `.alreadyExists` (nothing is replaced), `.denied`, `.noSpace`, `.readOnly`, `.busy`, `.damaged`, `.io`, and what
+  ///   ``checkAge()`` throws, as a backup of an older copy would be taken for one of the vault; nothing is left behind then.
+  public func backup(
+    to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
+  ) throws(StoreError) -> BackupReport {
+    guard try Stat.ofLink(target) == nil else {
+      throw StoreError(
+        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+    }
+    let pins = try pinWatch()
+    let draft = try Draft(beside: path)
+    try VaultDatabase.open(path).backUp(to: draft.path, progress: progress)
+    let stated = try Self.age(of: draft.path)
+    try check(stated, pins)
+    try PrivateCopy.publish(draft.path, as: target)
+    return BackupReport(id: stated.vault, generation: stated.generation)
+  }
+
+  private static func age(of copy: FilePath) throws(StoreError) -> StatedAge {
+    let database = try VaultDatabase.open(copy)
+    defer { database.close() }
+    return try database.read { () throws(StoreError) in try StatedAge(database) }
+  }
+}
+
+extension VerifiedView {
+  /// The generation that the state's row states in the clear; nil where there is no state to speak of.
+  static func statedGeneration(_ database: VaultDatabase) throws(StoreError) -> UInt64? {
+    let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in
+      guard bytes.count >= 8 else { return nil }
+      return min(FileCounter.most, UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
+    }
+    return stated ?? nil
+  }
+}
+
+/// What this machine remembers of a vault, and of the place where it stands.
+public struct PinMemory: Sendable, Equatable {
+  /// The vault expected at this path; nil when none was seen here.
+  public let expected: VaultID?
+  /// The newest generation seen of the vault that stands there; nil when it was never seen.
+  public let seen: UInt64?
+  /// The newest generation that this machine wrote; nil when it wrote none.
+  public let own: UInt64?
+}
+
+extension LockedVault {
+  /// What the pins in the options' folder say. Changes nothing.
+  ///
+  /// - Throws: `StoreError` `.damaged` for a pin that is unreadable, `.denied` for one that is not this user's private file, `.incomplete`
+  ///   when the options name no folder.
+  public func pinMemory() throws(StoreError) -> PinMemory {
+    guard let pins = options.pins else {
+      throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
+    }
+    let folder = try PinFolder(pins, calls: SystemCalls())
+    let expected = try folder.expected(at: path)
+    guard let vault = VaultSalt(id.bytes), let record = try folder.pin(of: vault)?.read(of: vault) else {
+      return PinMemory(expected: expected.map { VaultID(bytes: $0.bytes) }, seen: nil, own: nil)
+    }
+    return PinMemory(
+      expected: expected.map { VaultID(bytes: $0.bytes) }, seen: record.seen.generation,
+      own: record.own == .never ? nil : record.own.generation)
+  }
+
+  /// Compares the vault with what this machine remembers of it, as far as that can be done without a key: an older copy of the file that
+  /// was put back is noticed, unless it was written on since. Changes nothing.
+  ///
+  /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for a pin that is unreadable or a vault without a state; `.denied`, `.io`.
+  public func checkAge() throws(StoreError) {
+    let pins = try pinWatch()
+    let database = try VaultDatabase.openToRead(path)
+    defer { database.close() }
+    try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
+  }
+
+  /// The watch over this vault; nil where the options name no folder of pins. To be made before the file is looked at.
+  func pinWatch() throws(StoreError) -> PinWatch? {
+    guard let folder = options.pins, let vault = VaultSalt(id.bytes) else { return nil }
+    return try PinWatch(folder, vault: vault, path: path)
+  }
+
+  /// Checks what the vault's file, or a copy just made of it, states.
+  func check(_ stated: StatedAge, _ pins: PinWatch?) throws(StoreError) {
+    try VaultOptions(pins: nil, expected: id).check(stated.vault, at: path)
+    try options.check(generation: stated.generation, at: path)
+    try pins?.check(stated)
+  }
+}
+
+/// What a repair found and did.
+public struct RepairReport: Sendable, Equatable {
+  /// Whether one copy of the header was written anew from the other.
+  public internal(set) var mendedHeader = false
+  /// Whether the state was rebuilt from the records that open.
+  public internal(set) var rebuiltState = false
+  /// Records that were dropped because they do not open.
+  public internal(set) var droppedRecords = 0
+  /// Rows of the log that were dropped because they do not belong to its chain.
+  public internal(set) var droppedLogRows = 0
+  /// The vault's generation now.
+  public internal(set) var generation: UInt64 = 0
+  /// Items in the vault now.
+  public internal(set) var items = 0
+  /// The file that holds the vault as it was; nil when nothing could be lost.
+  public internal(set) var kept: FilePath?
+  /// Where the vault went back to an older key: the slots of that time, all of which open it again, whoever removed them since; else none.
+  public internal(set) var returnedSlots: [VaultStatus.Slot] = []
+
+  /// Whether there was nothing to repair.
+  public var foundNothing: Bool { !mendedHeader && !rebuiltState }
+
+  /// What nobody can know any more after the state was rebuilt, in sentences.
+  public var unproven: [String] {
+    guard rebuiltState else { return [] }
+    let olderKey =
+      returnedSlots.isEmpty
+      ? []
+      : ["The key is an older one: whoever had it, or a secret that was removed since, reads what is stored until it is changed."]
+    return olderKey + [
+      "Items that are missing may never have been there, or may have been removed by someone who can write the file.",
+      "An item may be older than the last one stored: an older record of it opens too.",
+      "Entries may be missing at the end of the log.",
+      "Other machines that wrote to this vault will call it forked until they accept it.",
+    ]
+  }
+}
+
+extension LockedVault {
+  /// Mends what can be mended: a copy of the header from the other one, and a state that is gone or unreadable from the records that
+  /// open. The vault as it was is kept in a file beside it where anything may be lost.
+  ///
+  /// - Parameters:
+  ///   - credentials: what opens the vault.
+  ///   - rebuilding: whether the state is rebuilt although it is readable, where the records do not fit it: what does not open
+  ///     is dropped, and what does is believed. A vault that is whole is left as it is.
+  ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the header's
+  ///     own copy, knows: with that header, secrets that were removed since open the vault again.
+  /// - Throws: `StoreError` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
+  ///   what ``unlock(with:)`` throws; `.damaged` when too little is left.
+  public func repair(
+    with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false
+  ) throws(StoreError) -> RepairReport {
+    let database = try VaultDatabase.open(path)
+    let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
+    let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
+    let repair = try VaultRepair(database, slot: slot, options: options)
+    return try repair.run(rebuilding: rebuilding, acceptingOlderKey: acceptingOlderKey)
+  }
+}

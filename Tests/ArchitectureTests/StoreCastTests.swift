@@ -1,0 +1,26 @@
+import Testing
+
+/// A store is used through `Store`, which has whatever its users need: which store it is, nobody asks.
+@Suite struct StoreCastTests {
+  /// A cast to a type or protocol of stores, or a question for one. The type of errors is called StoreError.
+  nonisolated(unsafe) private static let cast =
+    /(\bas[?!]|\bis) (any |some )?((Defaults|Vault|Agent|Memory|Cache|UserDefaults|Mock)Store|Store|\w*(Listing|OfService))\b/
+
+  @Test func `no store is cast`() throws {
+    for line in [
+      "if let store = store as? DefaultsStore {", "guard let all = vault as? any Store<Plain> else {", "store is VaultStore",
+    ] {
+      #expect(line.contains(Self.cast))
+    }
+    for line in ["error as? StoreError", "let store = open() as any Store<Plain>", "// is a store"] {
+      #expect(!line.contains(Self.cast))
+    }
+    for target in try Package.entries(of: Package.sources) {
+      for file in try Package.files(of: target) {
+        for (number, line) in file.code where line.contains(Self.cast) {
+          Issue.record("Sources/\(file.path):\(number): give Store what its user needs: \(line)")
+        }
+      }
+    }
+  }
+}

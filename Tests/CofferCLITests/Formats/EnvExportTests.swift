@@ -1,0 +1,120 @@
+import CofferMemory
+import CofferStorage
+import Foundation
+import CofferTestSupport
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.tags(.campaign, .process), .wholeRun)
+struct EnvExportTests {
+  /// What shells expand, run or take for an end, and what editors and terminals put into files.
+  private static let pieces: [String] = [
+    "'", "\"", "\\", "$", "`", "$(touch pwned)", "`touch pwned`", "${HOME}", "$HOME", "\n", "\r", "\t", " ", "!", "!!", "#", ";",
+    "&",
+    "|", "<", ">", "(", ")", "*", "?", "[", "]", "{a,b}", "~", "=", "%", "^", "\u{1b}", "\u{7f}", "\u{85}", "é", "e\u{301}", "🔑",
+    "a", "touch pwned", "\\n", "\\\n", "''", "$'", "$\"", "export", "\u{feff}", "-",
+  ]
+
+  private static func values(_ count: Int) -> [String] {
+    var random = Random(campaign: "environment files")
+    let single = pieces.map { "it's \($0) x" } + pieces + pieces.map { "'\($0)" } + pieces.map { "'\($0)'\($0)" }
+    return single
+      + (0..<count).map { _ in
+        (0..<Int.random(in: 1...12, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
+      }
+  }
+
+  @Test
+  func `no shell runs what a value says, and every shell and import read back what was exported`() throws {
+    let home = try Home.withVault()
+    let values = Self.values(!Campaign.isLong ? 200 : 5_000)
+    let items = try values.enumerated().map { index, value in
+      try JSONSerialization.data(withJSONObject: ["service": "app", "account": "V\(index)", "value": value])
+    }
+    let list = Data("[".utf8) + items.joined(separator: Data(",".utf8)) + Data("]".utf8)
+    #expect(try home.coffer("vault import --from json -", in: list).status == 0)
+    let exported = try home.coffer("vault export --reveal --format env --service app")
+    #expect(exported.status == 0, "\(exported.err)")
+    let file = try home.file("app.env", exported.bytes)
+    var shells = 0
+    for shell in [["sh"], ["bash"], ["bash", "--posix"], ["dash"], ["zsh"], ["busybox", "sh"]] {
+      let print = (0..<values.count).map { "printf '%s\\0' \"$V\($0)\"" }.joined(separator: "\n")
+      let script = try home.file("print.sh", ". \(file)\n\(print)\n")
+      guard let read = try home.program(["env", "-C", home.path] + shell + [script]), read.status != 127 else {
+        Swift.print("skipped: there is no \(shell[0])")
+        continue
+      }
+      shells += 1
+      #expect(read.status == 0 && read.err.isEmpty, "\(shell): \(read.err)")
+      let found = read.out.split(separator: "\0", omittingEmptySubsequences: false).dropLast()
+      #expect(found.count == values.count)
+      for (value, seen) in zip(values, found) where value.utf8.elementsEqual(seen.utf8) == false {
+        Issue.record("\(shell) reads \(seen.debugDescription) for \(value.debugDescription)")
+      }
+      #expect(!home.exists("pwned"), "\(shell) ran a value")
+    }
+    let content = try Home.secret(exported.out)
+    let entries = try EnvFile.read(content, place: "f")
+    #expect(entries.count == values.count)
+    for entry in entries {
+      let index = try #require(Int(entry.name.dropFirst()))
+      #expect(entry.value.bytes.withUnsafeBytes { $0.elementsEqual(values[index].utf8) }, "\(values[index].debugDescription)")
+    }
+    Swift.print("environment files: \(values.count) values in \(shells) shells")
+  }
+
+  /// Names that the shells here may not list: they set them later, in functions, or in a module.
+  private static let unlisted = [
+    "BASH_SOURCE", "FUNCNAME", "PIPESTATUS", "DIRSTACK", "GROUPS", "ERRNO", "ZLE_RPROMPT_INDENT", "LOGCHECK", "HISTFILESIZE",
+    "TMOUT",
+    "REPLY", "MAPFILE", "OPTARG", "LC_ALL", "LC_CTYPE", "LC_COLLATE", "TZ", "IGNOREEOF", "GLOBIGNORE", "POSIXLY_CORRECT", "USER",
+  ]
+
+  @Test
+  func `a variable of a shell's own is not exported, and every other name is read back, as is the variable after it`() throws {
+    let home = try Home.withVault()
+    let modules = ["datetime", "system", "mapfile", "langinfo", "zleparameter", "sched", "parameter"].map { "zsh/\($0)" }
+    var names = Swift.Set(Self.unlisted)
+    for list in [
+      ["bash", "-c", "compgen -v"], ["bash", "-ic", "compgen -v"], ["dash", "-c", "set | sed 's/=.*//'"],
+      ["zsh", "-fc", "zmodload \(modules.joined(separator: " ")); print -l ${(k)parameters}"],
+    ] {
+      names.formUnion(try home.program(list)?.out.split(separator: "\n").map(String.init) ?? [])
+    }
+    names = names.filter { $0.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil }
+    for value in ["it is: a b", "42", ""] { try readBack(names.filter { !ShellVariables.own($0) }.sorted(), value) }
+    for name in ["RANDOM", "UID", "SHELLOPTS", "_", "status", "USERNAME", "options"] {
+      let home = try Home.withVault()
+      try home.transcript("vault set app A", in: "1")
+      try home.transcript("vault set app \(name)", in: "42")
+      try home.transcript(
+        "vault export --reveal --format env", err: "'app/\(name)': the account is a variable of a shell's own", exit: 2)
+    }
+    // What it protects from, with the file that would have been written.
+    let file = try home.file("f", "RANDOM='a[$(touch \(home.path)/pwned)]'\n")
+    if try home.program(["bash", "-c", ". \(file)"]) != nil { #expect(home.exists("pwned")) }
+  }
+
+  private func readBack(_ names: [String], _ value: String) throws {
+    let home = try Home.withVault()
+    let items = names.map { ["service": "app", "account": $0, "value": value] }
+    #expect(try home.coffer("vault import --from json -", in: try JSONSerialization.data(withJSONObject: items)).status == 0)
+    let exported = try home.coffer("vault export --reveal --format env")
+    #expect(exported.status == 0, "\(exported.err)")
+    let lines = exported.out.split(separator: "\n")
+    #expect(lines.count == names.count)
+    var script = ""
+    for line in lines {
+      let name = line.prefix { $0 != "=" }
+      let file = try home.file("\(name).env", "\(line)\nNEXT_ONE='later'\n")
+      script += "( . \(file); printf '%s|%s|\(name)\\n' \"$\(name)\" \"$NEXT_ONE\" )\n"
+    }
+    let read = try home.file("read.sh", script)
+    for shell in [["sh"], ["bash"], ["zsh", "-f"], ["dash"]] {
+      guard let answer = try home.program(shell + [read]), answer.status != 127 else { continue }
+      let found = Swift.Set(answer.out.split(separator: "\n").map(String.init))
+      for name in names { #expect(found.contains("\(value)|later|\(name)"), "\(shell[0]) does not read \(name)='\(value)' back") }
+    }
+  }
+}
