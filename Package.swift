@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "CofferAgent", targets: ["CofferAgent"]),
     .library(name: "CofferDefaults", targets: ["CofferDefaults"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
+    .library(name: "CofferObservation", targets: ["CofferObservation"]),
     .library(name: "CofferStorage", targets: ["CofferStorage"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .library(name: "CofferValues", targets: ["CofferValues"]),
@@ -51,10 +52,12 @@ let package = Package(
       swiftSettings: strict),
 
     .target(name: "CofferMemory", dependencies: ["CCofferSodium", "CofferPlatform"], swiftSettings: strict),
+    // Closures bound to owners. A leaf: who uses nothing else links nothing else.
+    .target(name: "CofferObservation", swiftSettings: strict),
     .target(
       name: "CofferStorage",
       dependencies: [
-        "CofferMemory", "CofferPlatform",
+        "CofferMemory", "CofferObservation", "CofferPlatform",
         systemPackage,
       ],
       swiftSettings: strict),

@@ -12,6 +12,7 @@
 @_exported public import struct CofferStorage.Sealed
 @_exported public import protocol CofferStorage.SecretPayload
 @_exported public import struct CofferStorage.StorageKey
+@_exported public import struct CofferStorage.StorageKeyFamily
 @_exported public import class CofferStorage.StorageRouter
 @_exported public import class CofferStorage.Transaction
 @_exported public import enum CofferStorage.Vault

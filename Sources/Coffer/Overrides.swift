@@ -1,6 +1,6 @@
 internal import CofferPlatform
 public import CofferDefaults
-internal import CofferStorage
+public import CofferStorage
 internal import FoundationEssentials
 
 /// Values for one run of a program, which read in place of what is stored: from its command line and its environment.
@@ -35,6 +35,26 @@ public struct Overrides: Sendable {
 
   /// This process's command line.
   public static var commandLine: Overrides { Overrides(arguments: Array(CommandLine.arguments.dropFirst())) }
+
+  /// Takes the overrides of the keys of `spaces` out of `arguments`, so that whatever parses the rest does not see them:
+  ///
+  /// ```swift
+  /// var arguments = Array(CommandLine.arguments.dropFirst())
+  /// let overrides = Overrides.take(from: &arguments, for: keys)
+  /// let options = try Options.parse(arguments)
+  /// let app = try StorageRouter.open("com.example.app", keys: keys, overrides: overrides)
+  /// ```
+  ///
+  /// Words that name no key stay, each in its order, and so does all that follows a `--` alone. What names a key of the vault is taken too:
+  /// a router with that override does not open, and says why.
+  ///
+  /// - Parameters:
+  ///   - arguments: the words of a command line, without the program's name.
+  ///   - spaces: the key spaces that the router gets.
+  public static func take(from arguments: inout [String], for spaces: any KeySpace...) -> Overrides {
+    let keys = spaces.flatMap(\.declaredKeys)
+    return Overrides(arguments: LaunchArguments.take(from: &arguments) { name in keys.contains { $0.owns(name) } })
+  }
 
   /// This process's command line and, beneath it, the variables of its environment that begin with `prefix`: under `APP_`, the
   /// key `ui.theme` is `APP_UI_THEME`.

@@ -11,16 +11,24 @@ extension StorageRouter {
   ///
   /// ```swift
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys())
+  ///
+  /// let app = try StorageRouter.open("com.example.app", keys: keys, suites: ["com.example.shared"]) {
+  ///   $0.register(30, for: keys.refreshSeconds)
+  /// }
   /// ```
   ///
   /// - Parameters:
   ///   - domain: the app's name, one path component. It names the property list, and is the service of the vault's items.
   ///   - spaces: every key space that will be used with this router.
+  ///   - suites: further domains, asked in this order for what the app's own does not have.
   ///   - places: where the files are; see ``/Coffer/Places/standard(_:)``.
   ///   - overrides: what reads in place of stored preferences; `-key value` on this process's command line unless given.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening either store throws.
+  ///   - register: gives values to keys that nothing else has a value for; see ``/CofferStorage/StorageRouter/Registration``.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
+  ///   a registered key that is in no space, and what opening either store throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., places: Places? = nil, overrides: Overrides = .commandLine
+    _ domain: String, keys spaces: any KeySpace..., suites: [String] = [], places: Places? = nil,
+    overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
   ) throws(StoreError) -> StorageRouter {
     let places = try places.orStandard()
     let vault: any Store<Vault>
@@ -28,26 +36,40 @@ extension StorageRouter {
       guard error.kind == .noVault else { throw error }
       vault = AbsentVault(refusal: error)
     }
-    return try open(domain, spaces, vault, places, overrides)
+    return try open(domain, spaces, vault, suites, places, overrides, register)
+  }
+
+  /// A router for the app `domain` over the standard vault, which `credentials` unlock: a server in one call.
+  ///
+  /// ```swift
+  /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), credentials: .standard())
+  /// ```
+  ///
+  /// - Throws: what unlocking throws: ``/CofferPlatform/StoreError`` `.noVault`, `.wrongSecret` and the others of
+  ///   ``/CofferVault/LockedVault/unlock(with:)``; what the router of an unlocked vault throws.
+  public static func open(
+    _ domain: String, keys spaces: any KeySpace..., credentials: consuming Credentials, suites: [String] = [],
+    places: Places? = nil, overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
+  ) throws(StoreError) -> StorageRouter {
+    let places = try places.orStandard()
+    let vault = try VaultStore(service: domain, vault: places.openVault().unlock(with: credentials))
+    return try open(domain, spaces, vault, suites, places, overrides, register)
   }
 
   /// A router for the app `domain` over an open vault, which it takes over.
   ///
-  /// A server unlocks and opens in three lines:
-  ///
   /// ```swift
-  /// let locked = try Places.standard().openVault()
-  /// let vault = try locked.unlock(with: Credentials(keyFile: keyFile))
+  /// let vault = try Places.standard().openVault().unlock(with: Credentials(keyFileAt: path))
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: vault)
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
-  ///   the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
+  ///   a registered key that is in no space, and what opening the property list throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, places: Places? = nil,
-    overrides: Overrides = .commandLine
+    _ domain: String, keys spaces: any KeySpace..., vault: consuming UnlockedVault, suites: [String] = [],
+    places: Places? = nil, overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
   ) throws(StoreError) -> StorageRouter {
-    try open(domain, spaces, VaultStore(service: domain, vault: vault), places.orStandard(), overrides)
+    try open(domain, spaces, VaultStore(service: domain, vault: vault), suites, places, overrides, register)
   }
 
   /// A router for the app `domain` over a store of secrets that the caller keeps: a ``/CofferVault/VaultStore``, to unlock and lock it while the
@@ -58,19 +80,24 @@ extension StorageRouter {
   /// let app = try StorageRouter.open("com.example.app", keys: AppKeys(), vault: places.agentStore(service: "com.example.app"))
   /// ```
   ///
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, and what opening
-  ///   the property list throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
+  ///   a registered key that is in no space, and what opening the property list throws.
   public static func open(
-    _ domain: String, keys spaces: any KeySpace..., vault: any Store<Vault>, places: Places? = nil,
-    overrides: Overrides = .commandLine
+    _ domain: String, keys spaces: any KeySpace..., vault: any Store<Vault>, suites: [String] = [], places: Places? = nil,
+    overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
   ) throws(StoreError) -> StorageRouter {
-    try open(domain, spaces, vault, places.orStandard(), overrides)
+    try open(domain, spaces, vault, suites, places, overrides, register)
   }
 
   private static func open(
-    _ domain: String, _ spaces: [any KeySpace], _ vault: any Store<Vault>, _ places: Places, _ overrides: Overrides
+    _ domain: String, _ spaces: [any KeySpace], _ vault: any Store<Vault>, _ suites: [String], _ places: Places?,
+    _ overrides: Overrides, _ register: (inout Registration) -> Void
   ) throws(StoreError) -> StorageRouter {
-    try StorageRouter(plain: places.openDefaults(domain, overrides: overrides), vault: vault, spaces: spaces)
+    var registration = Registration()
+    register(&registration)
+    let registered = try registration.forms(of: spaces)
+    let plain = try places.orStandard().openDefaults(domain, suites: suites, registered: registered, overrides: overrides)
+    return try StorageRouter(plain: plain, vault: vault, spaces: spaces)
   }
 
   /// Returns once everything written through this router survives a power loss and other programs can read it.
@@ -125,14 +152,18 @@ extension Places {
   ///
   /// - Parameters:
   ///   - domain: the domain's name, one path component.
+  ///   - suites: further domains, asked in this order for what the domain does not have.
+  ///   - registered: values for what nothing else has.
   ///   - access: reading alone leaves no trace: no folder and no journal is made.
   ///   - overrides: what reads in place of stored values.
   /// - Throws: `StoreError` `.invalidName`, `.damaged`, `.denied`, `.io`.
   public func openDefaults(
-    _ domain: String, access: DefaultsAccess = .readWrite, overrides: Overrides = .none
+    _ domain: String, suites: [String] = [], registered: [String: PlainForm] = [:], access: DefaultsAccess = .readWrite,
+    overrides: Overrides = .none
   ) throws(StoreError) -> DefaultsStore {
     try DefaultsStore.open(
-      domain: domain, in: defaults, arguments: overrides.arguments, environment: overrides.environment, access: access,
+      domain: domain, in: defaults, suites: suites, registered: registered, arguments: overrides.arguments,
+      environment: overrides.environment, access: access,
       decisions: DecisionLookup(
         outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
   }

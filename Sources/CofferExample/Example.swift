@@ -37,10 +37,7 @@ struct ExampleKeys: KeySpace {
     guard let path = ProcessInfo.processInfo.environment["COFFER_KEY_FILE"] else {
       return try StorageRouter.open("org.example.client", keys: keys)
     }
-    let file = try Data(contentsOf: URL(filePath: path))
-    let key = try file.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try Places.standard().openVault().unlock(with: Credentials(keyFile: key))
-    return try StorageRouter.open("org.example.client", keys: keys, vault: vault)
+    return try StorageRouter.open("org.example.client", keys: keys, credentials: Credentials(keyFileAt: FilePath(path)))
   }
 
   func run(_ arguments: [String]) throws {

@@ -4,3 +4,5 @@
 @_exported public import struct CofferPlatform.StoreError
 @_exported public import class CofferPlatform.Subscription
 @_exported public import struct CofferPlatform.TransactionID
+// Handlers are part of the API of whatever is observed.
+@_exported public import CofferObservation

@@ -1,4 +1,4 @@
-/// The keys of one part of a program: a struct whose stored properties are keys.
+/// The keys of one part of a program: a struct whose stored properties are keys, or families of keys.
 ///
 /// ```swift
 /// struct AppKeys: KeySpace {
@@ -8,7 +8,8 @@
 /// ```
 ///
 /// A router lists the spaces it is opened with, so that collisions are known before the first read. It sees stored properties alone: a key
-/// that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``.
+/// that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``. Keys whose names are data
+/// are members of a ``StorageKeyFamily``.
 public protocol KeySpace: Sendable {
   /// The keys of this space: its stored properties unless it says otherwise, as one that makes keys from data does.
   var declaredKeys: [any DeclaredKey] { get }
@@ -21,9 +22,9 @@ extension KeySpace {
   }
 }
 
-/// A key without its types, for listings.
+/// A key, or a family of keys, without its types, for listings.
 public protocol DeclaredKey: Sendable {
-  /// The name under which the value is stored.
+  /// The name under which the value is stored; of a family, what its members' names begin with.
   var name: String { get }
   /// Where the key is declared.
   var site: DeclarationSite { get }

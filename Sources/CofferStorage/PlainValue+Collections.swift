@@ -20,26 +20,72 @@ extension Array: PlainValue where Element: PlainValue {
   }
 }
 
-extension Dictionary: PlainValue where Key == String, Value: PlainValue {
-  /// A dictionary whose values all stand for one, or the JSON text of an override.
+extension Set: PlainValue where Element: PlainValue {
+  /// An array whose elements all stand for one, or the JSON text of an override. An element that is there twice is one.
+  public init?(plainForm: PlainForm) {
+    guard let elements = [Element](plainForm: plainForm) else { return nil }
+    self = Set(elements)
+  }
+
+  /// An array, ascending: equal sets have the same form.
+  ///
+  /// - Throws: what an element's encoding throws.
+  public func plainForm() throws -> PlainForm {
+    if Element.self is any SecretPayload.Type { throw FormEncoder.refusal(Element.self) }
+    return .array(try map { try $0.plainForm() }.sorted { $0.isOrdered(before: $1) })
+  }
+}
+
+/// Otherwise a set within a `Codable` value would be stored in the order of this run's hashing.
+extension Set: NativePlainValue where Element: PlainValue {}
+
+extension PlainForm {
+  /// A type whose values may be the keys of a dictionary in the clear: `String`, `Int`, and any that says so, which for an enum of
+  /// strings or integers is one word.
+  ///
+  /// ```swift
+  /// enum Weekday: Int, PlainForm.Key { case monday = 1, tuesday }
+  /// let hours = StorageKey("hours", default: [Weekday: Double]())
+  /// ```
+  public protocol Key: CodingKeyRepresentable, Hashable, Sendable {}
+}
+
+extension String: PlainForm.Key {}
+extension Int: PlainForm.Key {}
+
+extension Dictionary: PlainValue where Key: PlainForm.Key, Value: PlainValue {
+  /// A dictionary whose names and values all stand for one, or the JSON text of an override. A name stands for a key when it is spelled as
+  /// the key spells itself: `7` is an integer, `07` is none.
   public init?(plainForm: PlainForm) {
     guard case .dictionary(let forms) = plainForm.structure else { return nil }
-    var members: [String: Value] = [:]
+    var members: [Key: Value] = [:]
     members.reserveCapacity(forms.count)
     for (name, form) in forms {
-      guard let member = Value(plainForm: form) else { return nil }
-      members[name] = member
+      guard let key = Self.key(named: name), let member = Value(plainForm: form) else { return nil }
+      members[key] = member
     }
     self = members
   }
 
-  /// A dictionary.
+  /// A dictionary: integers as decimal names.
   ///
   /// - Throws: what a value's encoding throws.
   public func plainForm() throws -> PlainForm {
     if Value.self is any SecretPayload.Type { throw FormEncoder.refusal(Value.self) }
-    return .dictionary(try mapValues { try $0.plainForm() })
+    var forms: [String: PlainForm] = [:]
+    forms.reserveCapacity(count)
+    for (key, value) in self { forms[Self.name(of: key)] = try value.plainForm() }
+    return .dictionary(forms)
   }
+
+  // The first case of both is known when this is compiled for a type of key, and costs nothing then.
+  private static func key(named name: String) -> Key? {
+    if let key = name as? Key { return key }
+    guard let key = Key(codingKey: name.codingKey), key.codingKey.stringValue.hasSameBytes(as: name) else { return nil }
+    return key
+  }
+
+  private static func name(of key: Key) -> String { key as? String ?? key.codingKey.stringValue }
 }
 
 extension PlainForm {

@@ -34,6 +34,12 @@ public struct StorageKey<Value: Sendable, R: Route>: Sendable {
     declaration = KeyDeclaration(site: site, absent: absent, decode: decode, encode: encode)
   }
 
+  /// The key `name`, declared as `pattern` is.
+  init(_ name: String, declaredLike pattern: StorageKey) {
+    self.name = name
+    declaration = KeyDeclaration(pattern.declaration, pattern.traits)
+  }
+
   /// What `form` reads as: the default, or nil, only when there is none.
   @inlinable
   func read(_ form: R.Form?) throws(StoreError) -> Value {

@@ -12,6 +12,8 @@ public final class StorageRouter: Sendable {
   public let vault: any Store<Vault>
   /// The keys that were given at open, by name.
   public let declared: [String: any DeclaredKey]
+  /// The families that were given at open. No two own the same name.
+  let families: [any OpenedFamily]
   /// What follows keys, and ends when the router is closed.
   let sequences = Handler<Void>()
   let migrator = Migrator()
@@ -31,8 +33,8 @@ public final class StorageRouter: Sendable {
   public init(plain: any Store<Plain>, vault: any Store<Vault>, spaces: [any KeySpace]) throws(StoreError) {
     self.plain = plain
     self.vault = vault
-    declared = try Self.list(spaces)
-    try Self.refuseUnstoredSecrets(declared, plain)
+    (declared, families) = try Self.list(spaces)
+    for key in declared.values.sorted(by: { $0.name < $1.name }) { try Self.refuseUnstoredSecret(key, plain) }
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     migrateAtOpen()
   }
@@ -42,9 +44,10 @@ public final class StorageRouter: Sendable {
     try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), spaces: spaces)
   }
 
-  private static func list(_ spaces: [any KeySpace]) throws(StoreError) -> [String: any DeclaredKey] {
+  private static func list(_ spaces: [any KeySpace]) throws(StoreError) -> ([String: any DeclaredKey], [any OpenedFamily]) {
     var declared: [String: any DeclaredKey] = [:]
-    let keys = spaces.flatMap(\.declaredKeys)
+    let all = spaces.flatMap(\.declaredKeys)
+    let keys = all.filter { !($0 is any OpenedFamily) }
     for key in keys {
       try check(key)
       if let other = declared.updateValue(key, forKey: key.name) {
@@ -62,7 +65,9 @@ public final class StorageRouter: Sendable {
           cure: "let one key alone take over what is stored under it")
       }
     }
-    return declared
+    let families = all.compactMap { $0 as? any OpenedFamily }
+    try checkFamilies(families, declared)
+    return (declared, families)
   }
 
   private static func check(_ key: any DeclaredKey) throws(StoreError) {
@@ -79,15 +84,11 @@ public final class StorageRouter: Sendable {
 
   /// What stands on a command line, in an environment or in source is no secret any more, and reads of a key of the vault would
   /// not see it.
-  private static func refuseUnstoredSecrets(
-    _ declared: [String: any DeclaredKey], _ plain: any Store<Plain>
-  ) throws(StoreError) {
-    for key in declared.values.sorted(by: { $0.name < $1.name }) where key.traits.isSecret {
-      guard let source = plain.unstoredSource(of: key.name) else { continue }
-      throw StoreError(
-        .refused, "\(source) has a value for a key of the vault, declared at \(key.site)", key: key.name,
-        cure: "take the value away, and change it if it was the secret; it is set through the vault alone")
-    }
+  static func refuseUnstoredSecret(_ key: any DeclaredKey, _ plain: any Store<Plain>) throws(StoreError) {
+    guard key.traits.isSecret, let source = plain.unstoredSource(of: key.name) else { return }
+    throw StoreError(
+      .refused, "\(source) has a value for a key of the vault, declared at \(key.site)", key: key.name,
+      cure: "take the value away, and change it if it was the secret; it is set through the vault alone")
   }
 
   /// Throws unless `key` was among the spaces given at open. Costs one atomic load after the first time.
@@ -113,9 +114,8 @@ public final class StorageRouter: Sendable {
 
   @usableFromInline
   func admitForTheFirstTime<V, R>(_ key: StorageKey<V, R>, _ overwriting: Bool) throws(StoreError) {
-    guard let known = declared[key.name], known.site == key.site, known is StorageKey<V, R> else {
-      throw undeclared(key)
-    }
+    guard declares(key) else { throw undeclared(key) }
+    try checkMember(key)
     try settle(key, overwriting: overwriting)
     key.declaration.admittedBy.store(id, ordering: .relaxed)
   }

@@ -72,12 +72,32 @@ extension PersistedValues {
     ) throws(StoreError) -> Handler<Void>.Canceller {
       let told = Told<Value>(isSecret: isSecret)
       return try changes().observe(self, by: owner) { [self] element in
-        let value: Value
-        do throws(StoreError) { value = try element.get() } catch {
-          report(error)
-          value = fallback
-        }
+        let value = read(element)
         if told.isNews(value) { body(value) }
+      }
+    }
+
+    /// The same on the main actor, for what belongs to it: a window, a view's model, any object there, `Sendable` or not. `body` gets the owner,
+    /// which is held weakly, and so need not capture it.
+    ///
+    /// - Parameter actor: `MainActor.shared`.
+    /// - Throws: what ``observe(_:_:)`` throws.
+    @MainActor @discardableResult
+    public func observe<Owner: AnyObject>(
+      _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Value) -> Void
+    ) throws(StoreError) -> Handler<Void>.Canceller {
+      let told = Told<Value>(isSecret: isSecret)
+      return try changes().observe(self, onMainBy: owner) { [self] owner, element in
+        let value = read(element)
+        if told.isNews(value) { body(owner, value) }
+      }
+    }
+
+    /// What an observer is told of `element`.
+    private func read(_ element: Result<Value, StoreError>) -> Value {
+      do throws(StoreError) { return try element.get() } catch {
+        report(error)
+        return fallback
       }
     }
   }

@@ -1,6 +1,5 @@
 public import CofferPlatform
 public import CofferStorage
-internal import Synchronization
 internal import SystemPackage
 
 /// The vault as a store: the items of one service, addressed by account. It holds the vault locked or unlocked; while it is
@@ -9,95 +8,69 @@ public final class VaultStore: Store {
   /// Serves the vault's route.
   public typealias R = Vault
 
-  private enum Held: ~Copyable, Sendable {
-    case locked(LockedVault)
-    case unlocked(UnlockedVault)
-  }
-
   /// The service whose items these are: an app's domain.
   public let service: String
   /// The vault's path.
   public let place: String
-  private let held: Mutex<Held>
+  let held: HeldVault
   let observation = VaultObservation()
 
   /// A store over a locked vault.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
-  public init(service: String, vault: LockedVault) throws(StoreError) {
-    self.service = try StoredName.check(service, as: "service")
-    place = vault.path.string
-    held = Mutex(.locked(vault))
+  public convenience init(service: String, vault: LockedVault) throws(StoreError) {
+    try self.init(service: service, held: HeldVault(locked: vault))
   }
 
   /// A store over an unlocked vault, which it takes over.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
-  public init(service: String, vault: consuming UnlockedVault) throws(StoreError) {
-    self.service = try StoredName.check(service, as: "service")
-    place = vault.path.string
-    held = Mutex(.unlocked(vault))
+  public convenience init(service: String, vault: consuming UnlockedVault) throws(StoreError) {
+    try self.init(service: service, held: HeldVault(unlocked: vault))
   }
+
+  private init(service: String, held: HeldVault) throws(StoreError) {
+    self.service = try StoredName.check(service, as: "service")
+    self.held = held
+    place = held.place
+    held.access.add(self) { [weak self] in self?.tellAccess() }
+  }
+
+  /// A store of the items of another service in the same vault. Both are unlocked and locked together.
+  ///
+  /// ```swift
+  /// let mail = try store.store(ofService: "smtp.example.com")
+  /// ```
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
+  public func store(ofService service: String) throws(StoreError) -> VaultStore { try VaultStore(service: service, held: held) }
 
   deinit { observation.feed?.end() }
 
-  /// Unlocks; does nothing when the vault is unlocked already. Blocks for Argon2id where a passphrase is tried, and other
+  /// Unlocks, for all stores of this vault; does nothing when the vault is unlocked already. Blocks for Argon2id where a passphrase is tried, and other
   /// calls with it: until it returns they could only be told that the vault is locked.
   ///
   /// - Throws: what ``LockedVault/unlock(with:)`` throws.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) {
-    var credentials = Optional(credentials)
-    try held.withLock { (held) throws(StoreError) in
-      let vault: LockedVault? =
-        switch held {
-        case .locked(let vault): vault
-        case .unlocked: nil
-        }
-      guard let vault, let given = credentials.take() else { return }
-      held = .unlocked(try vault.unlock(with: given))
-    }
-    tellAccess()
+    try held.unlock(with: credentials)
   }
 
-  /// Waits for running calls, then wipes the keys. Does nothing when the vault is locked already.
+  /// Waits for running calls, then wipes the keys, for all stores of this vault. Does nothing when the vault is locked already.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure, which the wait would be for.
   public func lock() throws(StoreError) {
     try Reentrancy.check(place)
-    if let core = held.withLock({ held in Self.core(held) }) { drop(core) }
-  }
-
-  /// Holds the vault locked from now on, if `core` is what is held.
-  private func drop(_ core: VaultCore) {
-    // What was held is closed outside of the mutex: closing waits for running calls, and a call may be asking this store.
-    let dropped = held.withLock { held -> Held? in
-      guard Self.core(held) === core else { return nil }
-      let dropped = consume held
-      held = .locked(core.locked)
-      return dropped
-    }
-    _ = consume dropped
-    core.close()
-    tellAccess()
+    held.lock()
   }
 
   /// Whether calls are answered.
-  public var isUnlocked: Bool {
-    held.withLock { held in Self.core(held) != nil }
-  }
-
-  private static func core(_ held: borrowing Held) -> VaultCore? {
-    switch held {
-    case .unlocked(let vault): vault.core
-    case .locked: nil
-    }
-  }
+  public var isUnlocked: Bool { held.isUnlocked }
 
   /// Runs `body` in one read transaction of the unlocked vault.
   func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    let core = try opened()
+    let core = try held.opened()
     do throws(StoreError) { return try core.run { (vault) throws(StoreError) in try vault.read(body) } } catch {
-      throw lapsed(core, error)
+      throw held.lapsed(core, error)
     }
   }
 
@@ -105,32 +78,9 @@ public final class VaultStore: Store {
   func write<Result: Sendable>(
     _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let core = try opened()
-    do throws(StoreError) { return try core.write(body) } catch { throw lapsed(core, error) }
+    let core = try held.opened()
+    do throws(StoreError) { return try core.write(body) } catch { throw held.lapsed(core, error) }
   }
-
-  func opened() throws(StoreError) -> VaultCore {
-    try Reentrancy.check(place)
-    guard let core = held.withLock({ held in Self.core(held) }) else {
-      throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
-    }
-    return core
-  }
-
-  /// The error to throw for one of `core`, which is locked from now on where the error says that it is of no more use.
-  func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
-    // Locked by another thread in between, or of no more use: either way unlocking is what helps.
-    guard error.isEndOfUse || (error.kind == .locked && !core.isOpen) else { return error }
-    drop(core)
-    guard error.isEndOfUse else { return error }
-    return StoreError(
-      .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
-  }
-}
-
-extension StoreError {
-  /// Whether it says that an open vault is of no more use.
-  fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
 }
 
 extension VaultStore {
@@ -207,9 +157,9 @@ extension VaultStore {
 
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
-    let core = try opened()
+    let core = try held.opened()
     do throws(StoreError) { try core.run { (vault) throws(StoreError) in try vault.forget(transaction) } } catch {
-      throw lapsed(core, error)
+      throw held.lapsed(core, error)
     }
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CommandNameTests {
   private static let libraries = [
-    "CofferPlatform", "CofferMemory", "CofferStorage", "CofferDefaults", "CofferVault", "CofferAgent", "CofferValues",
+    "CofferPlatform", "CofferMemory", "CofferObservation", "CofferStorage", "CofferDefaults", "CofferVault", "CofferAgent", "CofferValues",
     "CofferFoundation",
     "Coffer",
   ]
@@ -11,8 +11,8 @@ import Testing
   /// What a text of the command line would say, in a literal that begins on the same line.
   private static func names(in line: String) -> Bool {
     guard let quote = line.firstIndex(of: "\"") else { return false }
-    // Places of the library are moved by this variable, which the library reads itself.
-    let text = line[quote...].replacing("COFFER_HOME", with: "")
+    // These the library reads itself: its places, and what Credentials.standard() finds.
+    let text = line[quote...].replacing(/COFFER_(HOME|KEY_FILE|PASSPHRASE_FILE|IDENTITY)\b/, with: "")
     return text.contains(/\bcoffer [a-z]|--[a-z]|COFFER_/)
   }
 
@@ -20,7 +20,7 @@ import Testing
     for line in [#""try coffer unlock""#, #"cure: "say --force")"#, #"x("COFFER_EXPECT_VAULT")"#] {
       #expect(Self.names(in: line))
     }
-    for line in [#"label: "coffer")"#, #"variable("COFFER_HOME")"#, "count --limit"] { #expect(!Self.names(in: line)) }
+    for line in [#"label: "coffer")"#, #"variable("COFFER_HOME")"#, #"set COFFER_KEY_FILE""#, "count --limit"] { #expect(!Self.names(in: line)) }
     for file in try Self.libraries.flatMap(Package.files) {
       for (number, line) in zip(1..., file.text.split(separator: "\n", omittingEmptySubsequences: false))
       where !line.drop(while: \.isWhitespace).hasPrefix("//") {

@@ -4,14 +4,15 @@ import Testing
 /// SwiftPM lets a target import whatever it reaches; these are the arrows that are meant.
 @Suite struct ImportTests {
   /// The language and its toolchain's libraries: allowed everywhere.
-  static let toolchain: Set<String> = ["FoundationEssentials", "Synchronization", "Swift", "Dispatch"]
+  static let toolchain: Set<String> = ["FoundationEssentials", "Synchronization", "Swift", "Dispatch", "Observation"]
   /// The system's C library, in its three spellings: one file imports it, and all others import `CofferPlatform`.
   static let system: Set<String> = ["Glibc", "Musl", "Darwin"]
 
   static let arrows: [String: Set<String>] = [
     "CofferPlatform": ["CCofferPlatform", "SystemPackage"],
     "CofferMemory": ["CofferPlatform", "CCofferSodium"],
-    "CofferStorage": ["CofferMemory", "CofferPlatform"],
+    "CofferObservation": [],
+    "CofferStorage": ["CofferMemory", "CofferObservation", "CofferPlatform"],
     "CofferDefaults": ["CofferStorage", "CofferPlatform", "SystemPackage"],
     "CofferVault": [
       "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferSQLite", "SystemPackage", "Logging",

@@ -55,6 +55,17 @@ import Testing
     #expect(try AgentStore(service: "app", vault: "data/vault", client: agent.client()).place == current + "/data/vault")
   }
 
+  @Test func `a store of another service asks the same agent for that service's items`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let store = try agent.store()
+    let other = try store.store(ofService: "mail")
+    try store.save(form("ours"), for: "a")
+    try other.save(form("theirs"), for: "a")
+    #expect(try store.load("a")?.text == "ours" && other.load("a")?.text == "theirs" && other.names() == ["a"])
+    #expect(other.place == store.place && kind { _ = try store.store(ofService: "") } == .invalidName)
+  }
+
   @Test func `a batch holds its expectations, all or nothing`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }

@@ -22,7 +22,10 @@ public func eventually(
 /// Waits in a task until `condition` holds: for two minutes and 2000 looks, as other tests may hold all threads of tasks.
 ///
 /// An issue that says `what` is recorded where it never came to hold.
-public func poll(_ what: Comment, at location: SourceLocation = #_sourceLocation, _ condition: () throws -> Bool) async throws {
+public func poll(
+  _ what: Comment, at location: SourceLocation = #_sourceLocation, isolation: isolated (any Actor)? = #isolation,
+  _ condition: () throws -> Bool
+) async throws {
   let deadline = ContinuousClock.now + .seconds(120)
   var looks = 0
   while try !condition() {

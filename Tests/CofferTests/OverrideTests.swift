@@ -1,5 +1,9 @@
 import CofferTestSupport
 import Coffer
+import CofferMemory
+import CofferObservation
+import CofferValues
+import CofferVault
 import CofferDefaults
 import CofferStorage
 import Foundation
@@ -119,5 +123,45 @@ import Testing
     #expect(try app.explain(keys.theme).winner == nil)
     try app.set(.dark, for: keys.theme)
     #expect(try app.explain(keys.theme).winner?.layer == .domain)
+  }
+
+  struct Families: KeySpace { let zoom = StorageKeyFamily("doc-zoom", default: 1.0) }
+
+  private func take(_ words: [String]) -> (rest: [String], taken: [String]) {
+    var rest = words
+    let overrides = Overrides.take(from: &rest, for: keys, Families())
+    return (rest, overrides.arguments)
+  }
+
+  @Test
+  func `the overrides of declared keys are taken out of the arguments, and every other word stays in its order`() throws {
+    let words = ["show", "-theme", "dark", "--verbose", "-volume=-5", "-v", "file", "-ui.zoom", "-0.5", "-n", "3", "last"]
+    let (rest, taken) = take(words)
+    #expect(rest == ["show", "--verbose", "-v", "file", "-n", "3", "last"])
+    #expect(taken == ["-theme", "dark", "-volume=-5", "-ui.zoom", "-0.5"])
+    try OpenTests().withPlaces { places in
+      let app = try open(places, taken)
+      #expect(try app.value(for: keys.theme) == .dark && app.value(for: keys.volume) == -5 && app.value(for: keys.zoom) == -0.5)
+    }
+  }
+
+  @Test
+  func `what follows -- stays, an option without a value stays, and a key given twice is taken twice`() {
+    #expect(take(["-theme", "--", "-theme", "dark"]).rest == ["-theme", "--", "-theme", "dark"])
+    #expect(take(["--theme", "dark", "-themes", "x", "-theme"]).rest == ["--theme", "dark", "-themes", "x", "-theme"])
+    #expect(take(["-theme", "-volume", "3"]).rest == ["-theme"])
+    #expect(take(["-theme", "light", "x", "-theme=dark"]) == (["x"], ["-theme", "light", "-theme=dark"]))
+    #expect(take([]) == ([], []))
+  }
+
+  @Test
+  func `a member of a family is an override too; one of a key of the vault is taken, and the router does not open`() throws {
+    #expect(take(["-doc-zoom/a.txt", "2", "b"]) == (["b"], ["-doc-zoom/a.txt", "2"]))
+    let (rest, taken) = take(["-token", "hush", "b"])
+    #expect(rest == ["b"])
+    try OpenTests().withPlaces { places in
+      let error = #expect(throws: StoreError.self) { try open(places, taken) }
+      #expect(error?.kind == .refused && error?.description.contains("hush") == false)
+    }
   }
 }

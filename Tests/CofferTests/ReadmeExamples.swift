@@ -33,6 +33,7 @@ enum ReadmeExamples {
     try app.set(Sealed(fresh), for: keys.token)
 
     let theme = try app.value(for: keys.theme)  // .light only when nothing is stored
+    app[keys.theme] = .dark  // without try: a failure goes to ValueFailures
     let token = try app.value(for: keys.token)  // Sealed<AuthToken>?, printed as Sealed(•••)
     let header = try token?.reveal { "Bearer \($0.access)" }
 
@@ -54,8 +55,8 @@ enum ReadmeExamples {
   }
 
   /// What the block about the vault itself does.
-  static func server(keyFile: consuming SecretBytes, password: consuming SecretBytes) throws -> [ItemName] {
-    let vault = try Places.standard().openVault().unlock(with: Credentials(keyFile: keyFile))
+  static func server(keyFileAt path: FilePath, password: consuming SecretBytes) throws -> [ItemName] {
+    let vault = try Places.standard().openVault().unlock(with: Credentials(keyFileAt: path))
     let item = try ItemName(service: "smtp.example.com", account: "mailer")
     try vault.set(password, label: "Newsletter", for: item)
     let names = try vault.list().map(\.name)  // opens no value

@@ -72,7 +72,10 @@ struct ReadmeTests {
     try observation(of: app)
     #expect(try app.plain.load("launches") == .integer(1))
     #expect(try app.plain.load("nickname") == .string("Ada"))
-    let names = try ReadmeExamples.server(keyFile: key.duplicate(), password: SecretBytes.random(16))
+    let keyFile = FilePath(home.path + "/server.key")
+    try key.withUnsafeBytes { try Data($0).write(to: URL(filePath: keyFile.string)) }
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile.string)
+    let names = try ReadmeExamples.server(keyFileAt: keyFile, password: SecretBytes.random(16))
     #expect(names.map(\.description) == ["com.example.app/token", "smtp.example.com/mailer"])
     // The server's lines find out that an older copy of the vault was put back.
     for suffix in ["-wal", "-shm"] where access(places.vault.string + suffix, F_OK) == 0 {
@@ -81,7 +84,7 @@ struct ReadmeTests {
     try older.write(to: URL(filePath: places.vault.string), options: .atomic)
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: places.vault.string)
     do {
-      _ = try ReadmeExamples.server(keyFile: key, password: SecretBytes.random(16))
+      _ = try ReadmeExamples.server(keyFileAt: keyFile, password: SecretBytes.random(16))
       Issue.record("an older copy was opened")
     } catch let error as StoreError { #expect(error.kind == .rolledBack) }
   }

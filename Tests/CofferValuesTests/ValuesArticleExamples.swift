@@ -1,7 +1,14 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferStorage
+internal import CofferVault
 internal import CofferValues
 internal import Foundation
+internal import Observation
+internal import Testing
 
 // The Swift of the article on values, compiled. `ValuesArticleTests` holds the two against each other, line by line.
 
@@ -38,7 +45,78 @@ final class Screen: Sendable {
   func resize(to width: Int) { widths.add(width) }
 }
 
+struct ServerKeys: KeySpace {
+  let tokens = StorageKeyFamily("api", secret: String.self)
+  let limits = StorageKeyFamily("limit", default: 100)
+}
+
+/// What the blocks on suites and on access without `try` need.
+struct MoreKeys: KeySpace {
+  let languages = StorageKey("languages", default: Set<String>())
+  let look = StorageKey("look", default: Look.light)
+  let opens = StorageKey("opens", default: 0)
+}
+
+/// Of the main actor, and not `Sendable`.
+class View {
+  var looks: [Look] = []
+  func show(_ look: Result<Look, StoreError>) { do { looks.append(try look.get()) } catch { Issue.record(error) } }
+}
+
+/// A view, as far as a model is concerned.
+final class Display: Sendable {
+  let looks = Collected<Look>(), marks = Collected<Bool>()
+  func show(_ look: Look) { looks.add(look) }
+  func needsDisplay() { marks.add(true) }
+}
+
 enum ValuesArticleExamples {
+  static func members(_ app: StorageRouter, _ token: String, of customer: String) throws -> (Int, [String]) {
+    let keys = ServerKeys()
+
+    try app.set(Sealed(token), for: keys.tokens[customer])  // the item api/…
+    let limit = try app.value(for: keys.limits[customer])
+    let customers = try app.members(of: keys.tokens)
+    return (limit, customers)
+  }
+
+  /// Opened at the standard places, so for a process of its own.
+  static func suites() throws -> StorageRouter {
+    let keys = MoreKeys()
+
+    let app = try StorageRouter.open("com.example.app", keys: keys, suites: ["com.example.shared"]) {
+      $0.register(["en"], for: keys.languages)
+    }
+    return app
+  }
+
+  static func elements(_ app: StorageRouter) throws {
+    let keys = MoreKeys()
+
+    if app[keys.look] == .light { app[keys.look] = .dark }
+    try app.update(keys.opens) { $0 += 1 }  // one step
+  }
+
+  @MainActor static func onMain(_ app: StorageRouter, _ editor: View) throws {
+    let keys = MoreKeys()
+
+    try app.observe(keys.look, on: .shared, owner: editor) { editor, look in editor.show(look) }
+  }
+
+  /// The closure that is told of a change is called while it happens, on the main actor here.
+  @MainActor static func model(_ app: StorageRouter, _ view: Display) throws -> ObservableValue<Look> {
+    let keys = MoreKeys()
+
+    let look = try app.observable(keys.look)
+    withObservationTracking {
+      view.show(look.value)
+    } onChange: {
+      view.needsDisplay()
+    }
+    look.value = .dark
+    return look
+  }
+
   static func handles(_ app: StorageRouter, _ screen: Screen, log: @escaping @Sendable (Any) -> Void) throws -> String? {
     let keys = SettingsKeys()
 

@@ -1,5 +1,10 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferStorage
+internal import CofferVault
 internal import CofferValues
 internal import Foundation
 internal import Testing
@@ -24,7 +29,7 @@ internal import Testing
         blocks[blocks.count - 1].append(line)
       }
     }
-    #expect(blocks.count == 8)
+    #expect(blocks.count == 14)
     for block in blocks {
       let isThere = compiled.indices.contains { compiled[$0...].starts(with: block) }
       #expect(isThere, "this block is not in ValuesArticleExamples.swift: \(block.joined(separator: "\n"))")
@@ -50,5 +55,37 @@ internal import Testing
     let storage = try PersistentStorage(suiteName: Bench.domain, in: bench.places.defaults)
     storage.launches.value = 3
     #expect(try old.load("launches") == .integer(3))
+  }
+
+  @Test func `the examples of families and of access without try do what the article says`() throws {
+    let bench = try Bench()
+    let app = try StorageRouter(plain: bench.defaults(), vault: bench.vault, keys: ServerKeys(), MoreKeys())
+    let (limit, customers) = try ValuesArticleExamples.members(app, "tok", of: "acme")
+    #expect(try limit == 100 && customers == ["acme"] && bench.vault.names() == ["api/acme"])
+    try ValuesArticleExamples.elements(app)
+    #expect(try bench.defaults().load("look") == .string("dark") && bench.defaults().load("opens") == .integer(1))
+  }
+
+  @MainActor @Test func `the examples of the main actor do what the article says`() async throws {
+    let bench = try Bench(), editor = View(), display = Display()
+    let app = try StorageRouter(plain: bench.defaults(), vault: bench.vault, keys: MoreKeys())
+    try ValuesArticleExamples.onMain(app, editor)
+    let look = try ValuesArticleExamples.model(app, display)
+    #expect(look.value == .dark && display.looks.all == [.light] && display.marks.all == [true])
+    try await poll("it comes to be") { editor.looks == [.light, .dark] }
+    #expect(editor.looks == [.light, .dark])
+  }
+
+  @Test(.tags(.process), .wholeRun) func `the example of suites does what the article says`() async {
+    await #expect(processExitsWith: .success) {
+      let bench = try Bench()
+      let home = bench.places.defaults.removingLastComponent().string
+      setenv("COFFER_HOME", home, 1)
+      #expect(try ValuesArticleExamples.suites().value(for: MoreKeys().languages) == ["en"])
+      let shared = try bench.defaults("com.example.shared")
+      try shared.set(["de", "fr"], for: MoreKeys().languages)
+      #expect(try ValuesArticleExamples.suites().value(for: MoreKeys().languages) == ["de", "fr"])
+      withExtendedLifetime(bench) {}
+    }
   }
 }

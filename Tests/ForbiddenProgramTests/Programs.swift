@@ -16,6 +16,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
   /// `body` as a file of its own: what it declares lies in a type named `name`, so that many fit into one module.
   static func file(_ name: String, _ body: String) -> String {
     """
+    import Coffer
     import CofferMemory
     import CofferStorage
     import CofferValues
@@ -36,7 +37,7 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
   }
 
   static let unsaid =
-    "this type may not be written in the clear: add ': PlainValue' if it is a preference, or declare the key with secret:"
+    "this type may not be written in the clear: add ': PlainValue' to a type of yours if it is a preference, store what it is made of if it is not yours, or declare the key with secret:"
 
   /// What the type checker refuses.
   static let typed: [ForbiddenProgram] = [
@@ -85,6 +86,51 @@ struct ForbiddenProgram: Sendable, CustomStringConvertible {
       forbidden: #"static let key = StorageKey("tokens", default: [Sealed<String>]())"#,
       sentence: unsaid,
       allowed: #"static let key = StorageKey("tokens", secret: [String].self)"#),
+    ForbiddenProgram(
+      "an array of optionals as plain",
+      forbidden: #"static let key = StorageKey("names", of: [String?].self)"#,
+      sentence: "a property list holds no nil: leave the elements out that are nil, or store a value that means nothing",
+      allowed: #"static let key = StorageKey("names", of: [String].self)"#),
+    ForbiddenProgram(
+      "a dictionary of optionals as plain",
+      forbidden: #"static let key = StorageKey("names", of: [String: Int?].self)"#,
+      sentence: "a property list holds no nil: leave the names out whose values are nil",
+      allowed: #"static let key = StorageKey("names", default: [Int: Int]())"#),
+    ForbiddenProgram(
+      "an optional of an optional as plain",
+      forbidden: #"static let key = StorageKey("name", of: String?.self)"#,
+      sentence: "name the type without its question mark: a key declared with of: reads as nil while nothing is stored",
+      allowed: #"static let key = StorageKey("name", of: String.self)"#),
+    ForbiddenProgram(
+      "a dictionary whose keys have no text as plain",
+      forbidden: #"static let key = StorageKey("sizes", of: [Double: Int].self)"#,
+      sentence: "a dictionary in the clear has keys of String, Int or another PlainForm.Key, and values that are PlainValue",
+      allowed: #"static let key = StorageKey("sizes", of: [Int: Set<Double>].self)"#),
+    ForbiddenProgram(
+      "a family of sealed values as plain",
+      forbidden: #"static let tokens = StorageKeyFamily("api", of: Sealed<String>.self)"#,
+      sentence: "requires that 'Sealed<String>' conform to 'PlainValue'",
+      allowed: #"static let tokens = StorageKeyFamily("api", secret: String.self)"#),
+    ForbiddenProgram(
+      "a registered secret",
+      forbidden: #"static func f(_ r: inout StorageRouter.Registration) throws { r.register(try Sealed("x"), for: keys.pin) }"#,
+      sentence: "a registered value stands in the source, and a secret in source is none: set the key instead",
+      allowed: "static func f(_ r: inout StorageRouter.Registration) { r.register(30, for: keys.launches) }"),
+    ForbiddenProgram(
+      "adding to a plain key's element in two steps",
+      forbidden: "static func f(_ app: StorageRouter) { app[keys.launches] += 1 }",
+      sentence: "this would read and write in two steps: use try app.update(key) { $0 += 1 }, which is one",
+      allowed: "static func f(_ app: StorageRouter) { app[keys.launches] = app[keys.launches] + 1; app[keys.theme] = .dark }"),
+    ForbiddenProgram(
+      "a value of the vault without try",
+      forbidden: "static func f(_ app: StorageRouter) { _ = app[keys.pin] }",
+      sentence: "a value of the vault may be out of reach, and nil does not say so: use try app.value(for: key)",
+      allowed: "static func f(_ app: StorageRouter) throws { _ = try app.value(for: keys.pin); _ = app[keys.theme] }"),
+    ForbiddenProgram(
+      "a value of the vault as a model that stays in memory",
+      forbidden: "@MainActor static func f(_ app: StorageRouter) throws { _ = try app.observable(keys.pin) }",
+      sentence: "a value of the vault may be out of reach, and is not kept in memory",
+      allowed: "@MainActor static func f(_ app: StorageRouter) throws { try app.observable(keys.launches).value += 1 }"),
     ForbiddenProgram(
       "a secret with a default in source",
       forbidden: #"static let key = StorageKey("token", secret: "hush")"#,

@@ -14,7 +14,7 @@ enum VisibleNames {
     "Plain",
     "Vault",
     // Reading and writing.
-    "StorageRouter",
+    "StorageKeyFamily", "ObservableValue", "StorageRouter",
     "Transaction",
     "Subscription",
     "Overrides",

@@ -26,6 +26,19 @@ extension Session {
     try changes().observe(self, by: owner, body)
   }
 
+  /// The same on the main actor, for what belongs to it: a window, a view's model, any object there, `Sendable` or not. `body` gets the owner,
+  /// which is held weakly, and so need not capture it.
+  ///
+  /// - Parameter actor: `MainActor.shared`.
+  /// - Returns: what ends it before `owner` does.
+  /// - Throws: what ``observe(_:_:)`` throws.
+  @MainActor @discardableResult
+  public func observe<Owner: AnyObject>(
+    _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Observed) -> Void
+  ) throws(StoreError) -> Handler<Void>.Canceller {
+    try changes().observe(self, onMainBy: owner, body)
+  }
+
   /// The present state and those that follow, as ``observe(_:_:)`` tells them; a loop slower than the changes gets the newest. It ends when
   /// the router is closed, and keeps the session alive.
   ///

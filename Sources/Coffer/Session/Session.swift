@@ -47,9 +47,7 @@ public final class Session<User: Sendable>: Sendable {
   }
 
   private static func check<Value, R>(_ key: StorageKey<Value, R>, _ router: StorageRouter) throws(StoreError) {
-    guard router.declared[key.name]?.site == key.site else {
-      throw router.undeclared(key)
-    }
+    guard router.declares(key) else { throw router.undeclared(key) }
     guard key.traits.endsWithSession else {
       throw StoreError(
         .incomplete, "a key of the session that a logout would leave behind; declared at \(key.site)", key: key.name,

@@ -32,6 +32,13 @@ public final class AgentStore: Store {
     self.client = client
   }
 
+  /// A store of the items of another service in the same vault, over the same agent.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
+  public func store(ofService service: String) throws(StoreError) -> AgentStore {
+    try AgentStore(service: service, vault: place, client: client)
+  }
+
   /// The value of the item `name`; nil when there is none.
   public func load(_ name: String) throws(StoreError) -> SecretForm? { try load([name]).first?.form }
 

@@ -74,7 +74,7 @@ struct RunPlan {
     let content =
       path == "-"
       ? try SecretReader.read(0, limit: Self.largestFile, what: "the environment file", place: "standard input")
-      : try SecretReader.file(path, limit: Self.largestFile, what: "the environment file", context: context)
+      : try SecretReader.file(path, limit: Self.largestFile, what: "the environment file")
     for entry in try EnvFile.read(content, place: path == "-" ? "standard input" : path) {
       variables.append((entry.name, try Self.value(entry)))
     }

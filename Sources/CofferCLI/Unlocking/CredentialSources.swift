@@ -39,7 +39,7 @@ struct CredentialSources {
     if let path = options.keyFile { found.keyFile = try keyFile(path) }
     if let path = options.recoveryFile {
       found.recoveryCode = try SecretReader.file(
-        path, limit: SecretReader.largestToken, what: "the recovery code", context: context
+        path, limit: SecretFile.largestToken, what: "the recovery code"
       ).withoutTrailingNewline(.lineFeedOrCRLF)
     }
     if let path = options.identity { found.identity = try identity(path) }
@@ -65,12 +65,12 @@ struct CredentialSources {
     return try found.asPassphrase(from: "COFFER_PASSPHRASE")
   }
 
-  // A systemd service finds its credentials there: systemd.exec(5), LoadCredential=.
+  // A systemd service finds its credentials there.
   func fromCredentialsFolder() throws -> SecretBytes? {
-    guard let folder = ProcessEnvironment.value("CREDENTIALS_DIRECTORY") else { return nil }
-    let path = FilePath(folder).appending("coffer.passphrase")
-    guard FileFacts.exists(path) else { return nil }
-    return try passphrase(fromFile: path.string)
+    if let folder = ProcessEnvironment.value("CREDENTIALS_DIRECTORY") {
+      try GivenPath.check(FilePath(folder).appending("coffer.passphrase").string)
+    }
+    do throws(StoreError) { return try Credentials.servicePassphrase() } catch { throw error.asUsageWhereEmpty }
   }
 
   /// A slot may want a passphrase and a key file together: whichever half is missing is looked for further down.
@@ -93,24 +93,25 @@ struct CredentialSources {
   }
 
   func passphrase(fromDescriptor descriptor: Int32) throws -> SecretBytes {
-    try SecretReader.given(
-      descriptor, limit: SecretReader.largestPassphrase + 2, what: "the passphrase", place: "descriptor \(descriptor)"
-    ).withoutTrailingNewline(.lineFeedOrCRLF).asPassphrase(from: "descriptor \(descriptor)")
+    let text = try SecretReader.given(
+      descriptor, limit: SecretFile.largestPassphrase + 2, what: "the passphrase", place: "descriptor \(descriptor)")
+    return try text.withoutTrailingNewline(.lineFeedOrCRLF).asPassphrase(from: "descriptor \(descriptor)")
   }
 
   func passphrase(fromFile path: String) throws -> SecretBytes {
     guard path != "-" else { return try passphrase(fromDescriptor: 0) }
-    return try SecretReader.file(
-      path, limit: SecretReader.largestPassphrase + 2, what: "the passphrase file", context: context
-    ).withoutTrailingNewline(.lineFeedOrCRLF).asPassphrase(from: path)
+    try GivenPath.check(path)
+    do throws(StoreError) { return try Credentials.passphrase(at: FilePath(path)) } catch { throw error.asUsageWhereEmpty }
   }
 
   func keyFile(_ path: String) throws -> SecretBytes {
-    try SecretReader.file(path, limit: SecretReader.largestKeyFile, what: "the key file", context: context)
+    try GivenPath.check(path)
+    return try Credentials.keyFile(at: FilePath(path))
   }
 
   func identity(_ path: String) throws -> SecretBytes {
-    try SecretReader.file(path, limit: SecretReader.largestToken, what: "the identity", context: context)
+    try GivenPath.check(path)
+    return try Credentials.identity(at: FilePath(path))
   }
 
   private static func nothing(_ vault: FilePath) -> Failure {
@@ -155,7 +156,7 @@ enum EnvironmentPassphrase {
   static func use() throws -> SecretBytes? {
     try taken.withLock { taken in
       guard !taken.memoryRanOut else {
-        throw Failure(StoreError(memory: .exhausted(bytes: SecretReader.largestPassphrase)))
+        throw Failure(StoreError(memory: .exhausted(bytes: SecretFile.largestPassphrase)))
       }
       return try taken.bytes?.duplicate()
     }
@@ -168,29 +169,16 @@ enum EnvironmentPassphrase {
   }
 }
 
-/// What counts as one newline at the end.
-enum TrailingNewline { case lineFeed, lineFeedOrCRLF }
+extension StoreError {
+  /// An empty passphrase is a mistake of whoever called the program.
+  fileprivate var asUsageWhereEmpty: Failure {
+    kind == .unfitSecret ? .usage(what, try: "one of 1 to 1024 bytes") : Failure(self)
+  }
+}
 
 extension SecretBytes {
-  /// These bytes without one newline at their end.
-  borrowing func withoutTrailingNewline(_ style: TrailingNewline) throws -> SecretBytes {
-    let drop = withUnsafeBytes { raw -> Int in
-      guard raw.last == UInt8(ascii: "\n") else { return 0 }
-      return style == .lineFeedOrCRLF && raw.dropLast().last == UInt8(ascii: "\r") ? 2 : 1
-    }
-    return try prefix(count - drop)
-  }
-
   /// These bytes, checked to be a passphrase.
   consuming func asPassphrase(from source: String) throws -> SecretBytes {
-    let length = count
-    guard length > 0 else { throw Failure.usage("the passphrase from \(source) is empty", try: "one of 1 to 1024 bytes") }
-    guard length <= SecretReader.largestPassphrase else {
-      throw Failure(
-        StoreError(
-          .tooLarge(limit: SecretReader.largestPassphrase), "the passphrase from \(source) is longer than 1024 bytes",
-          cure: "use a shorter one, or a key file"))
-    }
-    return self
+    do throws(StoreError) { return try checkedAsPassphrase(from: source) } catch { throw error.asUsageWhereEmpty }
   }
 }

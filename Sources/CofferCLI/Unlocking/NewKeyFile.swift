@@ -91,12 +91,12 @@ final class FirstKeyFile {
     guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_uid == geteuid(), facts.st_nlink == 1,
       facts.st_mode & 0o077 == 0, let lock = try DescriptorLock.take(FilePath(path), making: false)
     else { return nil }
-    let content = try SecretReader.file(path, limit: SecretReader.largestKeyFile, what: "the key file", context: context)
+    let content = try SecretReader.file(path, limit: SecretFile.largestKey, what: "the key file")
     return try KeyFile.isGenerated(content) ? lock : nil
   }
 
   func content(_ context: Context) throws -> SecretBytes {
-    try SecretReader.file(path, limit: SecretReader.largestKeyFile, what: "the key file", context: context)
+    try SecretReader.file(path, limit: SecretFile.largestKey, what: "the key file")
   }
 
   /// Takes back the file that this object made: it opens nothing, because the vault could not be made.

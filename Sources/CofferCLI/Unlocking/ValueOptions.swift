@@ -50,7 +50,7 @@ struct ValueOptions: ParsableArguments {
       return try value.bytes.duplicate()
     }
     if let file, file != "-" {
-      return try trimmed(try SecretReader.file(file, limit: SecretReader.largestValue, what: "the value", context: context))
+      return try trimmed(try SecretReader.file(file, limit: SecretReader.largestValue, what: "the value"))
     }
     if usesStandardInput || fd != nil {
       let descriptor = fd ?? STDIN_FILENO

@@ -3,7 +3,7 @@
 /// A value that begins with a hyphen is taken where it is a negative number. What begins with two hyphens is an option of
 /// the program and no override, nor is a `-key` that another option follows; `--` ends the overrides. Of a key given twice,
 /// the last counts.
-struct LaunchArguments {
+package struct LaunchArguments {
   let texts: [String: String]
   /// A bit for each length of an overridden name, modulo 64: most other names are told apart by it alone.
   private let lengths: UInt64
@@ -21,18 +21,40 @@ struct LaunchArguments {
   /// The texts by key.
   static func overrides(in arguments: [String]) -> [String: String] {
     var overrides: [String: String] = [:]
-    var rest = arguments[...]
-    while let argument = rest.popFirst() {
+    for word in words(in: arguments) { overrides[word.name] = word.text }
+    return overrides
+  }
+
+  /// Takes the overrides of keys that `isKey` knows out of `arguments`, in their order, and leaves every other word where it stands.
+  package static func take(from arguments: inout [String], where isKey: (String) -> Bool) -> [String] {
+    let taken = words(in: arguments).filter { isKey($0.name) }
+    let words = taken.flatMap { arguments[$0.place] }
+    for word in taken.reversed() { arguments.removeSubrange(word.place) }
+    return words
+  }
+
+  /// One override, and the words that it is made of: one or two.
+  private struct Word {
+    let name: String, text: String
+    let place: Range<Int>
+  }
+
+  private static func words(in arguments: [String]) -> [Word] {
+    var words: [Word] = []
+    var rest = arguments.indices
+    while let place = rest.popFirst() {
+      let argument = arguments[place]
       if argument == "--" { break }
       guard let name = name(in: argument) else { continue }
       if let equals = name.firstIndex(of: "="), equals > name.startIndex {
-        overrides[String(name[..<equals])] = String(name[name.index(after: equals)...])
-      } else if let value = rest.first, !isOption(value), !name.hasPrefix("=") {
-        overrides[String(name)] = value
+        words.append(
+          Word(name: String(name[..<equals]), text: String(name[name.index(after: equals)...]), place: place..<place + 1))
+      } else if let next = rest.first, !isOption(arguments[next]), !name.hasPrefix("=") {
+        words.append(Word(name: String(name), text: arguments[next], place: place..<next + 1))
         rest.removeFirst()
       }
     }
-    return overrides
+    return words
   }
 
   private static func name(in argument: String) -> Substring? {

@@ -20,7 +20,8 @@ final class Migrator: Sendable {
     }
   }
 
-  func isPending(_ name: String) -> Bool { state.withLock { $0.pending[name] != nil } }
+  func isPending(_ name: String) -> Bool { error(of: name) != nil }
+  func error(of name: String) -> StoreError? { state.withLock { $0.pending[name] } }
   var pendingNames: [String] { state.withLock { $0.pending.keys.sorted() } }
 
   func record(_ key: String, _ outcome: Result<[Migration.Change], StoreError>) {
@@ -49,7 +50,11 @@ extension StorageRouter {
   @discardableResult
   public func migrate() -> MigrationReport {
     for name in migrator.pendingNames {
-      if let key = declared[name] as? any OpenedKey { attempt(key) }
+      if let key = declared[name] as? any OpenedKey {
+        attempt(key)
+      } else if let family = family(of: name) {
+        if family.name == name { attempt(family) } else { attempt(family.member(named: name)) }
+      }
     }
     finishScrubbing()
     return migrations
@@ -59,7 +64,23 @@ extension StorageRouter {
     for key in declared.values.filter(\.mayMigrate).sorted(by: { $0.name < $1.name }) {
       if let key = key as? any OpenedKey { attempt(key) }
     }
-    if declared.values.contains(where: \.traits.isSecret) { finishScrubbing() }
+    for family in families where family.traits.isSecret { attempt(family) }
+    if declared.values.contains(where: \.traits.isSecret) || families.contains(where: \.traits.isSecret) { finishScrubbing() }
+  }
+
+  /// Migrates the members of a family of secrets that still lie in the plain store. Which there are is found by looking.
+  private func attempt(_ family: any OpenedFamily) {
+    let copies = Result { () throws(StoreError) in try plain.names().filter { family.owns($0) && $0 != family.name } }
+    migrator.record(family.name, copies.map { _ in [] })
+    guard case .success(let names) = copies else { return }
+    for name in names { attempt(family.member(named: name)) }
+  }
+
+  /// Tries again what could not be looked at when the router was opened.
+  func settle(_ family: any OpenedFamily) throws(StoreError) {
+    guard migrator.isPending(family.name) else { return }
+    attempt(family)
+    if let error = migrator.error(of: family.name) { throw error }
   }
 
   private func attempt(_ key: any OpenedKey) {

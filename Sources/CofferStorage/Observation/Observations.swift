@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// An observation as far as it is kept.
 protocol KeptObservation: AnyObject, Sendable {
-  /// Whether its owner is there.
-  var isOwned: Bool { get }
+  /// Ends it where its owner is gone.
+  func stopIfUnowned()
   func stop()
 }
 
@@ -71,7 +71,7 @@ final class Observations: Sendable {
 
   private func look(in round: UInt64) {
     guard let kept = state.withLock({ $0.round == round ? Array($0.kept.values) : nil }) else { return }
-    for observation in kept where !observation.isOwned { observation.stop() }
+    for observation in kept { observation.stopIfUnowned() }
     let next = state.withLock { state -> (round: UInt64, pause: Double)? in
       guard state.round == round else { return nil }
       guard !state.kept.isEmpty else {

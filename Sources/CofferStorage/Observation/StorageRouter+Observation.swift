@@ -51,6 +51,27 @@ extension StorageRouter {
     try changes(of: key).observe(self, as: key.name, by: owner, body)
   }
 
+  /// The same on the main actor, for what belongs to it: a window, a view's model, any object there, `Sendable` or not.
+  ///
+  /// ```swift
+  /// try app.observe(keys.theme, on: .shared, owner: self) { window, theme in window.apply(theme) }
+  /// ```
+  ///
+  /// `body` gets the owner, which is held weakly, and so need not capture it. It is called with the present value before this returns, and
+  /// later whenever the main actor has a turn and the value is another. Otherwise it keeps the rules of ``observe(_:owner:_:)``; an owner
+  /// has one closure for each key, by either call.
+  ///
+  /// - Parameter actor: `MainActor.shared`.
+  /// - Returns: what ends it before `owner` does.
+  /// - Throws: what ``changes(of:)`` throws.
+  @MainActor @discardableResult
+  public func observe<V, R, Owner: AnyObject>(
+    _ key: StorageKey<V, R>, on actor: MainActor, owner: Owner,
+    _ body: @escaping @MainActor (Owner, Result<V, StoreError>) -> Void
+  ) throws(StoreError) -> Handler<Void>.Canceller {
+    try changes(of: key).observe(self, as: key.name, onMainBy: owner, body)
+  }
+
   /// Ends every sequence of ``changes(of:)`` and every observation of ``observe(_:owner:_:)``. The stores go on.
   public func endObservation() { sequences.trigger() }
 }

@@ -40,7 +40,7 @@ final class ValueObservation<Value: Sendable>: Sendable, KeptObservation {
     if changes.source.isOver { stop() }
   }
 
-  var isOwned: Bool { owner != nil }
+  func stopIfUnowned() { if owner == nil { stop() } }
 
   /// Ends it. A call that has begun on another thread goes on to its end.
   func stop() {

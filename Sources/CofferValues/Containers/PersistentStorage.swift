@@ -1,4 +1,4 @@
-public import CofferDefaults
+internal import CofferDefaults
 public import CofferPlatform
 public import CofferStorage
 public import SystemPackage
@@ -7,14 +7,28 @@ public import SystemPackage
 public final class PersistentStorage: KeyValueStorage {
   /// Serves the plain route.
   public typealias R = Plain
-  private let defaults: DefaultsStore
+  /// The domain that `UserDefaults.standard` uses, opened with its first use: see ``/CofferDefaults/DefaultsStore/standard``.
+  public static let standard = PersistentStorage(.standard)
+
+  private enum Suite: Sendable {
+    case opened(DefaultsStore)
+    case standard
+  }
+  private let suite: Suite
 
   /// The suite's name.
-  public var suiteName: String { defaults.domain.name }
+  public let suiteName: String
   /// What this instance's names begin with in the suite.
-  public var keyPrefix: String { defaults.prefix }
+  public let keyPrefix: String
   /// The suite, seen through the prefix.
-  public var store: any Store<Plain> { defaults }
+  public let store: any Store<Plain>
+
+  private init(_: Suite) {
+    suite = .standard
+    suiteName = DefaultsDomain.standardName
+    keyPrefix = ""
+    store = DefaultsStore.standard
+  }
 
   /// Opens `suiteName`, or the domain that `UserDefaults.standard` uses, which is named like the executable.
   ///
@@ -24,7 +38,18 @@ public final class PersistentStorage: KeyValueStorage {
   ///   - folder: where the suite's property list is, instead of the user's configuration folder.
   /// - Throws: what `DefaultsStore.open` throws: why the suite cannot be opened.
   public init(suiteName: String? = nil, keyPrefix: String = "", in folder: FilePath? = nil) throws(StoreError) {
-    defaults = try DefaultsStore.open(domain: suiteName ?? DefaultsDomain.standardName, in: folder, prefix: keyPrefix)
+    let name = suiteName ?? DefaultsDomain.standardName
+    let defaults = try DefaultsStore.open(domain: name, in: folder, prefix: keyPrefix)
+    (suite, self.suiteName, self.keyPrefix, store) = (.opened(defaults), name, keyPrefix, defaults)
+  }
+
+  private var defaults: DefaultsStore {
+    get throws(StoreError) {
+      switch suite {
+      case .opened(let store): store
+      case .standard: try DefaultsStore.standard.store()
+      }
+    }
   }
 
   /// Removes every value of this instance: those whose names have its prefix.
@@ -32,12 +57,4 @@ public final class PersistentStorage: KeyValueStorage {
 
   /// Writes what was set into the property list and to the disk. It happens within a second by itself.
   public func synchronize() throws(StoreError) { try defaults.synchronize() }
-}
-
-extension DefaultsDomain {
-  /// The name of the domain that Foundation's `UserDefaults.standard` uses on Linux: the executable's.
-  public static var standardName: String {
-    let program = CommandLine.arguments.first ?? ""
-    return program.split(separator: "/").last.map(String.init) ?? "coffer"
-  }
 }

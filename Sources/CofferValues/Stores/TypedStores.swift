@@ -16,6 +16,9 @@ public struct PersistentStore<Default: DefaultConvertible>: DefaultStoreType {
     subject = handle.subject()
   }
 
+  /// The value of `Default`'s key in ``/CofferDefaults/DefaultsStore/standard``, which is opened with the first use.
+  public init() { self.init(in: DefaultsStore.standard) }
+
   /// Returns once what was set is on the disk.
   public func synchronize() throws(StoreError) { try store.synchronize() }
 }

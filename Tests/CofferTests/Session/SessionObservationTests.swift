@@ -1,5 +1,10 @@
 import CofferTestSupport
 import Coffer
+import CofferDefaults
+import CofferMemory
+import CofferObservation
+import CofferValues
+import CofferVault
 import CofferStorage
 import Dispatch
 import Foundation
@@ -29,6 +34,20 @@ import Testing
     try await poll("hears another process's logout") { main.texts == expected && settings.texts == expected }
     try await Task.sleep(for: .milliseconds(100))
     #expect(main.texts == expected && settings.texts == expected)
+  }
+
+  private class Screen { var states: [String] = [] }
+
+  @MainActor @Test
+  func `a screen of the main actor, which is not Sendable, gets the present state at once and then what follows`() async throws {
+    let home = try SessionHome(), screen = Screen()
+    let (app, _) = try home.open()
+    let session = try home.session(app)
+    try session.observe(screen, on: .shared) { screen, state in screen.states.append("\(state)") }
+    #expect(screen.states.count == 1 && screen.states.last?.contains("loggedOut") == true)
+    try home.login(session, "ada")
+    try await poll("it comes to be") { screen.states.count >= 2 }
+    #expect(screen.states.count == 2 && screen.states.last?.contains("ada") == true)
   }
 
   @Test

@@ -1,5 +1,9 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferVault
 internal import CofferStorage
 internal import CofferValues
 internal import Foundation
@@ -146,5 +150,27 @@ internal import Testing
     }
     eventually { seen.all.last == 200 }
     #expect(inside.all.isEmpty && follows(seen.all, from: 0, to: 200), "\(seen.all)")
+  }
+
+  /// An ordinary class, as programs have them.
+  private class Screen { var seen: [String] = [] }
+
+  @MainActor @Test
+  func `on the main actor the present value comes first too, from a router and a subject, to an owner that is not Sendable`()
+    async throws
+  {
+    let bench = try Bench(), screen = Screen()
+    let app = try bench.app(keys)
+    let subject = app.persistedValue(for: keys.number).subject()
+    try app.observe(keys.look, on: .shared, owner: screen) { screen, look in screen.seen.append("\(look)") }
+    try subject.observe(screen, on: .shared) { screen, number in screen.seen.append("\(number)") }
+    #expect(screen.seen == ["success(\"light\")", "0"])
+    try app.set(1, for: keys.number)
+    try await poll("it comes to be") { screen.seen.last == "1" }
+    try app.plain.save(.string("many"), for: "number")
+    try app.set("dark", for: keys.look)
+    try await poll("it comes to be") { screen.seen.last == "success(\"dark\")" }
+    // What cannot be read is answered with the last value, which is no news.
+    #expect(screen.seen == ["success(\"light\")", "0", "1", "success(\"dark\")"])
   }
 }

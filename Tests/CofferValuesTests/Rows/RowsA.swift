@@ -1,5 +1,8 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferVault
 internal import CofferDefaults
 internal import CofferStorage
 internal import CofferValues
@@ -35,6 +38,15 @@ private final class ThemeController {
   }
 }
 
+/// Runs `body` where the user's configuration folder is a new one.
+private func inHomeOfItsOwn(_ body: (URL) throws -> Void) throws {
+  let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+  defer { do { try FileManager.default.removeItem(at: folder) } catch { print("left behind: \(folder): \(error)") } }
+  setenv("XDG_CONFIG_HOME", folder.path(), 1)
+  try body(folder)
+}
+
 @Suite struct RowsA {
   @Test func `A1 a controller owns a preference and is given its store by injection`() throws {
     // A default argument may name a store that the program shares, as `defaults: UserDefaults = .standard` does.
@@ -46,6 +58,40 @@ private final class ThemeController {
     try Controller(defaults: bench.defaults()).defaults.set(.dark, for: Keys().theme)
     #expect(try Controller().defaults.value(for: Keys().theme) == .light)
     #expect(try Controller(defaults: bench.defaults()).defaults.value(for: Keys().theme) == .dark)
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `A1 the default argument is the standard store, which needs no try and is where UserDefaults.standard looks`() async {
+    // In a process of its own: where the standard domain is, the environment says.
+    await #expect(processExitsWith: .success) {
+      final class Controller {
+        let defaults: any Store<Plain>
+        init(defaults: any Store<Plain> = DefaultsStore.standard) { self.defaults = defaults }
+      }
+      try inHomeOfItsOwn { folder in
+        #expect(try Controller().defaults.value(for: Keys().theme) == .light)
+        try Controller().defaults.set(.dark, for: Keys().theme)
+        try PersistentStorage.standard.setValue(7, forKey: "launches")
+        #expect(try Controller().defaults.value(for: Keys().launches) == 7)
+        try DefaultsStore.standard.synchronize()
+        let list = folder.appending(path: DefaultsDomain.standardName + ".plist")
+        let stored = try PropertyListSerialization.propertyList(from: Data(contentsOf: list), format: nil) as? [String: Any]
+        #expect(stored?["theme"] as? String == "dark" && stored?["launches"] as? Int == 7)
+      }
+    }
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `A1 a standard store that cannot be opened says why with each call, and is opened once it can be`() async {
+    await #expect(processExitsWith: .success) {
+      try inHomeOfItsOwn { folder in
+        let list = folder.appending(path: DefaultsDomain.standardName + ".plist")
+        try Data("no list".utf8).write(to: list)
+        for _ in 0..<2 { try expect(.damaged) { _ = try DefaultsStore.standard.value(for: Keys().theme) } }
+        try FileManager.default.removeItem(at: list)
+        #expect(try DefaultsStore.standard.value(for: Keys().theme) == .light)
+      }
+    }
   }
 
   @Test func `A2 an enum is stored as its raw value`() throws {
@@ -201,6 +247,15 @@ private final class ThemeController {
     let defaults = try bench.defaults(arguments: ["-theme", "dark", "-launches", "-3"])
     #expect(try defaults.value(for: Keys().theme) == .dark)
     #expect(try defaults.value(for: Keys().launches) == -3)
+  }
+
+  @Test func `A11 overrides are taken out of the arguments that another parser reads`() throws {
+    let bench = try Bench()
+    var arguments = ["show", "-theme", "dark", "--verbose", "-launches=-3", "file"]
+    let overrides = Overrides.take(from: &arguments, for: Keys())
+    #expect(arguments == ["show", "--verbose", "file"])
+    let app = try StorageRouter.open(Bench.domain, keys: Keys(), places: bench.places, overrides: overrides)
+    #expect(try app.value(for: Keys().theme) == .dark && app.value(for: Keys().launches) == -3)
   }
 
   @Test func `A12 an override never touches what is stored, also under a write`() throws {

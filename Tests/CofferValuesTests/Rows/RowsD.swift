@@ -1,6 +1,10 @@
 internal import CofferValues
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferVault
 internal import CofferStorage
 internal import Foundation
 internal import Testing
@@ -49,6 +53,25 @@ internal import Testing
     cancel()
     handler.trigger(1)
     #expect(seen.all == [])
+  }
+
+  @MainActor @Test
+  func `D6 a view controller's closure touches the view controller, which is the main actor's and not Sendable`() async throws {
+    // As it is written for a view controller, but that it says whose closure it is and gets its owner.
+    class ViewController {
+      var title = ""
+      var cancel: Handler<String>.Canceller?
+      @MainActor func viewDidLoad(_ userChanged: Handler<String>) {
+        cancel = userChanged.add(self, on: .shared) { controller, user in controller.title = user }
+      }
+    }
+    let handler = Handler<String>(), controller = ViewController()
+    controller.viewDidLoad(handler)
+    handler.trigger("Ada")
+    try await poll("it comes to be") { controller.title == "Ada" }
+    #expect(controller.title == "Ada")
+    controller.cancel?()
+    #expect(handler.count == 0)
   }
 
   @Test func `D7 each object has one closure, and adding again replaces it`() {
@@ -129,15 +152,54 @@ internal import Testing
   }
 
   @Test func `D14 no library beyond the system's is needed`() throws {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(
-      path: "../../../Sources/CofferStorage/Observation")
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Sources/CofferObservation")
     for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
       let imports = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { $0.contains("import ") }
         .compactMap { $0.split(separator: " ").last }
-      for module in imports where !["Synchronization", "Dispatch", "CofferPlatform"].contains(module) {
-        Issue.record("\(file.lastPathComponent) imports \(module)")
-      }
+      #expect(imports.allSatisfy { $0 == "Synchronization" }, "\(file.lastPathComponent) imports \(imports)")
     }
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `D14 a program that uses a handler alone links the system's libraries alone`() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-leaf-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+    defer { do { try FileManager.default.removeItem(at: folder) } catch { print("left behind: \(folder): \(error)") } }
+    let program = """
+      import CofferObservation
+      final class Owner: Sendable {}
+      let owner = Owner(), handler = Handler<Int>()
+      handler.add(owner) { print("told", $0) }
+      handler.trigger(7)
+      """
+    let source = folder.appending(path: "main.swift"), binary = folder.appending(path: "leaf").path()
+    try Data(program.utf8).write(to: source)
+    let build = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let objects = try FileManager.default.subpathsOfDirectory(atPath: build.appending(path: "CofferObservation.build").path())
+      .filter { $0.hasSuffix(".o") }.map { build.appending(path: "CofferObservation.build/" + $0).path() }
+    #expect(!objects.isEmpty)
+    let modules = build.appending(path: "Modules").path()
+    try Self.run(["swiftc", "-swift-version", "6", "-I", modules, source.path(), "-o", binary] + objects)
+    #expect(try Self.run([binary]) == "told 7\n")
+    // Beside the C library, what every Swift program links: the language, and what it has for tasks and locks.
+    let linked = try Self.run(["ldd", binary]).split(separator: "\n").compactMap { $0.split(separator: " ").first }
+    for library in ["sodium", "sqlite3", "Foundation", "System"] {
+      #expect(!linked.contains { $0.contains(library) }, "links \(library): \(linked)")
+    }
+  }
+
+  @discardableResult
+  private static func run(_ words: [String]) throws -> String {
+    let process = Process(), output = Pipe()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = words
+    process.standardOutput = output
+    process.standardError = output
+    try process.run()
+    let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "\(words[0]): \(text)")
+    return text
   }
 
   @Test func `D bug: a stale canceller does not remove a newer registration`() {

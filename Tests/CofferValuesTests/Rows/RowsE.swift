@@ -1,5 +1,9 @@
 internal import CofferTestSupport
 internal import Coffer
+internal import CofferDefaults
+internal import CofferMemory
+internal import CofferObservation
+internal import CofferVault
 internal import CofferStorage
 internal import CofferValues
 internal import Foundation
@@ -95,6 +99,22 @@ private final class CameraController {
     #expect(list.contains("<string>small</string>"))
     try store.remove()
     #expect(try store.get() == nil)
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `E4 a persistent store without a store is in the standard one`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().appending(path: "coffer-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+      setenv("XDG_CONFIG_HOME", folder.path(), 1)
+      let store = PersistentStore<CameraConfig>()
+      #expect(try store.get() == nil)
+      try store.set(CameraConfig(size: .small))
+      try store.synchronize()
+      let list = try String(contentsOf: folder.appending(path: DefaultsDomain.standardName + ".plist"), encoding: .utf8)
+      #expect(try list.contains("<string>small</string>") && PersistentStore<CameraConfig>().get()?.size == .small)
+      try FileManager.default.removeItem(at: folder)
+    }
   }
 
   @Test func `E5 an in-memory store has the same interface`() throws {

@@ -139,6 +139,43 @@ import Testing
     #expect(text(try store.load("a")) == "written")
   }
 
+  @Test func `a store of another service shares the vault: one unlock and one lock are for both, and items stay apart`() throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "app", vault: place.create())
+    let other = try store.store(ofService: "mail")
+    try store.save(form("ours"), for: "a")
+    try other.save(form("theirs"), for: "a")
+    try other.save(form("more"), for: "b")
+    #expect(try store.names() == ["a"] && other.names() == ["a", "b"])
+    #expect(text(try store.load("a")) == "ours")
+    #expect(text(try other.load("a")) == "theirs")
+    #expect(other.place == store.place && other.service == "mail")
+    try other.lock()
+    #expect(!store.isUnlocked)
+    #expect(try kind { _ = try store.load("a") } == .locked)
+    try store.unlock(with: TemporaryVault.credentials())
+    #expect(text(try other.load("b")) == "more")
+    #expect(try kind { _ = try store.store(ofService: "") } == .invalidName)
+  }
+
+  @Test func `each store of a vault is told of its own service's changes, and of locking by the other`() async throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "app", vault: place.create())
+    let other = try store.store(ofService: "mail")
+    let (events, continuation) = AsyncStream<ChangeFeed.Event>.makeStream()
+    let subscription = try other.changes.subscribe { continuation.yield($0) }
+    try store.save(form("ours"), for: "a")
+    try other.save(form("theirs"), for: "b")
+    try store.lock()
+    var seen: [ChangeFeed.Event] = []
+    for await event in events {
+      seen.append(event)
+      if event == .access { break }
+    }
+    #expect(seen.first == .changes([CofferStorage.Change("b", .set, by: .thisProcess)]) && seen.last == .access, "\(seen)")
+    subscription.cancel()
+  }
+
   @Test func `a store locks even when its file is gone`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())

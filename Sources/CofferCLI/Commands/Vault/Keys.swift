@@ -142,7 +142,7 @@ struct IdentityShowCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let identity = try SecretReader.file(file, limit: SecretReader.largestToken, what: "the identity", context: context)
+    let identity = try SecretReader.file(file, limit: SecretFile.largestToken, what: "the identity")
     try Self.show(identity, json: options.json)
   }
 

@@ -154,7 +154,7 @@ struct VaultImportCommand: OpeningCommand {
 
   private func content(_ file: String, _ context: Context) throws -> SecretBytes {
     let limit = Self.largestFile
-    guard file == "-" else { return try SecretReader.file(file, limit: limit, what: "the file", context: context) }
+    guard file == "-" else { return try SecretReader.file(file, limit: limit, what: "the file") }
     return try SecretReader.read(0, limit: limit, what: "the file", place: "standard input")
   }
 

@@ -1,12 +1,11 @@
 public import CofferPlatform
-public import CofferStorage
 
-/// The failures that plain handles met in ``PersistedValue/wrappedValue`` and that no `onFailure(_:)` took.
+/// The failures that plain handles met in `wrappedValue`, or a router in its subscript, and that no `onFailure(_:)` took.
 public enum ValueFailures {
   /// Called with each. While nobody is registered they are written to standard error, so that none passes unseen.
   public static let handler = Handler<StoreError>()
 
-  static func report(_ failure: StoreError) {
+  package static func report(_ failure: StoreError) {
     guard handler.count == 0 else { return handler.trigger(failure) }
     var line = "coffer: \(failure)\n"
     line.withUTF8 { bytes in

@@ -14,6 +14,7 @@ internal import Synchronization
 ///   It calls those of the owners that were there when it began and still are.
 /// - Any call may be made from inside a closure, `trigger` included: no lock is held while a closure runs.
 /// - All calls may come from any thread. A closure that has begun on one thread is not stopped by its removal on another.
+/// - A closure that belongs to the main actor is added with ``add(_:on:_:)``, and called there.
 public final class Handler<Value>: Sendable {
   /// Removes the one registration it was returned for, and no later one of the same owner. Does nothing the second time, or
   /// once the handler is gone.
@@ -32,8 +33,8 @@ public final class Handler<Value>: Sendable {
     /// False once it was removed or replaced.
     let isCurrent = Atomic<Bool>(true)
 
-    init(_ owner: any AnyObject & Sendable, _ generation: UInt64, _ body: @escaping Body) {
-      id = ObjectIdentifier(owner)
+    init(_ id: ObjectIdentifier, _ owner: any AnyObject & Sendable, _ generation: UInt64, _ body: @escaping Body) {
+      self.id = id
       self.generation = generation
       self.owner = owner
       self.body = body
@@ -87,11 +88,15 @@ public final class Handler<Value>: Sendable {
   /// itself is whoever's that triggers it: this does not keep it.
   @discardableResult
   public func add(_ owner: any AnyObject & Sendable, _ body: @escaping Body) -> Canceller {
-    let id = ObjectIdentifier(owner)
+    add(owner, as: ObjectIdentifier(owner), body)
+  }
+
+  /// The same for an owner that is known by `id`: it may be another object than `owner`, which says how long it is kept.
+  func add(_ owner: any AnyObject & Sendable, as id: ObjectIdentifier, _ body: @escaping Body) -> Canceller {
     let (generation, released) = state.withLock { state in
       state.lastGeneration += 1
       let old = state.byOwner[id], unowned = state.dropUnowned()
-      state.add(Registration(owner, state.lastGeneration, body), replacing: state.byOwner[id])
+      state.add(Registration(id, owner, state.lastGeneration, body), replacing: state.byOwner[id])
       return (state.lastGeneration, (old, unowned))
     }
     withExtendedLifetime(released) {}

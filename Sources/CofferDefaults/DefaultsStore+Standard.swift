@@ -1,0 +1,74 @@
+public import CofferPlatform
+public import CofferStorage
+internal import Synchronization
+
+extension DefaultsStore {
+  /// The store of the domain that `UserDefaults.standard` uses, which is named like the executable, beneath the program's own command line.
+  ///
+  /// ```swift
+  /// init(defaults: any Store<Plain> = DefaultsStore.standard)
+  /// ```
+  ///
+  /// It is opened with its first use, and for the whole life of the process. Where it cannot be, each call throws the reason and the next one
+  /// tries again.
+  public static let standard = Standard()
+
+  /// What ``standard`` is: a domain that is opened with its first use.
+  public final class Standard: Store {
+    /// Serves the plain route.
+    public typealias R = Plain
+    private let opened = Mutex<DefaultsStore?>(nil)
+
+    fileprivate init() {}
+
+    /// The store itself.
+    ///
+    /// - Throws: what ``DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:decisions:)`` throws.
+    public func store() throws(StoreError) -> DefaultsStore {
+      try opened.withLock { (opened) throws(StoreError) in
+        if let opened { return opened }
+        let new = try DefaultsStore.open(
+          domain: DefaultsDomain.standardName, arguments: Array(CommandLine.arguments.dropFirst()))
+        opened = new
+        return new
+      }
+    }
+
+    /// The property list's path; the domain's name where it cannot be opened.
+    public var place: String {
+      do throws(StoreError) { return try store().place } catch { return DefaultsDomain.standardName }
+    }
+    /// What is told of changes; nothing where the store cannot be opened.
+    public var changes: ChangeFeed {
+      do throws(StoreError) { return try store().changes } catch { return .ended }
+    }
+    /// The strongest layer's value of `name`.
+    public func load(_ name: String) throws(StoreError) -> PlainForm? { try store().load(name) }
+    /// Several values from one moment.
+    public func load(_ names: [String]) throws(StoreError) -> [Reading<Plain>] { try store().load(names) }
+    /// Whether any layer has a value for `name`.
+    public func contains(_ name: String) throws(StoreError) -> Bool { try store().contains(name) }
+    /// All names with a value, ascending.
+    public func names() throws(StoreError) -> [String] { try store().names() }
+    /// Stores `form`, or removes the value when it is nil.
+    public func save(_ form: PlainForm?, for name: String) throws(StoreError) { try store().save(form, for: name) }
+    /// Read, change and write in one step.
+    public func update(_ name: String, _ body: (PlainForm?) throws(StoreError) -> PlainForm?) throws(StoreError) {
+      try store().update(name, body)
+    }
+    /// All of `batch`, or nothing.
+    public func commit(_ batch: Batch<Plain>, decision: Decision?) throws(StoreError) {
+      try store().commit(batch, decision: decision)
+    }
+    /// Drops the record of a decided transaction.
+    public func forget(_ transaction: TransactionID) throws(StoreError) { try store().forget(transaction) }
+    /// The command line or the environment, where it has a value for `name`.
+    public func unstoredSource(of name: String) -> String? {
+      do throws(StoreError) { return try store().unstoredSource(of: name) } catch { return nil }
+    }
+    /// Leaves no trace of removed and replaced values in the store's files.
+    public func scrub() throws(StoreError) { try store().scrub() }
+    /// Returns once what was set is on the disk.
+    public func synchronize() throws(StoreError) { try store().synchronize() }
+  }
+}

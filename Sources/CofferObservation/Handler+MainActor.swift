@@ -1,0 +1,57 @@
+internal import Synchronization
+
+extension Handler where Value: Sendable {
+  /// Calls `body` on the main actor with the value of each trigger, in the order of the triggers, for as long as `owner` lives. The
+  /// triggering thread does not wait for it.
+  ///
+  /// ```swift
+  /// userChanged.add(self, on: .shared) { screen, user in screen.title = user.name }
+  /// ```
+  ///
+  /// The owner may be any object of the main actor, `Sendable` or not. It is held weakly and handed to `body`, which so need not
+  /// capture it. Otherwise the rules of ``add(_:_:)`` hold: an owner has one closure, and another one replaces it.
+  ///
+  /// - Parameter actor: `MainActor.shared`.
+  @MainActor @discardableResult
+  public func add<Owner: AnyObject>(
+    _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Value) -> Void
+  ) -> Canceller {
+    let inbox = MainInbox(owner, body)
+    let cancel = add(inbox, as: ObjectIdentifier(owner)) { value in inbox.put(value) }
+    inbox.whenUnowned(cancel)
+    return cancel
+  }
+}
+
+/// What was triggered for one owner on the main actor and has yet to be told there.
+///
+/// It is the owner that the handler knows, and its registration keeps it: the real one may be looked at on the main actor alone. What
+/// waits is forgotten with the registration.
+private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
+  @MainActor private weak var owner: Owner?
+  private let body: @MainActor (Owner, Value) -> Void
+  private let waiting = Mutex<[Value]>([])
+  private let end = Mutex<(@Sendable () -> Void)?>(nil)
+
+  @MainActor init(_ owner: Owner, _ body: @escaping @MainActor (Owner, Value) -> Void) {
+    self.owner = owner
+    self.body = body
+  }
+
+  // What the closure captured is the main actor's, and is released there.
+  deinit { Task { @MainActor [body] in withExtendedLifetime(body) {} } }
+
+  /// What takes the registration away once the owner is gone.
+  func whenUnowned(_ cancel: @escaping @Sendable () -> Void) { end.withLock { $0 = cancel } }
+
+  func put(_ value: Value) {
+    waiting.withLock { $0.append(value) }
+    Task { @MainActor [weak self] in self?.tellNext() }
+  }
+
+  @MainActor private func tellNext() {
+    guard let value = waiting.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return }
+    guard let owner else { return end.withLock { $0 }?() ?? () }
+    body(owner, value)
+  }
+}

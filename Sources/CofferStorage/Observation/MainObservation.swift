@@ -1,0 +1,83 @@
+package import CofferObservation
+internal import Synchronization
+
+/// One owner's closure on the main actor, and what it is told from.
+///
+/// The owner need not be `Sendable`, so nothing but the main actor looks at it, the check of whether it is still there included. News only
+/// ask for a turn of the main actor; the value is read in that turn, and so is never older than what the program itself has set by then.
+final class MainObservation<Owner: AnyObject, Value: Sendable>: Sendable, KeptObservation {
+  @MainActor private weak var owner: Owner?
+  @MainActor private var body: (@MainActor (Owner, ValueChanges<Value>.Element) -> Void)?
+  @MainActor private var last: Sight?
+  private let changes: ValueChanges<Value>
+  private let slot: Observations.Slot
+  private let isScheduled = Atomic<Bool>(false)
+  private let isOver = Atomic<Bool>(false)
+
+  @MainActor init(
+    _ owner: Owner, _ changes: ValueChanges<Value>, in slot: Observations.Slot,
+    _ body: @escaping @MainActor (Owner, ValueChanges<Value>.Element) -> Void
+  ) {
+    self.owner = owner
+    self.changes = changes
+    self.slot = slot
+    self.body = body
+  }
+
+  /// Calls the closure with the present value, and from then on with what comes.
+  @MainActor func begin() {
+    changes.source.listen { [weak self] signal in
+      switch signal {
+      case .news: self?.schedule()
+      case .end: self?.stop()
+      }
+    }
+    tell()
+    // What ended before it was listened to.
+    if changes.source.isOver { stop() }
+  }
+
+  func stopIfUnowned() {
+    Task { @MainActor in if owner == nil { stop() } }
+  }
+
+  /// Ends it. What the closure captured is the main actor's, and is released there.
+  func stop() {
+    guard !isOver.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    changes.source.listen(nil)
+    Observations.current.drop(self, from: slot)
+    Task { @MainActor in body = nil }
+  }
+
+  private func schedule() {
+    guard !isScheduled.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    Task { @MainActor in
+      isScheduled.store(false, ordering: .sequentiallyConsistent)
+      tell()
+    }
+  }
+
+  @MainActor private func tell() {
+    guard !isOver.load(ordering: .acquiring), let body else { return }
+    guard let owner else { return stop() }
+    let found = changes.look()
+    if found.sight.isEnd { return stop() }
+    if let last, last.isSame(as: found.sight) { return }
+    last = found.sight
+    body(owner, found.element)
+  }
+}
+
+extension ValueChanges {
+  /// The same on the main actor: `body` is called there with the present values before this returns, and later with the newest whenever the
+  /// main actor has a turn for it.
+  @MainActor package func observe<Owner: AnyObject>(
+    _ source: AnyObject, as name: String = "", onMainBy owner: Owner, _ body: @escaping @MainActor (Owner, Element) -> Void
+  ) -> Handler<Void>.Canceller {
+    let slot = Observations.Slot(source: ObjectIdentifier(source), name: name, owner: ObjectIdentifier(owner))
+    let observation = MainObservation(owner, self, in: slot, body)
+    Observations.current.keep(observation, in: slot)
+    observation.begin()
+    return { [weak observation] in observation?.stop() }
+  }
+}

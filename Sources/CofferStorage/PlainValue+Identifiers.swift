@@ -1,0 +1,46 @@
+internal import CofferPlatform
+public import FoundationEssentials
+
+extension UUID: NativePlainValue {
+  /// The 36 characters of a UUID (RFC 9562), in letters of either case, or the same as the text of an override.
+  public init?(plainForm: PlainForm) {
+    switch plainForm {
+    case .string(let text), .argument(let text): self.init(uuidString: text)
+    default: return nil
+    }
+  }
+
+  /// A string, in capital letters.
+  public func plainForm() -> PlainForm { .string(uuidString) }
+}
+
+extension Decimal: NativePlainValue {
+  /// The text of a decimal number, `-12.50` or `1e-3`, also of an override; an integer; a real, as the shortest decimal that is that real.
+  public init?(plainForm: PlainForm) {
+    switch plainForm {
+    case .string(let text), .argument(let text): self.init(wholeText: text)
+    case .integer(let value): self.init(value)
+    case .unsigned(let value): self.init(value)
+    case .real(let value): self.init(wholeText: "\(value)")
+    default: return nil
+    }
+  }
+
+  /// A string, in which every digit is kept: a real would round.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unencodable`` for what is not a number.
+  public func plainForm() throws -> PlainForm {
+    guard isFinite else {
+      throw StoreError(.unencodable, "a Decimal that is not a number", cure: "store a number; what was stored is unchanged")
+    }
+    return .string(description)
+  }
+
+  /// Foundation's own parser takes what a text begins with: `1.5 EUR` would be 1.5.
+  private init?(wholeText text: String) {
+    guard text.contains(where: \.isNumber), text.wholeMatch(of: /[+-]?[0-9]*\.?[0-9]*([eE][+-]?[0-9]+)?/) != nil else {
+      return nil
+    }
+    self.init(string: text)
+  }
+}

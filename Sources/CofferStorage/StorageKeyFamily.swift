@@ -1,0 +1,104 @@
+public import CofferPlatform
+public import FoundationEssentials
+
+/// The typed address of values whose names are data: a token for each customer, a zoom for each document. Declare it once, in a ``KeySpace``.
+///
+/// ```swift
+/// struct ServerKeys: KeySpace {
+///   let tokens = StorageKeyFamily("api", secret: String.self)
+///   let limits = StorageKeyFamily("limit", default: 100)
+/// }
+/// try app.set(Sealed(token), for: keys.tokens["acme"])  // the item api/acme
+/// try app.members(of: keys.tokens)  // ["acme"]
+/// ```
+///
+/// A member is a ``StorageKey``, for every call that takes one. All names that begin with ``prefix`` are the family's: another key or family
+/// among them is refused when the router is opened. Members are not renamed and change no type; plain members become secrets when the family
+/// is declared with `secret:` or `vaulted:`.
+public struct StorageKeyFamily<Value: Sendable, R: Route>: Sendable {
+  /// What the names of its members begin with: the family's name and a slash.
+  public let prefix: String
+  /// What every member is declared like.
+  private let pattern: StorageKey<Value, R>
+
+  private init(_ pattern: StorageKey<Value, R>) {
+    prefix = pattern.name + "/"
+    self.pattern = pattern
+  }
+
+  /// The key of the member `name`. Whether that can be a name is found when the key is used: it is not empty, and has the limits of
+  /// ``StoredName`` together with the prefix.
+  public subscript(_ name: String) -> StorageKey<Value, R> { StorageKey(prefix + name, declaredLike: pattern) }
+}
+
+extension StorageKeyFamily where R == Plain {
+  /// Preferences that read as `value` while nothing is stored.
+  public init(_ name: String, default value: Value, fileID: String = #fileID, line: Int = #line) where Value: PlainValue {
+    self.init(StorageKey(name, default: value, fileID: fileID, line: line))
+  }
+
+  /// Preferences that may be absent.
+  public init<Wrapped: PlainValue>(_ name: String, of type: Wrapped.Type, fileID: String = #fileID, line: Int = #line)
+  where Value == Wrapped? { self.init(StorageKey(name, of: type, fileID: fileID, line: line)) }
+}
+
+extension StorageKeyFamily where R == Vault {
+  /// Secrets, handed out sealed.
+  public init<Payload: Codable & Sendable>(
+    _ name: String, secret type: Payload.Type, fileID: String = #fileID, line: Int = #line
+  ) where Value == Sealed<Payload>? { self.init(StorageKey(name, secret: type, fileID: fileID, line: line)) }
+
+  /// Values that are kept in the vault and handed out as they are.
+  public init<Wrapped: Codable & Sendable>(
+    _ name: String, vaulted type: Wrapped.Type, fileID: String = #fileID, line: Int = #line
+  ) where Value == Wrapped? { self.init(StorageKey(name, vaulted: type, fileID: fileID, line: line)) }
+
+  /// The same family, each of whose secrets expires when `moment` says: see ``StorageKey/expires(_:)``.
+  public func expires<Payload: Codable & Sendable>(
+    _ moment: @escaping @Sendable (Payload) -> Date?
+  ) -> Self where Value == Sealed<Payload>? { Self(pattern.expires(moment)) }
+}
+
+extension StorageKeyFamily {
+  /// The same family with a name for people, shown by listings.
+  public func labelled(_ label: String) -> Self { Self(pattern.labelled(label)) }
+
+  /// The same family, whose members a logout removes.
+  public func endsWithSession() -> Self { Self(pattern.endsWithSession()) }
+
+  /// The same family, refusing values whose encoded form exceeds `bytes`: see ``StorageKey/limited(toBytes:)``.
+  public func limited(toBytes bytes: Int) -> Self { Self(pattern.limited(toBytes: bytes)) }
+
+  /// What a read does with stored bytes that are no value of the type: see ``StorageKey/whenUndecodable(_:report:)``.
+  public func whenUndecodable(_ policy: UndecodablePolicy, report: (@Sendable (StoreError) -> Void)? = nil) -> Self {
+    Self(pattern.whenUndecodable(policy, report: report))
+  }
+}
+
+extension StorageKeyFamily: OpenedFamily {
+  /// What the names of its members begin with.
+  public var name: String { prefix }
+  /// Where the family is declared.
+  public var site: DeclarationSite { pattern.site }
+  /// What the declaration adds to each member.
+  public var traits: KeyTraits { pattern.traits }
+
+  var isReadableText: Bool { pattern.isReadableText }
+  func member(named name: String) -> any OpenedKey { StorageKey(name, declaredLike: pattern) }
+}
+
+/// What a router does with a family whose types it does not know.
+protocol OpenedFamily: DeclaredKey {
+  /// Whether the members' values lie readable in a property list as text or data.
+  var isReadableText: Bool { get }
+
+  /// The member that is stored as `name`, which begins with the family's.
+  func member(named name: String) -> any OpenedKey
+}
+
+extension DeclaredKey {
+  /// Whether a value that is stored as `name` is this key's, or one of this family's.
+  package func owns(_ name: String) -> Bool {
+    self is any OpenedFamily ? name.utf8.starts(with: self.name.utf8) : name == self.name
+  }
+}

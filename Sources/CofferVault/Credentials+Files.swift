@@ -1,0 +1,130 @@
+package import CofferMemory
+public import CofferPlatform
+internal import CofferStorage
+public import SystemPackage
+
+extension Credentials {
+  /// The key file at `path`, read into guarded memory and nowhere else.
+  ///
+  /// A file that other users can read is noted in the log `coffer`, as the command line does.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.tooLarge`
+  ///   above 1 MiB.
+  public init(keyFileAt path: FilePath) throws(StoreError) { self.init(keyFile: try Self.keyFile(at: path)) }
+
+  /// The passphrase in the file at `path`, without one line end after it.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.unfitSecret` for an
+  ///   empty passphrase, `.tooLarge` above 1 024 bytes.
+  public init(passphraseFileAt path: FilePath) throws(StoreError) { self.init(passphrase: try Self.passphrase(at: path)) }
+
+  /// What the environment of this process names, where the command line looks too, but for a prompt. All of it is taken:
+  ///
+  /// - the key file at `COFFER_KEY_FILE`,
+  /// - the passphrase in the file at `COFFER_PASSPHRASE_FILE`, or else in `$CREDENTIALS_DIRECTORY/coffer.passphrase`, where systemd puts the
+  ///   credentials of a service (systemd.exec(5), `LoadCredential=`),
+  /// - the identity in the file at `COFFER_IDENTITY`.
+  ///
+  /// ```swift
+  /// let vault = try Places.standard().openVault().unlock(with: .standard())
+  /// ```
+  ///
+  /// `COFFER_PASSPHRASE` is the command line's alone: whoever may read this process's environment would have it, and a library cannot take
+  /// it away from other threads.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` where none of these is set; ``/CofferPlatform/StoreError/Kind/unsupported`` for a
+  ///   `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the program's; what reading one of the files throws.
+  public static func standard() throws(StoreError) -> Credentials {
+    var found = Credentials()
+    found.keyFile = try fromEnvironment("COFFER_KEY_FILE", keyFile)
+    found.identity = try fromEnvironment("COFFER_IDENTITY", identity)
+    found.passphrase = try fromEnvironment("COFFER_PASSPHRASE_FILE") { (path) throws(StoreError) in
+      if path.string == "-" { throw standardInput }
+      return try passphrase(at: path)
+    }
+    if found.passphrase == nil { found.passphrase = try servicePassphrase() }
+    guard !found.isEmpty else { throw nothing }
+    return found
+  }
+
+  private static var standardInput: StoreError {
+    StoreError(
+      .unsupported, "COFFER_PASSPHRASE_FILE names standard input, which a library does not read", place: "the environment",
+      cure: "set COFFER_PASSPHRASE_FILE to the path of a file")
+  }
+
+  private static var nothing: StoreError {
+    StoreError(
+      .noCredentials, "the environment names nothing to unlock a vault with", place: "the environment",
+      cure: """
+        set COFFER_KEY_FILE, COFFER_PASSPHRASE_FILE or COFFER_IDENTITY to the path of a file, give a service the credential \
+        coffer.passphrase, or make Credentials(keyFileAt:)
+        """)
+  }
+}
+
+// What the command line reads is read by the same calls.
+extension Credentials {
+  /// What `read` makes of the file that `variable` names; nil where it is not set, or empty, as shells often leave it.
+  private static func fromEnvironment(
+    _ variable: String, _ read: (FilePath) throws(StoreError) -> SecretBytes
+  ) throws(StoreError) -> SecretBytes? {
+    guard let path = try EnvironmentVariable.text(variable), !path.isEmpty else { return nil }
+    return try read(FilePath(path))
+  }
+
+  /// The passphrase that systemd gives a service; nil where there is none: systemd.exec(5), LoadCredential=.
+  package static func servicePassphrase() throws(StoreError) -> SecretBytes? {
+    guard let folder = try EnvironmentVariable.text("CREDENTIALS_DIRECTORY"), !folder.isEmpty else { return nil }
+    let path = FilePath(folder).appending("coffer.passphrase")
+    guard path.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
+    return try passphrase(at: path)
+  }
+
+  /// The content of a key file.
+  package static func keyFile(at path: FilePath) throws(StoreError) -> SecretBytes {
+    try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file")
+  }
+
+  /// The content of an identity file.
+  package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
+    try SecretFile.content(of: path, limit: SecretFile.largestToken, what: "the identity")
+  }
+
+  /// The passphrase in a file.
+  package static func passphrase(at path: FilePath) throws(StoreError) -> SecretBytes {
+    // A line end more than a passphrase.
+    let text = try SecretFile.content(of: path, limit: SecretFile.largestPassphrase + 2, what: "the passphrase file")
+    return try text.withoutTrailingNewline(.lineFeedOrCRLF).checkedAsPassphrase(from: path.string)
+  }
+}
+
+/// What counts as one newline at the end.
+package enum TrailingNewline { case lineFeed, lineFeedOrCRLF }
+
+extension SecretBytes {
+  /// These bytes without one newline at their end.
+  package borrowing func withoutTrailingNewline(_ style: TrailingNewline) throws(StoreError) -> SecretBytes {
+    let drop = withUnsafeBytes { raw -> Int in
+      guard raw.last == UInt8(ascii: "\n") else { return 0 }
+      return style == .lineFeedOrCRLF && raw.dropLast().last == UInt8(ascii: "\r") ? 2 : 1
+    }
+    do { return try prefix(count - drop) } catch { throw StoreError(memory: error) }
+  }
+
+  /// These bytes, checked to be a passphrase.
+  ///
+  /// - Throws: `.unfitSecret` where there are none, `.tooLarge`.
+  package consuming func checkedAsPassphrase(from source: String) throws(StoreError) -> SecretBytes {
+    let length = count
+    guard length > 0 else {
+      throw StoreError(.unfitSecret, "the passphrase from \(source) is empty", place: source, cure: "give one of 1 to 1024 bytes")
+    }
+    guard length <= SecretFile.largestPassphrase else {
+      throw StoreError(
+        .tooLarge(limit: SecretFile.largestPassphrase), "the passphrase from \(source) is longer than 1024 bytes",
+        cure: "use a shorter one, or a key file")
+    }
+    return self
+  }
+}

@@ -1,0 +1,94 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import Synchronization
+internal import SystemPackage
+
+/// A vault that several stores share, one for each service: unlocked once for all of them, and locked for all.
+final class HeldVault: Sendable {
+  private enum Held: ~Copyable, Sendable {
+    case locked(LockedVault)
+    case unlocked(UnlockedVault)
+  }
+
+  /// The vault's path.
+  let place: String
+  private let held: Mutex<Held>
+  /// Told whenever the vault was locked or unlocked. The owners are the stores.
+  let access = Handler<Void>()
+
+  init(locked vault: LockedVault) {
+    place = vault.path.string
+    held = Mutex(.locked(vault))
+  }
+
+  init(unlocked vault: consuming UnlockedVault) {
+    place = vault.path.string
+    held = Mutex(.unlocked(vault))
+  }
+
+  var isUnlocked: Bool {
+    held.withLock { held in Self.core(held) != nil }
+  }
+
+  func unlock(with credentials: consuming Credentials) throws(StoreError) {
+    var credentials = Optional(credentials)
+    try held.withLock { (held) throws(StoreError) in
+      let vault: LockedVault? =
+        switch held {
+        case .locked(let vault): vault
+        case .unlocked: nil
+        }
+      guard let vault, let given = credentials.take() else { return }
+      held = .unlocked(try vault.unlock(with: given))
+    }
+    access.trigger()
+  }
+
+  func lock() {
+    if let core = held.withLock({ held in Self.core(held) }) { drop(core) }
+  }
+
+  /// Holds the vault locked from now on, if `core` is what is held.
+  private func drop(_ core: VaultCore) {
+    // What was held is closed outside of the mutex: closing waits for running calls, and a call may be asking this vault.
+    let dropped = held.withLock { held -> Held? in
+      guard Self.core(held) === core else { return nil }
+      let dropped = consume held
+      held = .locked(core.locked)
+      return dropped
+    }
+    _ = consume dropped
+    core.close()
+    access.trigger()
+  }
+
+  private static func core(_ held: borrowing Held) -> VaultCore? {
+    switch held {
+    case .unlocked(let vault): vault.core
+    case .locked: nil
+    }
+  }
+
+  func opened() throws(StoreError) -> VaultCore {
+    try Reentrancy.check(place)
+    guard let core = held.withLock({ held in Self.core(held) }) else {
+      throw StoreError(.locked, "the vault is locked", place: place, cure: "unlock it, then try again")
+    }
+    return core
+  }
+
+  /// The error to throw for one of `core`, which is locked from now on where the error says that it is of no more use.
+  func lapsed(_ core: VaultCore, _ error: StoreError) -> StoreError {
+    // Locked by another thread in between, or of no more use: either way unlocking is what helps.
+    guard error.isEndOfUse || (error.kind == .locked && !core.isOpen) else { return error }
+    drop(core)
+    guard error.isEndOfUse else { return error }
+    return StoreError(
+      .locked, "the vault is locked", place: place, cure: "unlock it, then try again", underlying: error.underlying)
+  }
+}
+
+extension StoreError {
+  /// Whether it says that an open vault is of no more use.
+  fileprivate var isEndOfUse: Bool { kind == .closed || kind == .moved }
+}

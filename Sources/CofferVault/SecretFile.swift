@@ -1,0 +1,91 @@
+package import CofferMemory
+package import CofferPlatform
+internal import CofferStorage
+package import SystemPackage
+
+/// Reads secrets from files and descriptors straight into guarded memory: no buffer of the language or of the C library sees them.
+package enum SecretFile {
+  /// Bytes of a passphrase, at most: what a vault takes.
+  package static let largestPassphrase = 1024
+  /// Bytes of a key file, at most: a photo fits, a disk image does not.
+  package static let largestKey = KeyFile.largest
+  /// Bytes of a recovery code or an identity with its comment lines, at most.
+  package static let largestToken = 4096
+
+  /// The content of the file at `path`. That others can read it is noted in the log `coffer`.
+  ///
+  /// - Throws: `.io(ENOENT)` where there is none, `.denied`, and what ``read(_:limit:what:)`` throws.
+  package static func content(of path: FilePath, limit: Int, what: String) throws(StoreError) -> SecretBytes {
+    let descriptor = coffer_open(path.string, O_RDONLY | O_CLOEXEC, 0)
+    guard descriptor >= 0 else {
+      guard errno != ENOENT else {
+        throw StoreError(.io(ENOENT), "\(what) is not there", place: path.string, cure: "check the path")
+      }
+      throw StoreError(errno: errno, "open \(what)", place: path)
+    }
+    defer { close(descriptor) }
+    var facts = stat()
+    if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
+      Notices.warn("\(path) can be read by other users; chmod 600 closes it")
+    }
+    return try read(descriptor, limit: limit, what: what, place: path.string)
+  }
+
+  /// Everything that `descriptor` delivers.
+  ///
+  /// - Throws: `.tooLarge` past `limit` bytes, so that `/dev/zero` ends too; `.io` for what cannot be read.
+  package static func read(_ descriptor: Int32, limit: Int, what: String, place: String) throws(StoreError) -> SecretBytes {
+    var buffer = try empty(min(limit + 1, expectedSize(descriptor) + 1))
+    var count = 0
+    while true {
+      let capacity = buffer.count
+      let got = buffer.withUnsafeMutableBytes { readOnce(descriptor, $0.baseAddress.map { $0 + count }, capacity - count) }
+      guard got >= 0 else { throw StoreError(errno: errno, "read \(what)", place: FilePath(place)) }
+      count += got
+      guard got > 0 else { return try first(count, of: buffer) }
+      guard count == capacity else { continue }
+      guard count <= limit else {
+        throw StoreError(
+          .tooLarge(limit: limit), "\(what) is larger than \(limit) bytes", place: place, cure: "store something smaller")
+      }
+      buffer = try grown(buffer, to: min(limit + 1, capacity * 2))
+    }
+  }
+
+  private static func first(_ count: Int, of bytes: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
+    do { return try bytes.prefix(count) } catch { throw StoreError(memory: error) }
+  }
+
+  private static let firstGuess = 4096
+
+  private static func expectedSize(_ descriptor: Int32) -> Int {
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return firstGuess }
+    return max(1, Int(facts.st_size))
+  }
+
+  private static func empty(_ count: Int) throws(StoreError) -> SecretBytes {
+    do { return try SecretBytes(zeros: count) } catch { throw StoreError(memory: error) }
+  }
+
+  private static func grown(_ bytes: borrowing SecretBytes, to capacity: Int) throws(StoreError) -> SecretBytes {
+    var larger = try empty(capacity)
+    bytes.withUnsafeBytes { old in larger.withUnsafeMutableBytes { $0.copyMemory(from: old) } }
+    return larger
+  }
+
+  /// `read(2)`, again when a signal came in between.
+  package static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    var got: Int
+    repeat {
+      got = systemRead(descriptor, buffer, count)
+    } while got < 0 && (errno == EINTR || (errno == EAGAIN && isWaitedFor(descriptor)))
+    return got
+  }
+
+  // Whoever opened the descriptor may have made it non-blocking; a secret is worth waiting for.
+  private static func isWaitedFor(_ descriptor: Int32) -> Bool {
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&waiting, 1, -1) >= 0 || errno == EINTR
+  }
+}

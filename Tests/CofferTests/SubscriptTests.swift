@@ -1,0 +1,60 @@
+import Coffer
+import CofferDefaults
+import CofferMemory
+import CofferObservation
+import CofferStorage
+import CofferValues
+import CofferVault
+import CofferTestSupport
+import Foundation
+import Synchronization
+import Testing
+
+/// Plain keys without `try`.
+@Suite(.serialized) struct SubscriptTests {
+  struct Keys: KeySpace {
+    let theme = StorageKey("theme", default: "light")
+    let name = StorageKey("name", of: String.self)
+    let count = StorageKey("count", default: 0)
+  }
+  let keys = Keys()
+  private final class Listener: Sendable {}
+
+  @Test
+  func `a plain key is read and set like an element, and nil removes`() throws {
+    let app = try StorageRouter.inMemory(keys: keys)
+    #expect(app[keys.theme] == "light" && app[keys.name] == nil)
+    app[keys.theme] = "dark"
+    app[keys.name] = "Ada"
+    #expect(app[keys.theme] == "dark" && app[keys.name] == "Ada")
+    app[keys.name] = nil
+    #expect(try app[keys.name] == nil && app.plain.names() == ["theme"])
+  }
+
+  @Test
+  func `a failure is told to ValueFailures, and a read gives the default then; what is stored stays`() throws {
+    let app = try StorageRouter.inMemory(keys: keys)
+    try app.plain.save(.string("many"), for: "count")
+    let listener = Listener()
+    let seen = Mutex<[StoreError]>([])
+    let cancel = ValueFailures.handler.add(listener) { error in
+      if error.key == "count" || error.key == "elsewhere" { seen.withLock { $0.append(error) } }
+    }
+    defer { cancel() }
+    #expect(app[keys.count] == 0)
+    app[StorageKey("elsewhere", default: 1)] = 2
+    #expect(seen.withLock { $0.map(\.kind) } == [.undecodable(stored: "string"), .undeclared])
+    #expect(try app.plain.load("count") == .string("many"))
+    withExtendedLifetime(listener) {}
+  }
+
+  @Test
+  func `eight tasks that add 500 each through update lose none; += does not compile`() async throws {
+    let app = try StorageRouter.inMemory(keys: keys), count = keys.count
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<8 { group.addTask { for _ in 0..<500 { try app.update(count) { $0 += 1 } } } }
+      try await group.waitForAll()
+    }
+    #expect(app[count] == 4000)
+  }
+}
