@@ -34,13 +34,3 @@ extension StoredName {
     return (words + [word]).filter { !$0.isEmpty }
   }
 }
-
-extension StorageRouter {
-  /// The declared plain keys, and families of keys, of text or data whose names read like those of credentials: declare them with `secret:`, and what is
-  /// stored moves into the vault.
-  public var credentialLikeKeys: [any DeclaredKey] {
-    let texts: [any DeclaredKey] =
-      declared.values.filter { ($0 as? any OpenedKey)?.isReadableText == true } + families.filter(\.isReadableText)
-    return texts.filter { StoredName.looksLikeCredential($0.name) }.sorted { $0.name < $1.name }
-  }
-}

@@ -77,14 +77,3 @@ extension StorageKey where R == Vault {
   public init<Payload>(_ name: String, secret type: Sealed<Payload>.Type, fileID: String = #fileID, line: Int = #line)
   where Value == Sealed<Payload>? { fatalError("unavailable") }
 }
-
-extension StorageRouter {
-  /// Forbidden: it would put secrets into the plain store.
-  @available(
-    *, unavailable,
-    message: "the stores are swapped: plain: takes the store of preferences, vault: the store of secrets"
-  )
-  public convenience init(plain: any Store<Vault>, vault: any Store<Plain>, keys spaces: any KeySpace...) {
-    fatalError("unavailable")
-  }
-}

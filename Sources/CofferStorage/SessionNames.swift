@@ -46,17 +46,6 @@ extension Store where R == Plain {
   }
 }
 
-extension StorageRouter {
-  /// Lists `key` among those that a logout removes, before it has a value.
-  @usableFromInline
-  func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    guard R.self == Plain.self, try !plain.namesEndingWithSession().contains(key.name) else { return }
-    try plain.update(ReservedName.endsWithSession) { [plain] (list) throws(StoreError) in
-      try SessionNames(list, in: plain.place).adding(key.name) ?? list
-    }
-  }
-}
-
 extension Transaction {
   /// The names that a logout removes, as this transaction sees them.
   func sessionNames() throws(StoreError) -> SessionNames {

@@ -33,7 +33,8 @@ public final class StorageRouter: Sendable {
   public init(plain: any Store<Plain>, vault: any Store<Vault>, spaces: [any KeySpace]) throws(StoreError) {
     self.plain = plain
     self.vault = vault
-    (declared, families) = try Self.list(spaces)
+    let keys = try DeclaredKeys(spaces)
+    (declared, families) = (keys.byName, keys.families)
     for key in declared.values.sorted(by: { $0.name < $1.name }) { try Self.refuseUnstoredSecret(key, plain) }
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     migrateAtOpen()
@@ -42,44 +43,6 @@ public final class StorageRouter: Sendable {
   /// A router that keeps everything in memory, secrets in guarded memory: for tests and previews.
   public static func inMemory(keys spaces: any KeySpace...) throws(StoreError) -> StorageRouter {
     try StorageRouter(plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), spaces: spaces)
-  }
-
-  private static func list(_ spaces: [any KeySpace]) throws(StoreError) -> ([String: any DeclaredKey], [any OpenedFamily]) {
-    var declared: [String: any DeclaredKey] = [:]
-    let all = spaces.flatMap(\.declaredKeys)
-    let keys = all.filter { !($0 is any OpenedFamily) }
-    for key in keys {
-      try check(key)
-      if let other = declared.updateValue(key, forKey: key.name) {
-        throw StoreError(
-          .duplicateKey, "declared twice: at \(other.site) and at \(key.site)", key: key.name,
-          cure: "give one of them another name, or share one declaration")
-      }
-    }
-    var claimed: [String: any DeclaredKey] = [:]
-    for key in keys {
-      for name in key.traits.formerNames {
-        guard let other = declared[name] ?? claimed.updateValue(key, forKey: name) else { continue }
-        throw StoreError(
-          .duplicateKey, "a former name of the key declared at \(key.site) is claimed at \(other.site) too", key: name,
-          cure: "let one key alone take over what is stored under it")
-      }
-    }
-    let families = all.compactMap { $0 as? any OpenedFamily }
-    try checkFamilies(families, declared)
-    return (declared, families)
-  }
-
-  private static func check(_ key: any DeclaredKey) throws(StoreError) {
-    for name in [key.name] + key.traits.formerNames {
-      do { try StoredName.check(name) } catch {
-        throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
-      }
-      guard ReservedName.all.contains(name) else { continue }
-      throw StoreError(
-        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name,
-        cure: "give the key another name")
-    }
   }
 
   /// What stands on a command line, in an environment or in source is no secret any more, and reads of a key of the vault would
@@ -118,5 +81,73 @@ public final class StorageRouter: Sendable {
     try checkMember(key)
     try settle(key, overwriting: overwriting)
     key.declaration.admittedBy.store(id, ordering: .relaxed)
+  }
+}
+
+extension StorageRouter {
+  /// The declared plain keys, and families of keys, of text or data whose names read like those of credentials: declare them with `secret:`, and what is
+  /// stored moves into the vault.
+  public var credentialLikeKeys: [any DeclaredKey] {
+    let texts: [any DeclaredKey] =
+      declared.values.filter { ($0 as? any OpenedKey)?.isReadableText == true } + families.filter(\.isReadableText)
+    return texts.filter { StoredName.looksLikeCredential($0.name) }.sorted { $0.name < $1.name }
+  }
+}
+
+extension StorageRouter {
+  /// Forbidden: it would put secrets into the plain store.
+  @available(
+    *, unavailable,
+    message: "the stores are swapped: plain: takes the store of preferences, vault: the store of secrets"
+  )
+  public convenience init(plain: any Store<Vault>, vault: any Store<Plain>, keys spaces: any KeySpace...) {
+    fatalError("unavailable")
+  }
+}
+
+extension StorageRouter {
+  /// The values that a program registers for its preferences when it opens a router: what a key reads as while neither the domain nor a
+  /// suite has a value. They stand in the source, so there are none for secrets, and they are not stored.
+  ///
+  /// ```swift
+  /// let app = try StorageRouter.open("com.example.app", keys: keys) { $0.register(30, for: keys.refreshSeconds) }
+  /// ```
+  ///
+  /// A registered value stands before the default that the key itself declares: a program registers what only it knows, the size of a screen
+  /// for example, for keys that are declared elsewhere.
+  public struct Registration {
+    private var forms: [String: PlainForm] = [:]
+    private var keys: [any DeclaredKey] = []
+    private var failure: StoreError?
+
+    package init() {}
+
+    /// Registers `value` for `key`; the last one counts, and nil is none. A value that cannot be encoded, or a key that is in none of the
+    /// router's spaces, is what opening the router throws.
+    public mutating func register<Value>(_ value: Value, for key: StorageKey<Value, Plain>) {
+      keys.append(key)
+      do throws(StoreError) { forms[key.name] = try key.form(of: value) } catch { failure = failure ?? error }
+    }
+
+    /// Forbidden: a secret in source is no secret.
+    @available(
+      *, unavailable,
+      message: "a registered value stands in the source, and a secret in source is none: set the key instead"
+    )
+    public mutating func register<Value>(_ value: Value, for key: StorageKey<Value, Vault>) { fatalError("unavailable") }
+
+    /// What was registered, for a router with `spaces`.
+    ///
+    /// - Throws: `.undeclared`, and what encoding a value threw.
+    package func forms(of spaces: [any KeySpace]) throws(StoreError) -> [String: PlainForm] {
+      if let failure { throw failure }
+      let declared = spaces.flatMap(\.declaredKeys)
+      for key in keys where !declared.contains(where: { $0.site == key.site && $0.owns(key.name) }) {
+        throw StoreError(
+          .undeclared, "a value is registered for a key that is not among the key spaces given at open; declared at \(key.site)",
+          key: key.name, cure: "give its key space to the router's keys: argument too")
+      }
+      return forms
+    }
   }
 }

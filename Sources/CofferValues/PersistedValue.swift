@@ -83,3 +83,180 @@ public enum Undisclosed: Sendable {}
 
 /// The operators' types. They are named by the functions that make them.
 public enum PersistedValues {}
+
+/// A value of which nothing is known but its type: for injection, where a part of a program should not know which store it uses.
+public struct AnyPersistedValue<Value: Sendable>: PersistedValue {
+  /// Unknown.
+  public typealias Sensitivity = Undisclosed
+  private let base: any PersistedValue<Value>
+
+  /// Hides what `base` is.
+  public init<Base: PersistedValue>(_ base: Base) where Base.Value == Value {
+    self.base = base
+  }
+
+  /// A value read and written by closures.
+  ///
+  /// - Parameters:
+  ///   - get: reads the value.
+  ///   - set: stores a new one.
+  ///   - isSecret: whether it must not be printed.
+  public init(
+    get: @escaping @Sendable () -> Value, set: @escaping @Sendable (Value) -> Void, isSecret: Bool = false
+  ) {
+    base = PersistedValues.Closures(read: get, write: set, isSecret: isSecret)
+  }
+
+  /// The value now.
+  public func load() throws(StoreError) -> Value { try base.load() }
+  /// Stores a value.
+  public func save(_ value: Value) throws(StoreError) { try base.save(value) }
+  /// Reads, changes and stores.
+  public func mutate(_ body: (inout Value) throws -> Void) throws { try base.mutate(body) }
+  /// Whether that is one step.
+  public var mutatesAtomically: Bool { base.mutatesAtomically }
+  /// Whether the value comes from a vault.
+  public var isSecret: Bool { base.isSecret }
+  /// Whose changes are changes of this value.
+  public var origins: [ValueOrigin] { base.origins }
+  /// What is read when the value cannot be.
+  public var fallback: Value { base.fallback }
+  /// Told of what `wrappedValue` met.
+  public func report(_ failure: StoreError) { base.report(failure) }
+}
+
+extension PersistedValues {
+  struct Closures<Value: Sendable>: PersistedValue {
+    typealias Sensitivity = Undisclosed
+    let read: @Sendable () -> Value
+    let write: @Sendable (Value) -> Void
+    let isSecret: Bool
+
+    func load() -> Value { read() }
+    func save(_ value: Value) { write(value) }
+    var fallback: Value { read() }
+    func report(_ failure: StoreError) { ValueFailures.report(failure) }
+  }
+}
+
+extension PersistedValue {
+  /// The same value, of which only the type is known.
+  public func eraseToAnyPersistedValue() -> AnyPersistedValue<Value> { AnyPersistedValue(self) }
+}
+
+extension PersistedValues {
+  /// One member of a value.
+  struct Member<Base: PersistedValue, Value: Sendable>: PersistedValue {
+    typealias Sensitivity = Undisclosed
+    let base: Base
+    let path: any WritableKeyPath<Base.Value, Value> & Sendable
+
+    func load() throws(StoreError) -> Value { try base.load()[keyPath: path] }
+    func save(_ value: Value) throws(StoreError) { try base.change { $0[keyPath: path] = value } }
+    func mutate(_ body: (inout Value) throws -> Void) throws { try base.mutate { try body(&$0[keyPath: path]) } }
+    var mutatesAtomically: Bool { base.mutatesAtomically }
+    var isSecret: Bool { base.isSecret }
+    var origins: [ValueOrigin] { base.origins }
+    var fallback: Value { base.fallback[keyPath: path] }
+    func report(_ failure: StoreError) { base.report(failure) }
+  }
+
+  /// One member of a value that may be absent: absent too then, and writing it does nothing.
+  struct OptionalMember<Base: PersistedValue, Whole: Sendable, Value: Sendable>: PersistedValue where Base.Value == Whole? {
+    typealias Sensitivity = Undisclosed
+    let base: Base
+    let get: @Sendable (Whole) -> Value?
+    let set: @Sendable (inout Whole, Value?) -> Void
+
+    func load() throws(StoreError) -> Value? { try base.load().flatMap(get) }
+
+    func save(_ value: Value?) throws(StoreError) {
+      try base.change { whole in
+        guard var changed = whole else { return }
+        set(&changed, value)
+        whole = changed
+      }
+    }
+
+    func mutate(_ body: (inout Value?) throws -> Void) throws {
+      try base.mutate { whole in
+        var value = whole.flatMap(get)
+        try body(&value)
+        guard var changed = whole else { return }
+        set(&changed, value)
+        whole = changed
+      }
+    }
+
+    var mutatesAtomically: Bool { base.mutatesAtomically }
+    var isSecret: Bool { base.isSecret }
+    var origins: [ValueOrigin] { base.origins }
+    var fallback: Value? { base.fallback.flatMap(get) }
+    func report(_ failure: StoreError) { base.report(failure) }
+  }
+}
+
+extension PersistedValue {
+  /// A member of the value: writing it changes that member alone, in one step.
+  public subscript<Member: Sendable>(
+    dynamicMember path: any WritableKeyPath<Value, Member> & Sendable
+  ) -> AnyPersistedValue<Member> {
+    AnyPersistedValue(PersistedValues.Member(base: self, path: path))
+  }
+
+  /// A member of the value, nil while that is absent. Writing it then does nothing; neither does writing nil, which it cannot hold.
+  public subscript<Whole, Member: Sendable>(
+    dynamicMember path: any WritableKeyPath<Whole, Member> & Sendable
+  ) -> AnyPersistedValue<Member?> where Value == Whole? {
+    AnyPersistedValue(
+      PersistedValues.OptionalMember<Self, Whole, Member>(
+        base: self, get: { $0[keyPath: path] }, set: { whole, value in if let value { whole[keyPath: path] = value } }))
+  }
+
+  /// An optional member of the value, nil while that is absent. Writing it then does nothing.
+  public subscript<Whole, Member: Sendable>(
+    dynamicMember path: any WritableKeyPath<Whole, Member?> & Sendable
+  ) -> AnyPersistedValue<Member?> where Value == Whole? {
+    AnyPersistedValue(
+      PersistedValues.OptionalMember<Self, Whole, Member>(
+        base: self, get: { $0[keyPath: path] }, set: { whole, value in whole[keyPath: path] = value }))
+  }
+
+  /// Changes the value by what cannot throw.
+  fileprivate func change(_ body: (inout Value) -> Void) throws(StoreError) {
+    do { try mutate { value in body(&value) } } catch let error as StoreError { throw error } catch {
+      throw StoreError(.closureThrew, "the value could not be changed", cure: "see the underlying error", underlying: error)
+    }
+  }
+}
+
+extension PersistedValues {
+  /// A value that may have been declared in a way that cannot work.
+  struct Checked<Base: PersistedValue>: PersistedValue {
+    typealias Value = Base.Value
+    typealias Sensitivity = Base.Sensitivity
+    let base: Base
+    let refusal: StoreError?
+
+    func load() throws(StoreError) -> Value {
+      if let refusal { throw refusal }
+      return try base.load()
+    }
+
+    func save(_ value: Value) throws(StoreError) {
+      if let refusal { throw refusal }
+      try base.save(value)
+    }
+
+    func mutate(_ body: (inout Value) throws -> Void) throws {
+      if let refusal { throw refusal }
+      try base.mutate(body)
+    }
+
+    var mutatesAtomically: Bool { base.mutatesAtomically }
+    var isSecret: Bool { base.isSecret }
+    var origins: [ValueOrigin] { refusal == nil ? base.origins : [] }
+    var fallback: Value { base.fallback }
+    func report(_ failure: StoreError) { base.report(failure) }
+  }
+}

@@ -1,5 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
+public import FoundationEssentials
 internal import Synchronization
 
 extension PersistedValues {
@@ -102,4 +103,149 @@ extension Store {
 
   /// A handle to whatever is stored under `name`. An operator gives it a type: `.string()`, for example.
   public func persistedValue(forKey name: String) -> PersistedValues.Named<R> { PersistedValues.Named(name: name, store: self) }
+}
+
+extension PersistedValues {
+  /// What is stored under a name, before it has a type.
+  public struct Named<R: Route>: Sendable {
+    let name: String
+    let store: any Store<R>
+
+    func handle<Value>(_ key: StorageKey<Value, R>) -> Stored<Value, R> { Stored(key, in: .store(store)) }
+  }
+}
+
+extension PersistedValues.Named where R == Plain {
+  /// The property-list value itself.
+  public func form() -> PersistedValues.Stored<PlainForm?, Plain> { handle(StorageKey(raw: name)) }
+
+  /// A value of a type that may be written in the clear, as native property-list structure.
+  public func codable<Model: PlainValue>(_ type: Model.Type) -> PersistedValues.Stored<Model?, Plain> {
+    handle(StorageKey(name, of: type))
+  }
+
+  /// The same as data that `encoder` writes and `decoder` reads.
+  public func codable<Model: PlainValue & Codable>(
+    _ type: Model.Type, encoder: JSONEncoder, decoder: JSONDecoder
+  ) -> PersistedValues.Stored<Model?, Plain> {
+    handle(StorageKey(name, of: Data.self).json(type, encoder, decoder))
+  }
+
+  /// Text.
+  public func string() -> PersistedValues.Stored<String?, Plain> { handle(StorageKey(name, of: String.self)) }
+
+  /// Text, stored as data in `encoding`.
+  public func string(using encoding: String.Encoding) -> PersistedValues.Stored<String?, Plain> {
+    handle(StorageKey(name, of: Data.self).text(in: encoding))
+  }
+
+  /// A boolean, as `UserDefaults` stores it.
+  public func bool() -> PersistedValues.Stored<Bool?, Plain> { handle(StorageKey(name, of: Bool.self)) }
+
+  /// An integer, stored as a number. Decimal text is read too.
+  public func integer<Number: FixedWidthInteger & PlainValue>(
+    _ type: Number.Type = Int.self
+  ) -> PersistedValues.Stored<Number?, Plain> {
+    handle(StorageKey(name, of: type).upgraded(from: DecimalText<Number>.self, using: \.number))
+  }
+}
+
+extension PersistedValues.Named where R == Vault {
+  /// The sealed bytes and what is said of them.
+  public func form() -> PersistedValues.Stored<SecretForm?, Vault> { handle(StorageKey(raw: name)) }
+
+  /// Any `Codable` value, handed out as it is.
+  public func codable<Model: Codable & Sendable>(_ type: Model.Type) -> PersistedValues.Stored<Model?, Vault> {
+    handle(StorageKey(name, vaulted: type))
+  }
+
+  /// The same as data that `encoder` writes and `decoder` reads.
+  public func codable<Model: Codable & Sendable>(
+    _ type: Model.Type, encoder: JSONEncoder, decoder: JSONDecoder
+  ) -> PersistedValues.Stored<Model?, Vault> {
+    handle(StorageKey(name, vaulted: Data.self).json(type, encoder, decoder))
+  }
+
+  /// Any `Codable` value, handed out sealed.
+  public func sealed<Payload: Codable & Sendable>(
+    _ type: Payload.Type
+  ) -> PersistedValues.Stored<Sealed<Payload>?, Vault> {
+    handle(StorageKey(name, secret: type))
+  }
+
+  /// Text, its UTF-8 as it is.
+  public func string() -> PersistedValues.Stored<String?, Vault> { codable(String.self) }
+
+  /// Text in `encoding`.
+  public func string(using encoding: String.Encoding) -> PersistedValues.Stored<String?, Vault> {
+    handle(StorageKey(name, vaulted: Data.self).text(in: encoding))
+  }
+
+  /// A boolean.
+  public func bool() -> PersistedValues.Stored<Bool?, Vault> { codable(Bool.self) }
+
+  /// An integer, as decimal text.
+  public func integer<Number: FixedWidthInteger & Codable & Sendable>(
+    _ type: Number.Type = Int.self
+  ) -> PersistedValues.Stored<Number?, Vault> {
+    codable(type)
+  }
+}
+
+/// An integer that another program stored as decimal text.
+struct DecimalText<Number: FixedWidthInteger & PlainValue>: PlainValue {
+  let number: Number
+
+  init?(plainForm: PlainForm) {
+    guard case .string(let text) = plainForm, let number = Number(text) else { return nil }
+    self.number = number
+  }
+
+  func plainForm() throws -> PlainForm { try number.plainForm() }
+}
+
+extension StorageKey where Value == Data? {
+  fileprivate func json<Model: Codable & Sendable>(
+    _: Model.Type, _ encoder: JSONEncoder, _ decoder: JSONDecoder
+  ) -> StorageKey<Model?, R> {
+    transcoded(
+      absent: nil,
+      decode: { (data) throws(StoreError) in
+        guard let data else { return nil }
+        // The decoder's own error may quote the value: name the type only.
+        do { return try decoder.decode(Model.self, from: data) } catch { throw .undecodableData(withArticle("\(Model.self)")) }
+      },
+      encode: { (model) throws(StoreError) in
+        guard let model else { return nil }
+        do { return try encoder.encode(model) } catch { throw .unencodable(withArticle("\(Model.self)")) }
+      })
+  }
+
+  fileprivate func text(in encoding: String.Encoding) -> StorageKey<String?, R> {
+    transcoded(
+      absent: nil,
+      decode: { (data) throws(StoreError) in
+        guard let data else { return nil }
+        guard let text = String(data: data, encoding: encoding) else { throw .undecodableData("text in that encoding") }
+        return text
+      },
+      encode: { (text) throws(StoreError) in
+        guard let text else { return nil }
+        guard let data = text.data(using: encoding) else { throw .unencodable("text in that encoding") }
+        return data
+      })
+  }
+}
+
+extension StoreError {
+  fileprivate static func undecodableData(_ wanted: String) -> StoreError {
+    StoreError(
+      .undecodable(stored: "data"), "the stored data is not \(wanted)",
+      cure: "store it again, or remove the key; nothing was changed")
+  }
+
+  fileprivate static func unencodable(_ what: String) -> StoreError {
+    StoreError(
+      .unencodable, "the value could not be encoded as \(what)", cure: "make its encoding succeed; what was stored is unchanged")
+  }
 }

@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct CommandNameTests {
   private static let libraries = [
-    "CofferPlatform", "CofferMemory", "CofferObservation", "CofferStorage", "CofferDefaults", "CofferVault", "CofferAgent", "CofferValues",
+    "CofferPlatform", "CofferMemory", "CofferObservation", "CofferStorage", "CofferDefaults", "CofferVault", "CofferAgent",
+    "CofferValues",
     "CofferFoundation",
     "Coffer",
   ]
@@ -20,7 +21,9 @@ import Testing
     for line in [#""try coffer unlock""#, #"cure: "say --force")"#, #"x("COFFER_EXPECT_VAULT")"#] {
       #expect(Self.names(in: line))
     }
-    for line in [#"label: "coffer")"#, #"variable("COFFER_HOME")"#, #"set COFFER_KEY_FILE""#, "count --limit"] { #expect(!Self.names(in: line)) }
+    for line in [#"label: "coffer")"#, #"variable("COFFER_HOME")"#, #"set COFFER_KEY_FILE""#, "count --limit"] {
+      #expect(!Self.names(in: line))
+    }
     for file in try Self.libraries.flatMap(Package.files) {
       for (number, line) in zip(1..., file.text.split(separator: "\n", omittingEmptySubsequences: false))
       where !line.drop(while: \.isWhitespace).hasPrefix("//") {

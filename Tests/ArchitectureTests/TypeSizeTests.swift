@@ -9,14 +9,6 @@ import Testing
   /// Members of one type, its extensions in the module included, at most.
   private static let mostMembers = 60
 
-  /// Types that may be in more files, and why.
-  private static let exceptions: [String: String] = [
-    "CofferValues.PersistedValues": "a namespace: each file has the operators of one idea",
-    "CofferValues.ThrowingPersistedValue": "each operator stands beside what it returns",
-    "CofferStorage.StorageKey": "a key's declaration, its two routes, its coding and its migration",
-    "CofferStorage.StorageRouter": "what a router does with a value, a transaction, an observer and an older value",
-  ]
-
   @Test func `no type is spread over more than five files of its module, and none has more than sixty members`() throws {
     var files: [String: Set<String>] = [:], members: [String: Int] = [:]
     for target in try Package.entries(of: Package.sources) {
@@ -28,18 +20,16 @@ import Testing
       }
     }
     for (type, paths) in files {
-      let isException = Self.exceptions[type] != nil
       #expect(
-        isException == (paths.count > Self.mostFiles),
+        paths.count <= Self.mostFiles,
         "\(type) is declared and extended in \(paths.sorted().joined(separator: ", "))")
     }
     for (type, count) in members { #expect(count <= Self.mostMembers, "\(type) has \(count) members") }
-    #expect(Set(Self.exceptions.keys).isSubset(of: files.keys))
     let (widest, largest) = (files.max { $0.value.count < $1.value.count }, members.max { $0.value < $1.value })
     #expect(files.count > 500 && (largest?.value ?? 0) > 40, "the sources are read")
     print(
       "types: \(files.count); in the most files: \(widest?.key ?? "none"), \(widest?.value.count ?? 0);",
-      "with the most members: \(largest?.key ?? "none"), \(largest?.value ?? 0); exceptions: \(Self.exceptions.count)")
+      "with the most members: \(largest?.key ?? "none"), \(largest?.value ?? 0)")
   }
 
   @Test func `members are counted by the type that has them`() {

@@ -73,7 +73,9 @@ import Testing
   }
 
   @Test
-  func `the environment's key file, passphrase file and identity are found; the service's passphrase where there is no other`() async {
+  func `the environment's key file, passphrase file and identity are found; the service's passphrase where there is no other`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       for name in ["COFFER_KEY_FILE", "COFFER_PASSPHRASE_FILE", "COFFER_IDENTITY", "CREDENTIALS_DIRECTORY", "COFFER_PASSPHRASE"] {
         unsetenv(name)

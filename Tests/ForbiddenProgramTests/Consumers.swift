@@ -11,7 +11,7 @@ struct Consumer: Sendable {
     self.body = body
   }
 
-  static let all = [application, vault, defaults, values, store, agent, foundation, tests]
+  static let all = [application, vault, defaults, values, store, agent, foundation, tests, handlers]
 
   private static let application = Consumer(
     "Coffer",
@@ -195,5 +195,17 @@ struct Consumer: Sendable {
         return (try home.openDefaults("app"), home.places)
       }
       static func clock() -> ManualClock { ManualClock() }
+    """)
+
+  private static let handlers = Consumer(
+    "CofferObservation",
+    """
+      final class Window: Sendable {}
+      static func tell(_ window: Window) {
+        let changed = Handler<Int>()
+        let cancel = changed.add(window) { _ in }
+        changed.trigger(1)
+        cancel()
+      }
     """)
 }

@@ -76,10 +76,6 @@ extension StorageRouter {
   public func endObservation() { sequences.trigger() }
 }
 
-extension StorageKey {
-  var route: any Route.Type { R.self }
-}
-
 extension Transaction {
   /// What tells `value`, which this snapshot has of `key`, from the next.
   fileprivate func seen<V, R>(_ value: V, of key: StorageKey<V, R>) -> SeenValue {

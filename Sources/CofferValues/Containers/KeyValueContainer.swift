@@ -66,34 +66,3 @@ public struct KeyValueContainer<Value: Sendable>: PersistedValue {
   /// Told of what `wrappedValue` met.
   public func report(_ failure: StoreError) { handle.report(failure) }
 }
-
-extension PersistedValues {
-  /// A value that may have been declared in a way that cannot work.
-  struct Checked<Base: PersistedValue>: PersistedValue {
-    typealias Value = Base.Value
-    typealias Sensitivity = Base.Sensitivity
-    let base: Base
-    let refusal: StoreError?
-
-    func load() throws(StoreError) -> Value {
-      if let refusal { throw refusal }
-      return try base.load()
-    }
-
-    func save(_ value: Value) throws(StoreError) {
-      if let refusal { throw refusal }
-      try base.save(value)
-    }
-
-    func mutate(_ body: (inout Value) throws -> Void) throws {
-      if let refusal { throw refusal }
-      try base.mutate(body)
-    }
-
-    var mutatesAtomically: Bool { base.mutatesAtomically }
-    var isSecret: Bool { base.isSecret }
-    var origins: [ValueOrigin] { refusal == nil ? base.origins : [] }
-    var fallback: Value { base.fallback }
-    func report(_ failure: StoreError) { base.report(failure) }
-  }
-}

@@ -1,4 +1,5 @@
 public import CofferPlatform
+public import FoundationEssentials
 
 extension StorageKey where R == Plain, Value: PlainValue {
   /// A preference that reads as `value` while nothing is stored.
@@ -112,5 +113,105 @@ extension PlainForm {
     case .array(let items): items.reduce(0) { $0 + $1.byteCount }
     case .dictionary(let items): items.reduce(0) { $0 + $1.key.utf8.count + $1.value.byteCount }
     }
+  }
+}
+
+extension StorageKey where R == Vault {
+  /// A secret, handed out sealed. It has no default: a secret in source is not one.
+  public init<Payload: Codable & Sendable>(
+    _ name: String, secret type: Payload.Type, fileID: String = #fileID, line: Int = #line
+  ) where Value == Sealed<Payload>? {
+    self.init(
+      name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
+      decode: { (form) throws(StoreError) in Sealed(form: form) },
+      encode: { (value, traits) throws(StoreError) in
+        guard let value else { return nil }
+        return try SecretCoding.form(value.form, traits)
+      })
+    traits.isSecret = true
+    traits.promotion = PromotedCoding.promotion(Payload.self)
+  }
+
+  /// A value that is kept in the vault and handed out as it is, a user id for example.
+  public init<Wrapped: Codable & Sendable>(
+    _ name: String, vaulted type: Wrapped.Type, fileID: String = #fileID, line: Int = #line
+  ) where Value == Wrapped? {
+    self.init(
+      name: name, site: DeclarationSite(fileID: fileID, line: line), absent: nil,
+      decode: { (form) throws(StoreError) in try SecretCoding.decode(Wrapped.self, form) },
+      encode: { (value, traits) throws(StoreError) in
+        guard let value else { return nil }
+        return try SecretCoding.form(SecretCoding.encode(value), traits)
+      })
+    traits.isSecret = true
+    traits.promotion = PromotedCoding.promotion(Wrapped.self)
+  }
+
+  /// The same key, whose secret expires when `moment` says: from then on a read throws ``/CofferPlatform/StoreError/Kind/expired``.
+  ///
+  /// `moment` is asked when a value is set; nil means never.
+  public func expires<Payload: Codable & Sendable>(
+    _ moment: @escaping @Sendable (Payload) -> Date?
+  ) -> Self where Value == Sealed<Payload>? {
+    let encode = declaration.encode
+    var key = StorageKey(
+      name: name, site: site, absent: declaration.absent, decode: declaration.decode,
+      encode: { (value, traits) throws(StoreError) in
+        guard let value, var form = try encode(value, traits) else { return nil }
+        form.metadata.expires = try moment(value.reveal())
+        return form
+      })
+    key.traits = traits
+    return key
+  }
+}
+
+extension StorageKey where R == Plain, Value == Date {
+  /// The same key, whose date is stored as a real number: the seconds since the beginning of 2001, UTC. It reads back exactly as it
+  /// was set, fraction and all, where a property list in XML has whole seconds.
+  ///
+  /// A date that a program without this stored is read too. Other programs find a number, and not a date.
+  public func storedAsSeconds() -> StorageKey<Date, Plain> {
+    DateSeconds.key(self, decode: DateSeconds.date) { (date) in .real(date.timeIntervalSinceReferenceDate) }
+  }
+}
+
+extension StorageKey where R == Plain, Value == Date? {
+  /// The same key, whose date is stored as a real number of seconds since the beginning of 2001, UTC, and reads back exactly as it was set.
+  public func storedAsSeconds() -> StorageKey<Date?, Plain> {
+    DateSeconds.key(self, decode: DateSeconds.date) { (date) in date.map { .real($0.timeIntervalSinceReferenceDate) } }
+  }
+}
+
+/// Dates as numbers of seconds.
+private enum DateSeconds {
+  static func key<Value>(
+    _ key: StorageKey<Value, Plain>, decode: @escaping @Sendable (PlainForm) throws(StoreError) -> Value,
+    encode: @escaping @Sendable (Value) -> PlainForm?
+  ) -> StorageKey<Value, Plain> {
+    var new = StorageKey<Value, Plain>(
+      name: key.name, site: key.site, absent: key.defaultValue, decode: decode,
+      encode: { (value, _) throws(StoreError) in encode(value) })
+    new.traits = key.traits
+    return new
+  }
+
+  /// The date that `form` is, as a number of seconds or as a date; an override is ISO 8601.
+  @Sendable static func date(_ form: PlainForm) throws(StoreError) -> Date {
+    let seconds: Double? =
+      switch form {
+      case .real(let number): number
+      // Who edits a list by hand writes whole numbers so.
+      case .integer(let number): Double(number)
+      default: nil
+      }
+    if let seconds, seconds.isFinite { return Date(timeIntervalSinceReferenceDate: seconds) }
+    guard let date = Date(plainForm: form) else { throw PlainCoding.undecodable(Date.self, form) }
+    return date
+  }
+
+  @Sendable static func date(_ form: PlainForm) throws(StoreError) -> Date? {
+    let date: Date = try date(form)
+    return date
   }
 }

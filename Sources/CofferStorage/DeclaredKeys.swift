@@ -1,0 +1,80 @@
+internal import CofferPlatform
+
+/// The keys and families of some key spaces, once they are known to fit together.
+struct DeclaredKeys {
+  /// The keys that are no family's members.
+  let byName: [String: any DeclaredKey]
+  /// No two of them own the same name, and none owns a key of ``byName``.
+  let families: [any OpenedFamily]
+
+  /// Collects and checks what `spaces` declare.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/duplicateKey`` naming both places, ``/CofferPlatform/StoreError/Kind/invalidName``.
+  init(_ spaces: [any KeySpace]) throws(StoreError) {
+    var declared: [String: any DeclaredKey] = [:]
+    let all = spaces.flatMap(\.declaredKeys)
+    let keys = all.filter { !($0 is any OpenedFamily) }
+    for key in keys {
+      try Self.check(key)
+      if let other = declared.updateValue(key, forKey: key.name) {
+        throw StoreError(
+          .duplicateKey, "declared twice: at \(other.site) and at \(key.site)", key: key.name,
+          cure: "give one of them another name, or share one declaration")
+      }
+    }
+    var claimed: [String: any DeclaredKey] = [:]
+    for key in keys {
+      for name in key.traits.formerNames {
+        guard let other = declared[name] ?? claimed.updateValue(key, forKey: name) else { continue }
+        throw StoreError(
+          .duplicateKey, "a former name of the key declared at \(key.site) is claimed at \(other.site) too", key: name,
+          cure: "let one key alone take over what is stored under it")
+      }
+    }
+    let families = all.compactMap { $0 as? any OpenedFamily }
+    try Self.checkFamilies(families, declared)
+    byName = declared
+    self.families = families
+  }
+
+  private static func check(_ key: any DeclaredKey) throws(StoreError) {
+    for name in [key.name] + key.traits.formerNames {
+      do { try StoredName.check(name) } catch {
+        throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
+      }
+      guard ReservedName.all.contains(name) else { continue }
+      throw StoreError(
+        .invalidName, "a name that Coffer keeps for itself, declared at \(key.site)", key: name,
+        cure: "give the key another name")
+    }
+  }
+
+  /// Refuses a key or a family among the names of another family.
+  private static func checkFamilies(
+    _ families: [any OpenedFamily], _ declared: [String: any DeclaredKey]
+  ) throws(StoreError) {
+    for (index, family) in families.enumerated() {
+      do { try StoredName.check(String(family.name.dropLast()), as: "family") } catch {
+        throw StoreError(error.kind, "\(error.what), declared at \(family.site)", cure: error.cure)
+      }
+      for other in families[(index + 1)...] where family.owns(other.name) || other.owns(family.name) {
+        throw overlap(other, family, family.name)
+      }
+      for key in declared.values.sorted(by: { $0.name < $1.name }) {
+        for name in [key.name] + key.traits.formerNames where family.owns(name) { throw overlap(key, family, name) }
+      }
+      if let reserved = ReservedName.all.first(where: family.owns) {
+        throw StoreError(
+          .invalidName, "a family with a name that Coffer keeps for itself, declared at \(family.site)", key: reserved,
+          cure: "give the family another name")
+      }
+    }
+  }
+
+  private static func overlap(_ key: any DeclaredKey, _ family: any OpenedFamily, _ name: String) -> StoreError {
+    StoreError(
+      .duplicateKey, "declared at \(key.site), among the names of the family '\(family.name)' declared at \(family.site)",
+      key: name,
+      cure: "give one of them another name")
+  }
+}
