@@ -23,7 +23,7 @@ extension DefaultsStore {
 
     /// The store itself.
     ///
-    /// - Throws: what ``DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:decisions:)`` throws.
+    /// - Throws: what ``DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)`` throws.
     public func store() throws(StoreError) -> DefaultsStore {
       try opened.withLock { (opened) throws(StoreError) in
         if let opened { return opened }

@@ -10,8 +10,8 @@ extension Handler where Value: Sendable {
   ///
   /// The owner may be any object of the main actor, `Sendable` or not. It is held weakly and handed to `body`, which so need not
   /// capture it. Otherwise the rules of ``add(_:_:)`` hold: an owner has one closure, and another one replaces it.
+  /// `actor` is `.shared`.
   ///
-  /// - Parameter actor: `MainActor.shared`.
   @MainActor @discardableResult
   public func add<Owner: AnyObject>(
     _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Value) -> Void

@@ -79,8 +79,8 @@ extension PersistedValues {
 
     /// The same on the main actor, for what belongs to it: a window, a view's model, any object there, `Sendable` or not. `body` gets the owner,
     /// which is held weakly, and so need not capture it.
+    /// `actor` is `.shared`.
     ///
-    /// - Parameter actor: `MainActor.shared`.
     /// - Throws: what ``observe(_:_:)`` throws.
     @MainActor @discardableResult
     public func observe<Owner: AnyObject>(

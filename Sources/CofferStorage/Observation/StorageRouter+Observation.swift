@@ -60,8 +60,8 @@ extension StorageRouter {
   /// `body` gets the owner, which is held weakly, and so need not capture it. It is called with the present value before this returns, and
   /// later whenever the main actor has a turn and the value is another. Otherwise it keeps the rules of ``observe(_:owner:_:)``; an owner
   /// has one closure for each key, by either call.
+  /// `actor` is `.shared`.
   ///
-  /// - Parameter actor: `MainActor.shared`.
   /// - Returns: what ends it before `owner` does.
   /// - Throws: what ``changes(of:)`` throws.
   @MainActor @discardableResult
