@@ -11,10 +11,20 @@ enum Package {
 
   /// The Swift files of one target, with their paths below `Sources`.
   static func files(of target: String) throws -> [SourceFile] {
-    let folder = sources.appending(path: target)
-    return try FileManager.default.subpathsOfDirectory(atPath: folder.path())
+    try ofSources.get().filter { $0.path.hasPrefix(target + "/") }
+  }
+
+  /// The Swift files under `Tests`, with their paths below it.
+  static func tests() throws -> [SourceFile] { try ofTests.get() }
+
+  // All tests look at the same files, and each is read once.
+  private static let ofSources = Result { try files(under: sources) }
+  private static let ofTests = Result { try files(under: root.appending(path: "Tests")) }
+
+  private static func files(under folder: URL) throws -> [SourceFile] {
+    try FileManager.default.subpathsOfDirectory(atPath: folder.path()).sorted()
       .filter { $0.hasSuffix(".swift") }
-      .map { SourceFile(path: "\(target)/\($0)", text: try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+      .map { SourceFile(path: $0, text: try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
   }
 }
 
@@ -22,10 +32,13 @@ enum Package {
 struct SourceFile {
   let path: String
   let text: String
-
   /// Lines with their numbers; comments and the contents of one-line string literals are left out.
-  var code: [(number: Int, line: String)] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { index, line in
+  let code: [(number: Int, line: String)]
+
+  init(path: String, text: String) {
+    self.path = path
+    self.text = text
+    code = text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().map { index, line in
       (index + 1, Self.withoutLiteralsAndComments(String(line)))
     }
   }

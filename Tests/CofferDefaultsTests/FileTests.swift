@@ -183,7 +183,7 @@ struct FileTests {
     #expect(try folder.open(isShared: false).load("a") == .real(.nan))
   }
 
-  @Test func `values and domains have a budget`() throws {
+  @Test(.tags(.slow), .wholeRun) func `values and domains have a budget`() throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
     let largest = PlainForm.string(String(repeating: "&", count: Budget.value))

@@ -10,4 +10,6 @@ extension Tag {
   @Tag public static var kill: Self
   /// Tries many cases of one kind. Where it has a long form, `.github/CAMPAIGNS.md` lists it (see ``Campaign``).
   @Tag public static var campaign: Self
+  /// Waits for a limit of time to pass, or works for seconds.
+  @Tag public static var slow: Self
 }

@@ -152,10 +152,10 @@ import Testing
     #expect(other.place == store.place && other.service == "mail")
     try other.lock()
     #expect(!store.isUnlocked)
-    #expect(try kind { _ = try store.load("a") } == .locked)
+    #expect(kind { _ = try store.load("a") } == .locked)
     try store.unlock(with: TemporaryVault.credentials())
     #expect(text(try other.load("b")) == "more")
-    #expect(try kind { _ = try store.store(ofService: "") } == .invalidName)
+    #expect(kind { _ = try store.store(ofService: "") } == .invalidName)
   }
 
   @Test func `each store of a vault is told of its own service's changes, and of locking by the other`() async throws {
