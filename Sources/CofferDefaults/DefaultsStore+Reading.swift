@@ -75,6 +75,10 @@ extension DefaultsStore {
     return registered[name] == nil ? nil : "a registered value"
   }
 
+  public var unstoredNames: [String] {
+    arguments.names.compactMap { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : nil } + registered.keys
+  }
+
   private func override(of full: String) -> PlainForm? {
     (arguments[full] ?? environment?.value(for: full)).map(PlainForm.argument)
   }

@@ -54,14 +54,20 @@ struct DeclaredKeys {
     _ families: [any OpenedFamily], _ declared: [String: any DeclaredKey]
   ) throws(StoreError) {
     for (index, family) in families.enumerated() {
+      guard family.name.utf8.count < StoredName.longest else {
+        throw StoreError(
+          .invalidName, "a family name that leaves its members none, declared at \(family.site)", key: family.name,
+          cure: "use at most \(StoredName.longest - 2) bytes of UTF-8")
+      }
       do { try StoredName.check(String(family.name.dropLast()), as: "family") } catch {
         throw StoreError(error.kind, "\(error.what), declared at \(family.site)", cure: error.cure)
       }
-      for other in families[(index + 1)...] where family.owns(other.name) || other.owns(family.name) {
+      // Names that Unicode holds for one are one in a property list.
+      for other in families[(index + 1)...] where other.name.hasPrefix(family.name) || family.name.hasPrefix(other.name) {
         throw overlap(other, family, family.name)
       }
       for key in declared.values.sorted(by: { $0.name < $1.name }) {
-        for name in [key.name] + key.traits.formerNames where family.owns(name) { throw overlap(key, family, name) }
+        for name in [key.name] + key.traits.formerNames where name.hasPrefix(family.name) { throw overlap(key, family, name) }
       }
       if let reserved = ReservedName.all.first(where: family.owns) {
         throw StoreError(

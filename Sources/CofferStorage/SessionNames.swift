@@ -1,10 +1,13 @@
-package import CofferPlatform
+internal import CofferPlatform
 
 // The plain keys that a logout removes are listed in the domain itself: a program that knows nothing of a key removes it too.
 
-/// The list of the plain keys that end with a session, as the domain stores it.
+/// The list of the plain keys that end with a session, as the domain stores it: a text for each key, and for each family a dictionary with
+/// what its members' names begin with, so that the list does not grow with the members.
 struct SessionNames {
-  let names: [String]
+  private let names: [String]
+  private let prefixes: [String]
+  private static let prefix = "prefix"
 
   /// The names in `form`, which is stored in `place`; none where there is no list.
   ///
@@ -12,21 +15,31 @@ struct SessionNames {
   ///   behind by a logout that took it for an empty list, and for good by a write that replaced it.
   init(_ form: PlainForm?, in place: String) throws(StoreError) {
     guard let form else {
-      names = []
+      (names, prefixes) = ([], [])
       return
     }
-    var names: [String] = []
+    var names: [String] = [], prefixes: [String] = []
     guard case .array(let items) = form else { throw Self.damage(form, place) }
     for item in items {
-      guard case .string(let name) = item else { throw Self.damage(form, place) }
-      names.append(name)
+      switch item {
+      case .string(let name): names.append(name)
+      case .dictionary(let entry):
+        guard case .string(let prefix)? = entry[Self.prefix], !prefix.isEmpty else { throw Self.damage(form, place) }
+        prefixes.append(prefix)
+      default: throw Self.damage(form, place)
+      }
     }
-    self.names = names
+    (self.names, self.prefixes) = (names, prefixes)
   }
 
-  /// The list with `name` too; nil when it has it already.
-  func adding(_ name: String) -> PlainForm? {
-    names.contains(name) ? nil : .array((names + [name]).map(PlainForm.string))
+  /// Whether a logout removes `name`.
+  func contains(_ name: String) -> Bool { names.contains(name) || prefixes.contains { name.utf8.starts(with: $0.utf8) } }
+
+  /// The list with the member or key `name` too; nil when it has it already.
+  func adding(_ name: String, ofFamily prefix: String?) -> PlainForm? {
+    guard !contains(name) else { return nil }
+    let (names, prefixes) = prefix.map { (self.names, self.prefixes + [$0]) } ?? (self.names + [name], self.prefixes)
+    return .array(names.map(PlainForm.string) + prefixes.map { .dictionary([Self.prefix: .string($0)]) })
   }
 
   private static func damage(_ form: PlainForm, _ place: String) -> StoreError {
@@ -41,8 +54,8 @@ extension Store where R == Plain {
   /// The names that a logout removes, whichever program listed them.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` where the list is damaged.
-  package func namesEndingWithSession() throws(StoreError) -> [String] {
-    try SessionNames(load([ReservedName.endsWithSession]).first?.stamp, in: place).names
+  func sessionNames() throws(StoreError) -> SessionNames {
+    try SessionNames(load([ReservedName.endsWithSession]).first?.stamp, in: place)
   }
 }
 
@@ -54,7 +67,9 @@ extension Transaction {
 
   /// Lists `key` among them, once the transaction commits.
   func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    guard R.self == Plain.self, let list = try sessionNames().adding(key.name) else { return }
+    guard R.self == Plain.self, let list = try sessionNames().adding(key.name, ofFamily: router.family(of: key.name)?.name) else {
+      return
+    }
     plain.writes[ReservedName.endsWithSession] = .set(list)
   }
 }

@@ -222,7 +222,7 @@ extension StorageKey {
 /// ```
 ///
 /// A router lists the spaces it is opened with, so that collisions are known before the first read. It sees stored properties alone: a key
-/// that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``. Keys whose names are data
+/// that is static, computed, in a collection or in a space within the space has to be returned by ``declaredKeys``, a ``Declarations``. Keys whose names are data
 /// are members of a ``StorageKeyFamily``.
 public protocol KeySpace: Sendable {
   /// The keys of this space: its stored properties unless it says otherwise, as one that makes keys from data does.
@@ -230,6 +230,9 @@ public protocol KeySpace: Sendable {
 }
 
 extension KeySpace {
+  /// What ``declaredKeys`` returns, by a name that needs no other import.
+  public typealias Declarations = [any DeclaredKey]
+
   /// The keys that are stored properties of this value, in the order of their declaration.
   public var declaredKeys: [any DeclaredKey] {
     Mirror(reflecting: self).children.compactMap { $0.value as? any DeclaredKey }

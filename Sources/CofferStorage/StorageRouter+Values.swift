@@ -189,21 +189,31 @@ extension Batch {
 extension StorageRouter {
   /// The members of `family` that have a value, ascending, each by what ``StorageKeyFamily/subscript(_:)`` takes. Opens no value.
   ///
+  /// A secret that has expired is among them, and so is a preference that only a command line or the source has a value for. Members that
+  /// still lie where an older program stored them are moved first; one that cannot be is listed, and its first use says why.
+  ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``, ``/CofferPlatform/StoreError/Kind/locked`` and the store's own failures.
   public func members<V, R>(of family: StorageKeyFamily<V, R>) throws(StoreError) -> [String] {
     guard let known = families.first(where: { $0.name == family.prefix }), known.site == family.site,
       known is StorageKeyFamily<V, R>
     else { throw undeclared(family) }
     try settle(known)
-    let names: [String]
-    do { names = try R.store(of: self).names() } catch { throw error.about(key: family.prefix) }
-    return names.filter { family.owns($0) && $0.utf8.count > family.prefix.utf8.count }.map {
-      String($0.utf8.dropFirst(family.prefix.utf8.count)) ?? $0
-    }
+    let unmoved = settleMembers(of: known)
+    let stored: [String]
+    do { stored = try R.store(of: self).names() } catch { throw error.about(key: family.prefix) }
+    let length = family.prefix.utf8.count
+    let names = Set(stored.filter(family.owns)).union(unmoved).filter { $0.utf8.count > length && StoredName.isValid($0) }
+    return names.compactMap { String($0.utf8.dropFirst(length)) }.sorted()
   }
 
   /// The family that owns `name`.
   func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }
+
+  /// Whether what the plain store has under `name` belongs into the vault.
+  func isSecret(_ name: String) -> Bool {
+    families.contains { $0.traits.isSecret && $0.owns(name) }
+      || declared.values.contains { $0.traits.isSecret && ($0.name == name || $0.traits.formerNames.contains(name)) }
+  }
 
   /// Whether this router was given `key`, or the family of which it is a member.
   package func declares<V, R>(_ key: StorageKey<V, R>) -> Bool {
@@ -232,9 +242,10 @@ extension StorageRouter {
   /// Lists `key` among those that a logout removes, before it has a value.
   @usableFromInline
   func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    guard R.self == Plain.self, try !plain.namesEndingWithSession().contains(key.name) else { return }
+    guard R.self == Plain.self, try !plain.sessionNames().contains(key.name) else { return }
+    let prefix = declared[key.name] == nil ? family(of: key.name)?.name : nil
     try plain.update(ReservedName.endsWithSession) { [plain] (list) throws(StoreError) in
-      try SessionNames(list, in: plain.place).adding(key.name) ?? list
+      try SessionNames(list, in: plain.place).adding(key.name, ofFamily: prefix) ?? list
     }
   }
 }

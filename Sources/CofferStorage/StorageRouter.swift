@@ -36,6 +36,11 @@ public final class StorageRouter: Sendable {
     let keys = try DeclaredKeys(spaces)
     (declared, families) = (keys.byName, keys.families)
     for key in declared.values.sorted(by: { $0.name < $1.name }) { try Self.refuseUnstoredSecret(key, plain) }
+    for name in plain.unstoredNames.sorted() {
+      if let family = families.first(where: { $0.owns(name) }) {
+        try Self.refuseUnstoredSecret(family.member(named: name), plain)
+      }
+    }
     id = Self.lastID.add(1, ordering: .relaxed).newValue
     migrateAtOpen()
   }

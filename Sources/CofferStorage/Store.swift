@@ -81,6 +81,10 @@ public protocol Store<R>: Sendable {
   /// Without an implementation of its own a store has stored values alone.
   func unstoredSource(of name: String) -> String?
 
+  /// The names for which ``unstoredSource(of:)`` tells of a command line or a registered value, as far as they can be listed. Variables
+  /// cannot: one may stand for several names. Without an implementation of its own a store has stored values alone.
+  var unstoredNames: [String] { get }
+
   /// Leaves no trace of removed and replaced values in the store's own files. Without an implementation of its own a store has none.
   func scrub() throws(StoreError)
 
@@ -132,6 +136,9 @@ extension Store {
 
   /// Nothing.
   public func unstoredSource(of name: String) -> String? { nil }
+
+  /// None.
+  public var unstoredNames: [String] { [] }
 
   /// Nothing is told.
   public var changes: ChangeFeed { .ended }

@@ -28,6 +28,12 @@ public enum StoredName {
     return name
   }
 
+  /// Whether ``check(_:as:)`` returns `name`.
+  static func isValid(_ name: String) -> Bool {
+    do throws(StoreError) { try check(name) } catch { return false }
+    return true
+  }
+
   /// Nearly every name: 1 to ``longest`` characters of printable ASCII, which no rule forbids. The rules themselves ask
   /// Unicode's tables for each character.
   @inlinable

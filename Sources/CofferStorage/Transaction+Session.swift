@@ -1,22 +1,38 @@
 package import CofferPlatform
 
 extension Transaction {
-  /// Removes what ends with a session from both stores, once the transaction commits: the declared keys that say so, those in the
-  /// domain's list, and the items whose sealed metadata says so. A login elsewhere that falls in between makes it run again.
+  /// Removes what ends with a session from both stores, once the transaction commits: the declared keys and members of families that say
+  /// so, those in the domain's list, and the items whose sealed metadata says so; also what an older program left of them under a former
+  /// name or in the plain store. A login elsewhere that falls in between makes it run again.
   package func endSession() throws(StoreError) {
     let ending = router.declared.values.filter(\.traits.endsWithSession)
+    let families = router.families.filter(\.traits.endsWithSession)
     // Before the listing: whatever a login adds between the two has then changed one of these as well.
     var items: [String: RecordVersion] = [:]
-    for key in ending where key.traits.isSecret { items[key.name] = try router.vault.version(of: key.name) }
+    for key in ending where key.traits.isSecret {
+      for name in [key.name] + key.traits.formerNames { items[name] = try router.vault.version(of: name) }
+    }
+    let secretFamilies = families.filter(\.traits.isSecret)
+    if !secretFamilies.isEmpty {
+      for name in try router.vault.names() where secretFamilies.contains(where: { $0.owns(name) }) {
+        items[name] = try router.vault.version(of: name)
+      }
+    }
     for (name, version) in try router.vault.sessionItems() where items[name] == nil { items[name] = version }
     for (name, version) in items {
       vault.expect(version, of: name)
       if version != .absent { vault.writes[name] = .remove }
     }
-    let listed = try sessionNames().names
-    for name in Set(ending.filter { !$0.traits.isSecret }.map(\.name)).union(listed).union([ReservedName.endsWithSession]) {
-      if try plain.stored(name) != nil { plain.writes[name] = .remove }
+    let listed = try sessionNames()
+    var names = Set(try router.plain.names().filter { name in listed.contains(name) || families.contains { $0.owns(name) } })
+    for key in ending { names.formUnion([key.name] + key.traits.formerNames) }
+    var leavesSecrets = false
+    for name in names.union([ReservedName.endsWithSession]) where try plain.stored(name) != nil {
+      plain.writes[name] = .remove
+      if router.isSecret(name) { leavesSecrets = true }
     }
+    // Noted in the same step: whoever opens the store next finishes the scrubbing.
+    if leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }
   }
 
   /// Lets the transaction commit only while the item `name` is at `version`, which needs no opening of its value.

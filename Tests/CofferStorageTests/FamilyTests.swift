@@ -2,6 +2,7 @@ import CofferMemory
 import CofferPlatform
 import CofferStorage
 import Foundation
+import Synchronization
 import Testing
 
 /// Keys whose names are data.
@@ -119,4 +120,105 @@ import Testing
     let app = try StorageRouter.inMemory(keys: keys, Doubtful())
     #expect(app.credentialLikeKeys.map(\.name) == ["token/"])
   }
+
+  /// What an older program, with one kind of store alone, would have left.
+  private static let former: [String: PlainForm] = ["api/a": .string("one"), "api/b": .string("two"), "limit/a": .integer(7)]
+
+  @Test func `members that could not be moved when the router was opened are listed, once the vault opens`() throws {
+    let plain = MemoryStore<Plain>(), vault = LockableVault()
+    for (name, form) in Self.former { try plain.save(form, for: name) }
+    vault.isLocked.store(true, ordering: .relaxed)
+    let app = try StorageRouter(plain: plain, vault: vault, keys: keys)
+    #expect(app.migrations.pending.map(\.key) == ["api/a", "api/b"])
+    vault.isLocked.store(false, ordering: .relaxed)
+    #expect(try app.members(of: keys.tokens) == ["a", "b"])
+    #expect(app.migrations.pending.isEmpty && app.migrations.done.count == 2)
+    #expect(try plain.names() == ["limit/a"])
+  }
+
+  @Test func `the end of a session takes members along that were never marked, and what lies in the plain store`() throws {
+    let ending = EndingKeys()
+    let plain = MemoryStore<Plain>(), vault = LockableVault()
+    let older = try StorageRouter(plain: plain, vault: vault, keys: keys)
+    try older.set(3, for: keys.limits["a"])
+    try older.set(4, for: keys.ids["a"])
+    try plain.save(.string("in the clear"), for: "api/late")
+    vault.isLocked.store(true, ordering: .relaxed)
+    let app = try StorageRouter(plain: plain, vault: vault, keys: ending)
+    vault.isLocked.store(false, ordering: .relaxed)
+    try app.transaction { try $0.endSession() }
+    app.finishScrubbing()
+    #expect(try plain.names() == [] && vault.names() == [])
+    #expect(try app.value(for: ending.tokens["late"]) == nil)
+  }
+
+  @Test func `the list of what ends with a session has one entry for a family, however many members come and go`() throws {
+    let ending = EndingKeys()
+    let app = try StorageRouter.inMemory(keys: ending)
+    for number in 0..<100 { try app.set(number, for: ending.limits["\(number)"]) }
+    try app.transaction { try $0.set(1, for: ending.limits["in a transaction"]) }
+    guard case .array(let list)? = try app.plain.load("coffer.session-keys") else { throw CancellationError() }
+    #expect(list == [.dictionary(["prefix": .string("limit/")])])
+    // A program that does not know the family removes its members too.
+    let other = try StorageRouter(plain: app.plain, vault: app.vault, spaces: [])
+    try other.transaction { try $0.endSession() }
+    #expect(try app.plain.names() == [])
+  }
+
+  struct EndingKeys: KeySpace {
+    let tokens = StorageKeyFamily("api", secret: String.self).endsWithSession()
+    let limits = StorageKeyFamily("limit", default: 100).endsWithSession()
+    let ids = StorageKeyFamily("id", vaulted: Int.self).endsWithSession()
+  }
+
+  struct Composed: KeySpace {
+    let a = StorageKeyFamily("\u{e9}", default: 0), b = StorageKeyFamily("e\u{301}", default: 0)
+  }
+
+  struct Long: KeySpace {
+    let a = StorageKeyFamily(String(repeating: "x", count: 1023), default: 0)
+  }
+
+  @Test func `families that Unicode holds for one, and a family whose name leaves its members none, are refused`() {
+    #expect(kind { _ = try StorageRouter.inMemory(keys: Composed()) } == .duplicateKey)
+    #expect(kind { _ = try StorageRouter.inMemory(keys: Long()) } == .invalidName)
+  }
+}
+
+/// A vault in memory that can be locked.
+private final class LockableVault: Store {
+  typealias R = Vault
+  private let store = MemoryStore<Vault>()
+  let isLocked = Atomic(false)
+  var place: String { store.place }
+
+  private func check() throws(StoreError) {
+    if isLocked.load(ordering: .relaxed) { throw StoreError(.locked, "locked", cure: "unlock it") }
+  }
+
+  func load(_ name: String) throws(StoreError) -> SecretForm? {
+    try check()
+    return try store.load(name)
+  }
+  func load(_ names: [String]) throws(StoreError) -> [Reading<Vault>] {
+    try check()
+    return try store.load(names)
+  }
+  func contains(_ name: String) throws(StoreError) -> Bool {
+    try check()
+    return try store.contains(name)
+  }
+  func names() throws(StoreError) -> [String] {
+    try check()
+    return try store.names()
+  }
+  func update(_ name: String, _ body: (SecretForm?) throws(StoreError) -> SecretForm?) throws(StoreError) {
+    try check()
+    try store.update(name, body)
+  }
+  func commit(_ batch: Batch<Vault>, decision: Decision?) throws(StoreError) {
+    try check()
+    try store.commit(batch, decision: decision)
+  }
+  func forget(_ transaction: TransactionID) throws(StoreError) { try store.forget(transaction) }
 }

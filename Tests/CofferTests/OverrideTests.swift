@@ -164,4 +164,25 @@ import Testing
       #expect(error?.kind == .refused && error?.description.contains("hush") == false)
     }
   }
+
+  struct FamilyKeys: KeySpace {
+    let tokens = StorageKeyFamily("api", secret: String.self)
+    let limits = StorageKeyFamily("limit", default: 1)
+  }
+
+  @Test func `an argument for a member of a family of secrets keeps the router from opening, one for a preference is read`()
+    throws
+  {
+    try OpenTests().withPlaces { places in
+      let keys = FamilyKeys()
+      func open(_ arguments: [String]) throws -> StorageRouter {
+        try StorageRouter.open("app", keys: keys, places: places, overrides: Overrides(arguments: arguments))
+      }
+      let error = #expect(throws: StoreError.self) { try open(["-api/acme", "from the command line"]) }
+      #expect(error?.kind == .refused && error?.key == "api/acme")
+      #expect(error?.description.contains("from the command line") == false)
+      let limit = try open(["-limit/acme", "7"]).value(for: keys.limits["acme"])
+      #expect(limit == 7)
+    }
+  }
 }

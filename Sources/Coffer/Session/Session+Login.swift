@@ -20,6 +20,7 @@ extension Session {
           cure: "set it in the closure of login(as:_:); nothing was changed")
       }
     }
+    router.finishScrubbing()
   }
 
   /// Logs out: every key declared with `endsWithSession()` goes from both stores in one step, or none does. Those of programs
@@ -32,5 +33,6 @@ extension Session {
   ///   ``/CofferStorage/StorageRouter/transaction(_:)`` throws.
   public func logout() throws {
     try router.transaction { try $0.endSession() }
+    router.finishScrubbing()
   }
 }

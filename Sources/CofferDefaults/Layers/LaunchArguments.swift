@@ -14,6 +14,9 @@ package struct LaunchArguments {
   }
 
   @inline(__always)
+  /// What is overridden.
+  var names: [String] { Array(texts.keys) }
+
   subscript(_ name: String) -> String? { lengths & Self.bit(of: name) == 0 ? nil : texts[name] }
 
   private static func bit(of name: String) -> UInt64 { 1 << UInt64(name.utf8.count & 63) }

@@ -83,6 +83,15 @@ extension StorageRouter {
     if let error = migrator.error(of: family.name) { throw error }
   }
 
+  /// Tries the members of `family` again that could not be moved yet.
+  ///
+  /// - Returns: the names of those that still cannot be.
+  func settleMembers(of family: any OpenedFamily) -> [String] {
+    let names = migrator.pendingNames.filter { family.owns($0) && $0 != family.name }
+    for name in names { attempt(family.member(named: name)) }
+    return names.filter(migrator.isPending)
+  }
+
   private func attempt(_ key: any OpenedKey) {
     migrator.record(key.name, Result { () throws(StoreError) in try key.migrate(on: self) })
   }
@@ -128,7 +137,7 @@ extension StorageRouter {
     if let error = migrator.report.pending.first { throw error }
   }
 
-  private func finishScrubbing() {
+  package func finishScrubbing() {
     do throws(StoreError) {
       guard try plain.load([ReservedName.scrubPending]).first?.stamp != nil else { return migrator.recordScrub(nil) }
       try plain.scrub()
