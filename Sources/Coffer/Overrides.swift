@@ -12,7 +12,8 @@ internal import FoundationEssentials
 ///
 /// The text becomes a value of the key's declared type, so that `-zoom -0.5` is a number for a key of `Double`; text that is none
 /// throws ``/CofferPlatform/StoreError/Kind/undecodable(stored:)`` when the key is read. What is stored stays as it is, also under a
-/// write. There are no overrides of keys of the vault: a router with one does not open.
+/// write. There are no overrides of keys of the vault: a router with one does not open. A variable may
+/// stand for several names; one for a member of a family of secrets is refused when that member is used.
 public struct Overrides: Sendable {
   /// The words of a command line, without the program's name.
   public var arguments: [String]

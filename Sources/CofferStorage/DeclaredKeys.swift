@@ -37,6 +37,15 @@ struct DeclaredKeys {
     self.families = families
   }
 
+  /// The family that owns `name`.
+  func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }
+
+  /// Whether what the plain store has under `name` belongs into the vault.
+  func isSecret(_ name: String) -> Bool {
+    families.contains { $0.traits.isSecret && $0.owns(name) }
+      || byName.values.contains { $0.traits.isSecret && ($0.name == name || $0.traits.formerNames.contains(name)) }
+  }
+
   private static func check(_ key: any DeclaredKey) throws(StoreError) {
     for name in [key.name] + key.traits.formerNames {
       do { try StoredName.check(name) } catch {

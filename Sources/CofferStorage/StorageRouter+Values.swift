@@ -98,7 +98,8 @@ extension StorageRouter {
   ///
   /// `body` runs first, without any lock, and its writes are kept back. When something it read has changed by then it runs
   /// again, so it must have no effects but its writes. It is not asynchronous: nothing waits on a network under a lock. A write through
-  /// the router inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``: that would be no part of the transaction.
+  /// the router inside it throws ``/CofferPlatform/StoreError/Kind/reentrant``: that would be no part of the transaction. Another router, a store
+  /// and another service's store are no part of it either: what is written through one inside `body` is committed at once, and stays.
   ///
   /// - Returns: what `body` returns.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` after 16 runs; what `body` throws, unchanged, with nothing written;
@@ -194,7 +195,7 @@ extension StorageRouter {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``, ``/CofferPlatform/StoreError/Kind/locked`` and the store's own failures.
   public func members<V, R>(of family: StorageKeyFamily<V, R>) throws(StoreError) -> [String] {
-    guard let known = families.first(where: { $0.name == family.prefix }), known.site == family.site,
+    guard let known = keys.families.first(where: { $0.name == family.prefix }), known.site == family.site,
       known is StorageKeyFamily<V, R>
     else { throw undeclared(family) }
     try settle(known)
@@ -206,25 +207,16 @@ extension StorageRouter {
     return names.compactMap { String($0.utf8.dropFirst(length)) }.sorted()
   }
 
-  /// The family that owns `name`.
-  func family(of name: String) -> (any OpenedFamily)? { families.first { $0.owns(name) } }
-
-  /// Whether what the plain store has under `name` belongs into the vault.
-  func isSecret(_ name: String) -> Bool {
-    families.contains { $0.traits.isSecret && $0.owns(name) }
-      || declared.values.contains { $0.traits.isSecret && ($0.name == name || $0.traits.formerNames.contains(name)) }
-  }
-
   /// Whether this router was given `key`, or the family of which it is a member.
   package func declares<V, R>(_ key: StorageKey<V, R>) -> Bool {
     if let known = declared[key.name] { return known.site == key.site && known is StorageKey<V, R> }
-    guard let family = family(of: key.name) else { return false }
+    guard let family = keys.family(of: key.name) else { return false }
     return family.site == key.site && family is StorageKeyFamily<V, R>
   }
 
   /// Checks what is known of a member only when it is used: its name, and that nothing has a value for it in the clear.
   func checkMember<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    guard declared[key.name] == nil, let family = family(of: key.name) else { return }
+    guard declared[key.name] == nil, let family = keys.family(of: key.name) else { return }
     guard key.name.utf8.count > family.name.utf8.count else {
       throw StoreError(
         .invalidName, "a member without a name, of the family declared at \(key.site)", key: key.name,
@@ -243,7 +235,7 @@ extension StorageRouter {
   @usableFromInline
   func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard R.self == Plain.self, try !plain.sessionNames().contains(key.name) else { return }
-    let prefix = declared[key.name] == nil ? family(of: key.name)?.name : nil
+    let prefix = declared[key.name] == nil ? keys.family(of: key.name)?.name : nil
     try plain.update(ReservedName.endsWithSession) { [plain] (list) throws(StoreError) in
       try SessionNames(list, in: plain.place).adding(key.name, ofFamily: prefix) ?? list
     }

@@ -11,9 +11,9 @@ public final class StorageRouter: Sendable {
   /// The store of secrets.
   public let vault: any Store<Vault>
   /// The keys that were given at open, by name.
-  public let declared: [String: any DeclaredKey]
-  /// The families that were given at open. No two own the same name.
-  let families: [any OpenedFamily]
+  public var declared: [String: any DeclaredKey] { keys.byName }
+  /// Those keys, and the families.
+  let keys: DeclaredKeys
   /// What follows keys, and ends when the router is closed.
   let sequences = Handler<Void>()
   let migrator = Migrator()
@@ -33,11 +33,10 @@ public final class StorageRouter: Sendable {
   public init(plain: any Store<Plain>, vault: any Store<Vault>, spaces: [any KeySpace]) throws(StoreError) {
     self.plain = plain
     self.vault = vault
-    let keys = try DeclaredKeys(spaces)
-    (declared, families) = (keys.byName, keys.families)
-    for key in declared.values.sorted(by: { $0.name < $1.name }) { try Self.refuseUnstoredSecret(key, plain) }
+    keys = try DeclaredKeys(spaces)
+    for key in keys.byName.values.sorted(by: { $0.name < $1.name }) { try Self.refuseUnstoredSecret(key, plain) }
     for name in plain.unstoredNames.sorted() {
-      if let family = families.first(where: { $0.owns(name) }) {
+      if let family = keys.family(of: name) {
         try Self.refuseUnstoredSecret(family.member(named: name), plain)
       }
     }
@@ -94,7 +93,7 @@ extension StorageRouter {
   /// stored moves into the vault.
   public var credentialLikeKeys: [any DeclaredKey] {
     let texts: [any DeclaredKey] =
-      declared.values.filter { ($0 as? any OpenedKey)?.isReadableText == true } + families.filter(\.isReadableText)
+      declared.values.filter { ($0 as? any OpenedKey)?.isReadableText == true } + keys.families.filter(\.isReadableText)
     return texts.filter { StoredName.looksLikeCredential($0.name) }.sorted { $0.name < $1.name }
   }
 }

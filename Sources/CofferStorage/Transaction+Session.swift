@@ -6,7 +6,7 @@ extension Transaction {
   /// name or in the plain store. A login elsewhere that falls in between makes it run again.
   package func endSession() throws(StoreError) {
     let ending = router.declared.values.filter(\.traits.endsWithSession)
-    let families = router.families.filter(\.traits.endsWithSession)
+    let families = router.keys.families.filter(\.traits.endsWithSession)
     // Before the listing: whatever a login adds between the two has then changed one of these as well.
     var items: [String: RecordVersion] = [:]
     for key in ending where key.traits.isSecret {
@@ -29,7 +29,7 @@ extension Transaction {
     var leavesSecrets = false
     for name in names.union([ReservedName.endsWithSession]) where try plain.stored(name) != nil {
       plain.writes[name] = .remove
-      if router.isSecret(name) { leavesSecrets = true }
+      if router.keys.isSecret(name) { leavesSecrets = true }
     }
     // Noted in the same step: whoever opens the store next finishes the scrubbing.
     if leavesSecrets { plain.writes[ReservedName.scrubPending] = .set(.bool(true)) }

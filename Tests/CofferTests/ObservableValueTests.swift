@@ -65,6 +65,17 @@ import Testing
   }
 
   @Test
+  func `after the router was closed there is nothing to observe, and the call says so`() throws {
+    let home = try TestFolder("observable")
+    try withExtendedLifetime(home) {
+      let app = try StorageRouter.open("app", keys: keys, places: Places(home: $0.path), overrides: .none)
+      try app.close()
+      #expect(kind { _ = try app.observable(keys.theme) } == .closed)
+      #expect(kind { try app.observe(keys.theme, owner: ChangeCount()) { _ in } } == .closed)
+    }
+  }
+
+  @Test
   func `a value that cannot be read leaves what was seen last, and a released model follows nothing`() async throws {
     let app = try StorageRouter(
       plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), keys: keys)

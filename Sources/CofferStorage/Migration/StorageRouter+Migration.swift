@@ -52,7 +52,7 @@ extension StorageRouter {
     for name in migrator.pendingNames {
       if let key = declared[name] as? any OpenedKey {
         attempt(key)
-      } else if let family = family(of: name) {
+      } else if let family = keys.family(of: name) {
         if family.name == name { attempt(family) } else { attempt(family.member(named: name)) }
       }
     }
@@ -64,8 +64,8 @@ extension StorageRouter {
     for key in declared.values.filter(\.mayMigrate).sorted(by: { $0.name < $1.name }) {
       if let key = key as? any OpenedKey { attempt(key) }
     }
-    for family in families where family.traits.isSecret { attempt(family) }
-    if declared.values.contains(where: \.traits.isSecret) || families.contains(where: \.traits.isSecret) { finishScrubbing() }
+    for family in keys.families where family.traits.isSecret { attempt(family) }
+    if declared.values.contains(where: \.traits.isSecret) || keys.families.contains(where: \.traits.isSecret) { finishScrubbing() }
   }
 
   /// Migrates the members of a family of secrets that still lie in the plain store. Which there are is found by looking.

@@ -4,8 +4,8 @@ extension StorageRouter {
   /// The values of `keys` now and whenever they change, whoever changes them: see ``ValueChanges``. Several keys are read at one
   /// moment, as by ``values(_:)``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``; what ``ChangeFeed/subscribe(_:)`` throws where watching cannot begin. What a
-  ///   read throws is an element of the sequence.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/undeclared``; ``/CofferPlatform/StoreError/Kind/closed`` of a store that is closed; what
+  ///   ``ChangeFeed/subscribe(_:)`` throws where watching cannot begin. What else a read throws is an element of the sequence.
   public func changes<each V: Sendable, each R>(
     of keys: repeat StorageKey<each V, each R>
   ) throws(StoreError) -> ValueChanges<(repeat each V)> {
@@ -14,6 +14,7 @@ extension StorageRouter {
       let names = try isSettled(key) ? [key.name] : key.names
       if key.route == Plain.self { plainNames.formUnion(names) } else { vaultNames.formUnion(names) }
     }
+    try checkOpen(repeat each keys)
     let source = ValueSource()
     try source.follow(plain.changes, plainNames)
     try source.follow(vault.changes, vaultNames)
@@ -29,6 +30,15 @@ extension StorageRouter {
         return .init(element: .success(values), sight: .values(seen))
       } catch { return .init(element: .failure(error), sight: Sight(error)) }
     }
+  }
+
+  /// Nothing follows in a closed store, and its error would be told to nobody: the feed has ended before the first element.
+  private func checkOpen<each V: Sendable, each R>(_ keys: repeat StorageKey<each V, each R>) throws(StoreError) {
+    let snapshot = Transaction(on: self)
+    do throws(StoreError) {
+      repeat try snapshot.want(each keys)
+      try load(snapshot)
+    } catch { if error.kind == .closed { throw error } }
   }
 
   /// Calls `body` with the value of `key` now, and then whenever it is another, whoever changes it, for as long as `owner` lives.
