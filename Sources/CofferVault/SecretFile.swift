@@ -16,7 +16,8 @@ package enum SecretFile {
   ///
   /// - Parameter warning: whether its mode says who can read it. Where a list of access rights does, the group's bits are the list's mask.
   /// - Throws: `.io(ENOENT)` where there is none, `.denied`, and what ``read(_:limit:what:)`` throws.
-  package static func content(of path: FilePath, limit: Int, what: String, warning: Bool = true) throws(StoreError) -> SecretBytes {
+  package static func content(of path: FilePath, limit: Int, what: String, warning: Bool = true) throws(StoreError) -> SecretBytes
+  {
     let descriptor = coffer_open(path.string, O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
       guard errno != ENOENT else {

@@ -119,7 +119,8 @@ import Testing
     #expect(FileManager.default.contents(atPath: place.string + "-wal") == Data("its log".utf8))
   }
 
-  @Test func `where another program has taken the name, nothing is put beside its file, and the error says where all is`() throws {
+  @Test func `where another program has taken the name, nothing is put beside its file, and the error says where all is`() throws
+  {
     let folder = try TestFolder("displaced")
     let place = folder.path.appending("vault"), aside = folder.path.appending("aside"), copy = folder.path.appending("copy")
     func put(_ text: String, _ path: FilePath) throws { try Data(text.utf8).write(to: URL(filePath: path.string)) }
@@ -132,7 +133,8 @@ import Testing
     let refusal = #expect(throws: StoreError.self) { try DisplacedFiles.rename(copy, to: place) }
     let told = displaced.putBack(after: try #require(refusal))
     #expect(told.kind == refusal?.kind && told.description.contains("as \(aside)"))
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path.string).sorted() == ["aside", "aside-wal", "copy", "vault"])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path.string).count == 4)
+    #expect(FileManager.default.fileExists(atPath: "\(aside)-wal") && !FileManager.default.fileExists(atPath: "\(place)-wal"))
     #expect(FileManager.default.contents(atPath: place.string) == Data("theirs".utf8))
 
     try FileManager.default.removeItem(atPath: place.string)
