@@ -43,6 +43,17 @@ package enum TrustedPath {
   /// - Throws: ``StoreError/Kind/denied`` unless it is a regular file of this user, with one name, closed to everyone else.
   package static func privateFile(_ file: FilePath) throws(StoreError) -> Stat? {
     guard let found = try settled(file) else { return nil }
+    return try checked(found, file)
+  }
+
+  /// The same of a file that others may remove at any time: one that lost its last name between the search for it and the look at it
+  /// is not there.
+  package static func privatePassingFile(_ file: FilePath) throws(StoreError) -> Stat? {
+    guard let found = try settled(file), found.linkCount > 0 else { return nil }
+    return try checked(found, file)
+  }
+
+  private static func checked(_ found: Stat, _ file: FilePath) throws(StoreError) -> Stat {
     guard found.type != .symbolicLink else {
       throw denied("the file is a symbolic link", file, "give the path of the file that it points to")
     }

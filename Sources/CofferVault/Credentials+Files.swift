@@ -6,13 +6,14 @@ public import SystemPackage
 extension Credentials {
   /// The key file at `path`, read into guarded memory and nowhere else.
   ///
-  /// A file that other users can read is noted in the log `coffer`, as the command line does.
+  /// A file that other users can read is noted in the log `coffer`, as the command line does. A named pipe is read to its end: the call waits
+  /// for whoever writes it.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.tooLarge`
   ///   above 1 MiB.
   public init(keyFileAt path: FilePath) throws(StoreError) { self.init(keyFile: try Self.keyFile(at: path)) }
 
-  /// The passphrase in the file at `path`, without one line end after it.
+  /// The passphrase in the file at `path`, without one line end after it. A named pipe is read to its end, as a key file is.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` with the path: `.io(ENOENT)` where there is none, `.denied` where it may not be read, `.unfitSecret` for an
   ///   empty passphrase, `.tooLarge` above 1 024 bytes.
@@ -78,7 +79,8 @@ extension Credentials {
     guard let folder = try EnvironmentVariable.text("CREDENTIALS_DIRECTORY"), !folder.isEmpty else { return nil }
     let path = FilePath(folder).appending("coffer.passphrase")
     guard path.withPlatformString({ access($0, F_OK) }) == 0 else { return nil }
-    return try passphrase(at: path)
+    // systemd may let the service in by a list of access rights (acl(5)), whose mask is what the mode shows as the group's.
+    return try passphrase(at: path, warning: false)
   }
 
   /// The content of a key file.
@@ -92,9 +94,10 @@ extension Credentials {
   }
 
   /// The passphrase in a file.
-  package static func passphrase(at path: FilePath) throws(StoreError) -> SecretBytes {
+  package static func passphrase(at path: FilePath, warning: Bool = true) throws(StoreError) -> SecretBytes {
     // A line end more than a passphrase.
-    let text = try SecretFile.content(of: path, limit: SecretFile.largestPassphrase + 2, what: "the passphrase file")
+    let text = try SecretFile.content(
+      of: path, limit: SecretFile.largestPassphrase + 2, what: "the passphrase file", warning: warning)
     return try text.withoutTrailingNewline(.lineFeedOrCRLF).checkedAsPassphrase(from: path.string)
   }
 }

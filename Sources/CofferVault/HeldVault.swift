@@ -27,7 +27,7 @@ final class HeldVault: Sendable {
   }
 
   var isUnlocked: Bool {
-    held.withLock { held in Self.core(held) != nil }
+    held.withLock { held in Self.core(held).map { !$0.isInherited } ?? false }
   }
 
   func unlock(with credentials: consuming Credentials) throws(StoreError) {
@@ -36,7 +36,8 @@ final class HeldVault: Sendable {
       let vault: LockedVault? =
         switch held {
         case .locked(let vault): vault
-        case .unlocked: nil
+        // The child of a fork has no keys. That it opens its parent's database throws, which says what to do.
+        case .unlocked(let vault): vault.core.isInherited ? vault.core.locked : nil
         }
       guard let vault, let given = credentials.take() else { return }
       held = .unlocked(try vault.unlock(with: given))

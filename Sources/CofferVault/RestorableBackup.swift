@@ -62,8 +62,8 @@ public struct RestorableBackup: ~Copyable {
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
   ///   - progress: called with the number of records verified and their total.
   /// - Throws: `StoreError` `.otherVault` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
-  ///   the vault is as it was then, unless it is `.outcomeUnknown` or the message says that the backup is in its place and may be lost
-  ///   with the power.
+  ///   the vault is as it was then, unless it is `.outcomeUnknown`, or the message says that the backup is in its place and may be lost
+  ///   with the power, or under which name the vault is kept.
   public consuming func restore(
     with credentials: consuming Credentials, options: VaultOptions, replacing: Bool = false,
     progress: (Int, Int) -> Void = { _, _ in }
@@ -168,32 +168,13 @@ private struct Restoration {
     backup.view.database.close()
     let aside = try KeptName.beside(place)
     let kept = try Stat.ofLink(place) == nil ? nil : aside
-    for suffix in [""] + SideFiles.suffixes {
-      let side = place.appending(suffix: suffix)
-      guard try Stat.ofLink(side) != nil else { continue }
-      try name(side, aside.appending(suffix: suffix))
-    }
-    do { try name(backup.view.path, place) } catch { throw putBack(from: aside, after: error) }
+    var displaced = DisplacedFiles(of: place, to: aside)
+    do throws(StoreError) {
+      try displaced.move()
+      try DisplacedFiles.rename(backup.view.path, to: place)
+    } catch { throw displaced.putBack(after: error) }
     try folder.synchronize()
     return kept
-  }
-
-  /// `error`, which kept the copy from its name, once what stood there has that name again, or else with the place where it is.
-  private func putBack(from aside: FilePath, after error: StoreError) -> StoreError {
-    // The file itself last: beside it stand what belongs to it by then.
-    for suffix in SideFiles.suffixes + [""] {
-      guard [0, ENOENT].contains(NewName.give(aside.appending(suffix: suffix), place.appending(suffix: suffix))) else {
-        return StoreError(
-          error.kind, "\(error.what), and what stood there is beside it, as \(aside)", place: error.place,
-          cure: "give that the name \(place) again, or restore again", underlying: error.underlying)
-      }
-    }
-    return error
-  }
-
-  private func name(_ from: FilePath, _ to: FilePath) throws(StoreError) {
-    let code = NewName.give(from, to)
-    guard code == 0 else { throw StoreError(errno: code, "rename \(from)", place: to) }
   }
 
   private func commit(above current: VaultState?, _ pin: PinWatch?) throws(StoreError) {

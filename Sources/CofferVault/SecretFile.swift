@@ -12,10 +12,12 @@ package enum SecretFile {
   /// Bytes of a recovery code or an identity with its comment lines, at most.
   package static let largestToken = 4096
 
-  /// The content of the file at `path`. That others can read it is noted in the log `coffer`.
+  /// The content of the file at `path`. That others can read it is noted in the log `coffer`. A named pipe is waited for: see open(2).
   ///
+  /// - Parameter warning: whether its mode says who can read it. Where a list of access rights does, the group's bits are the list's mask.
   /// - Throws: `.io(ENOENT)` where there is none, `.denied`, and what ``read(_:limit:what:)`` throws.
-  package static func content(of path: FilePath, limit: Int, what: String) throws(StoreError) -> SecretBytes {
+  package static func content(of path: FilePath, limit: Int, what: String, warning: Bool = true) throws(StoreError) -> SecretBytes
+  {
     let descriptor = coffer_open(path.string, O_RDONLY | O_CLOEXEC, 0)
     guard descriptor >= 0 else {
       guard errno != ENOENT else {
@@ -25,7 +27,7 @@ package enum SecretFile {
     }
     defer { close(descriptor) }
     var facts = stat()
-    if fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
+    if warning, fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
       Notices.warn("\(path) can be read by other users; chmod 600 closes it")
     }
     return try read(descriptor, limit: limit, what: what, place: path.string)

@@ -40,10 +40,7 @@ extension VaultStore {
     _ body: (OpenVault, inout CofferVault.Change) throws(StoreError) -> [String: CofferStorage.Change.Cause]
   ) throws(StoreError) {
     guard let feed = observation.feed, feed.isObserved else {
-      let core = try held.opened()
-      do throws(StoreError) {
-        _ = try core.run { (vault) throws(StoreError) in try vault.write(body) }
-      } catch { throw held.lapsed(core, error) }
+      _ = try write(body)
       return
     }
     try Reentrancy.check(place)

@@ -50,7 +50,8 @@ public final class VaultStore: Store {
   /// Unlocks, for all stores of this vault; does nothing when the vault is unlocked already. Blocks for Argon2id where a passphrase is tried, and other
   /// calls with it: until it returns they could only be told that the vault is locked.
   ///
-  /// - Throws: what ``LockedVault/unlock(with:)`` throws.
+  /// - Throws: what ``LockedVault/unlock(with:)`` throws; ``/CofferPlatform/StoreError/Kind/afterFork`` in the child of a fork, where the vault was
+  ///   unlocked as it was forked.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) {
     try held.unlock(with: credentials)
   }
@@ -69,7 +70,7 @@ public final class VaultStore: Store {
   /// Runs `body` in one read transaction of the unlocked vault.
   func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let core = try held.opened()
-    do throws(StoreError) { return try core.run { (vault) throws(StoreError) in try vault.read(body) } } catch {
+    do throws(StoreError) { return try core.read(body) } catch {
       throw held.lapsed(core, error)
     }
   }

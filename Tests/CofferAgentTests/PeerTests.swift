@@ -74,24 +74,72 @@ import Testing
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let huge = try agent.connect()
-    Self.bytes(huge, [0, 0, 0, 0x40, 1, 1])
+    Self.bytes(huge, [0, 0, 0, 0x40, 2, 1])
     #expect(try Self.failure(on: huge) == .tooLarge(limit: AgentProtocol.largestBody))
     let short = try agent.connect()
-    Self.bytes(short, [1, 0, 0, 0, 1])
+    Self.bytes(short, [1, 0, 0, 0, 2])
     #expect(try Self.failure(on: short) == .damaged)
     let unknown = try agent.connect()
-    Self.bytes(unknown, [2, 0, 0, 0, 1, 99])
+    Self.bytes(unknown, [2, 0, 0, 0, 2, 99])
     #expect(try Self.failure(on: unknown) == .damaged)
     let newer = try agent.connect()
-    Self.bytes(newer, [2, 0, 0, 0, 2, 2])
-    #expect(try Self.failure(on: newer) == .newerFormat(found: 2, supported: 1))
+    Self.bytes(newer, [2, 0, 0, 0, 3, 2])
+    #expect(try Self.failure(on: newer) == .newerFormat(found: 3, supported: 2))
     let unnamed = try agent.connect()
-    Self.bytes(unnamed, [2, 0, 0, 0, 1, 13])
+    Self.bytes(unnamed, [2, 0, 0, 0, 2, 13])
     #expect(try Self.failure(on: unnamed) == .damaged)
     let trailing = try agent.connect()
-    Self.bytes(trailing, [3, 0, 0, 0, 1, 2, 0])
+    Self.bytes(trailing, [3, 0, 0, 0, 2, 2, 0])
     #expect(try Self.failure(on: trailing) == .damaged)
     #expect(try agent.client().isRunning())
+  }
+
+  /// An agent of another version of the protocol: answers each frame as that version does one that it cannot read, and ends when it is
+  /// asked to in its own version.
+  private static func serve(version: UInt8, at place: AgentPlace) throws -> DispatchSemaphore {
+    let listener = try place.listen(), ended = DispatchSemaphore(value: 0)
+    // The agent waits for more than clients, and so never for one in accept(2).
+    guard fcntl(listener, F_SETFL, 0) == 0 else { throw CancellationError() }
+    Thread.detachNewThread {
+      defer {
+        close(listener)
+        unlink(place.socket.string)
+        ended.signal()
+      }
+      while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {
+        var head = [UInt8](repeating: 0, count: 6)
+        guard recv(descriptor, &head, head.count, Int32(MSG_WAITALL)) == head.count else { close(descriptor); continue }
+        let isEnd = head == [2, 0, 0, 0, version, 5]
+        // Done; or failed with an error whose fields only that version knows.
+        let answer: [UInt8] = isEnd ? [2, 0, 0, 0, version, 0] : [3, 0, 0, 0, version, 2, 200]
+        _ = write(descriptor, answer, answer.count)
+        shutdown(descriptor, Int32(SHUT_WR))
+        // Closed once the client has read, as a reset would take the answer from it.
+        while recv(descriptor, &head, head.count, 0) > 0 {}
+        close(descriptor)
+        if isEnd { return }
+      }
+    }
+    return ended
+  }
+
+  @Test(arguments: [AgentProtocol.version - 1, AgentProtocol.version + 1])
+  func `an agent of another version is told from a change that was not answered, and can be ended`(version: UInt8) throws {
+    let folder = try TestAgent.newFolder()
+    defer { TestAgent.remove(folder) }
+    let ended = try Self.serve(version: version, at: AgentPlace(folder: folder))
+    let client = AgentClient(folder: folder, vault: folder.appending("v"), options: .withoutPins)
+    for ask: () throws -> Void in [
+      { _ = try client.list() }, { try client.set(form("v"), for: ItemName(service: "x")) },
+      { _ = try client.unlock(with: TestAgent.credentials()) }, { _ = try client.isRunning() },
+    ] {
+      let error = #expect(throws: StoreError.self) { try ask() }
+      #expect(error?.kind == .newerFormat(found: Int(version), supported: Int(AgentProtocol.version)))
+      #expect(error?.remedy == .restartAgent)
+    }
+    try client.stop()
+    ended.wait()
+    #expect(try !client.isRunning())
   }
 
   @Test(.tags(.slow), .wholeRun)
@@ -100,7 +148,7 @@ import Testing
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let half = try agent.connect()
     let silent = try agent.connect()
-    Self.bytes(half, [200, 0, 0, 0, 1, 1, 5])
+    Self.bytes(half, [200, 0, 0, 0, 2, 1, 5])
     for _ in 0..<100 { _ = try agent.client().list() }
     #expect(try Self.failure(on: silent) == nil)
     #expect(try Self.failure(on: half) == .busy)

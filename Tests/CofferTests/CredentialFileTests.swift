@@ -52,6 +52,23 @@ import Testing
   }
 
   @Test
+  func `a named pipe is read to its end, and its writer waited for`() throws {
+    try withFolder { folder in
+      let path = folder.appending("pipe")
+      try #require(mkfifo(path.string, 0o600) == 0)
+      for text in ["hush ", "hush\n"] {
+        // A writer waits for a reader as well, so that it does not matter who comes first.
+        Thread.detachNewThread {
+          let descriptor = open(path.string, O_WRONLY | O_CLOEXEC)
+          for part in [text, text] { _ = part.withCString { Foundation.write(descriptor, $0, strlen($0)) } }
+          close(descriptor)
+        }
+        #expect(Self.text(try Credentials(keyFileAt: path).keyFile) == text + text)
+      }
+    }
+  }
+
+  @Test
   func `what is not there, is a folder, is empty or too large is an error with the path and a cure`() throws {
     try withFolder { folder in
       let path = folder.appending("file")

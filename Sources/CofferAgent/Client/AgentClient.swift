@@ -90,11 +90,31 @@ public final class AgentClient: Sendable {
     }
   }
 
-  /// Has the agent wipe its keys and end.
+  /// Has the agent wipe its keys and end, also one that speaks another version of the protocol.
   public func stop() throws(StoreError) {
-    try ask(.stop, isWrite: false) { (_) throws(StoreError) in
-    } answer: { (_) throws(StoreError) in
+    do throws(StoreError) {
+      try ask(.stop, isWrite: false) { (_) throws(StoreError) in
+      } answer: { (_) throws(StoreError) in
+      }
+    } catch {
+      guard case .newerFormat(let version, _) = error.kind, let version = UInt8(exactly: version) else { throw error }
+      try stop(inVersion: version, after: error)
     }
+  }
+
+  /// Asks an agent in its own version of the protocol to end.
+  ///
+  /// - Throws: `error` where it does not agree.
+  private func stop(inVersion version: UInt8, after error: StoreError) throws(StoreError) {
+    guard let socket = try place.connect() else { return }
+    let request = try FrameWriter(stopInVersion: version)
+    do throws(TransportFailure) {
+      try request.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
+    } catch { throw silent(error) }
+    let answer: Frame
+    do throws(Failure) { answer = try hear(on: socket, answerTime) } catch { throw said(of: error, isWrite: false) }
+    let agrees = answer.body.withUnsafeBytes { $0[1] == AgentProtocol.Answer.done.rawValue }
+    guard agrees else { throw error }
   }
 
   /// Asks, and reads a single answer.
@@ -247,7 +267,11 @@ public final class AgentClient: Sendable {
     do throws(StoreError) {
       let kind = try answer.answerKind()
       refusal = try answer.arguments { (fields) throws(StoreError) in kind == .failed ? try fields.error() : nil }
-    } catch { throw .garbled(error) }
+    } catch {
+      // An agent of another version does nothing of what it is asked.
+      if case .newerFormat = error.kind { throw .refused(error) }
+      throw .garbled(error)
+    }
     if let refusal { throw .refused(refusal) }
   }
 

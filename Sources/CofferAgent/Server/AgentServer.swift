@@ -13,7 +13,7 @@ public final class AgentServer: Sendable {
   private let listener: Int32
   private let lock: Int32
   private let bell: Bell
-  let vault: HeldVault
+  let vault: AgentVault
   let connections = Connections()
   private let isStopping = Atomic<Bool>(false)
 
@@ -41,7 +41,7 @@ public final class AgentServer: Sendable {
       close(lock)
       throw error
     }
-    vault = HeldVault(settings, clock: clock)
+    vault = AgentVault(settings, clock: clock)
   }
 
   deinit {

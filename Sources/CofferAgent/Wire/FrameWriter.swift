@@ -12,6 +12,11 @@ struct FrameWriter: ~Copyable {
 
   init(request: AgentProtocol.Request) throws(StoreError) { try self.init(kind: request.rawValue) }
   init(answer: AgentProtocol.Answer) throws(StoreError) { try self.init(kind: answer.rawValue) }
+  /// The request to end, which is the same in all versions of the protocol.
+  init(stopInVersion version: UInt8) throws(StoreError) {
+    try self.init(request: .stop)
+    bytes.withUnsafeMutableBytes { $0[4] = version }
+  }
 
   private init(kind: UInt8) throws(StoreError) {
     let made: SecretBytes

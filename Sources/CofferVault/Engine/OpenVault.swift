@@ -99,7 +99,7 @@ final class OpenVault {
     guard view.keys.isIntact else {
       throw StoreError(
         .afterFork, "the vault was unlocked before this process was forked", place: view.path.string,
-        cure: "unlock it after the fork, and not before")
+        cure: "open vaults after the fork, or start the child with exec")
     }
   }
 

@@ -12,6 +12,7 @@ final class VaultCore: Sendable {
   let locked: LockedVault
   let options: VaultOptions
   private let vault: Mutex<OpenVault?>
+  private let process = getpid()
 
   init(_ vault: sending OpenVault) {
     path = vault.view.path
@@ -54,6 +55,9 @@ final class VaultCore: Sendable {
       return try body(open)
     }
   }
+
+  /// Whether this process was forked from the one that unlocked the vault: its keys are gone, and its connection is not this process's.
+  var isInherited: Bool { getpid() != process }
 
   /// Whether calls are answered.
   var isOpen: Bool { vault.withLock { $0 != nil } }

@@ -109,7 +109,9 @@ private final class OpenDatabaseFiles: Sendable {
 
   func release(_ identity: FileIdentity) {
     entries.withLock { entries in
-      guard var entry = entries.removeValue(forKey: identity) else { return }
+      // In the child of a fork the entry stays: SQLite's list of open files does, and a connection of the child must go on to be refused.
+      guard var entry = entries[identity], entry.process == getpid() else { return }
+      entries[identity] = nil
       entry.holders -= 1
       guard entry.holders == 0 else { return entries[identity] = entry }
       for descriptor in entry.descriptors { close(descriptor) }

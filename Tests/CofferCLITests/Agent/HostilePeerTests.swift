@@ -49,7 +49,7 @@ struct HostilePeerTests {
   func `an agent that sends a gigabyte is cut off, and is no agent: 65`() throws {
     let home = try home()
     let agent = try FalseAgent(home) { client in
-      LocalAddress.send([0, 0, 0, 0x40, 1, 0], to: client)
+      LocalAddress.send([0, 0, 0, 0x40, 2, 0], to: client)
       let chunk = [UInt8](repeating: 0x41, count: 1 << 20)
       for _ in 0..<1024 where LocalAddress.send(chunk, to: client) {}
     }
@@ -66,7 +66,7 @@ struct HostilePeerTests {
     for (bytes, words, status) in [
       ([2, 0, 0, 0, 9, 0], "speak different versions", 76),
       (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "announces more", 65),
-      ([1, 0, 0, 0, 1], "malformed", 65), ([3, 0, 0, 0, 1, 7, 7], "malformed", 65),
+      ([1, 0, 0, 0, 2], "malformed", 65), ([3, 0, 0, 0, 2, 7, 7], "malformed", 65),
     ] as [([UInt8], String, Int32)] {
       let home = try home()
       let agent = try FalseAgent(home) { client in
@@ -79,7 +79,7 @@ struct HostilePeerTests {
 
   @Test
   func `an agent that goes away, at once or in the midst of its answer, is none: the next source opens the vault`() throws {
-    for bytes in [[], [200, 0, 0, 0, 1, 0, 5]] as [[UInt8]] {
+    for bytes in [[], [200, 0, 0, 0, 2, 0, 5]] as [[UInt8]] {
       let home = try home()
       let agent = try FalseAgent(home) { LocalAddress.send(bytes, to: $0) }
       try withExtendedLifetime(agent) {
@@ -90,7 +90,7 @@ struct HostilePeerTests {
     }
   }
 
-  @Test(arguments: [[], [200, 0, 0, 0, 1, 0, 5]] as [[UInt8]])
+  @Test(arguments: [[], [200, 0, 0, 0, 2, 0, 5]] as [[UInt8]])
   func `an agent that says nothing, or half of something, is given up: 75`(bytes: [UInt8]) throws {
     let home = try home()
     let agent = try FalseAgent(home) { client in
@@ -114,7 +114,7 @@ struct HostilePeerTests {
     let socket = home.path + "/run/agent.sock"
     var open: [Int32] = []
     defer { for descriptor in open { close(descriptor) } }
-    for first in [[0, 0, 0, 0x40, 1, 1], [200, 0, 0, 0, 1, 1, 5], [], [0x00, 0x00, 0x84, 0x00, 1, 11]] as [[UInt8]] {
+    for first in [[0, 0, 0, 0x40, 2, 1], [200, 0, 0, 0, 2, 1, 5], [], [0x00, 0x00, 0x84, 0x00, 2, 11]] as [[UInt8]] {
       for _ in 0..<8 {
         let client = try LocalAddress.connection(socket)
         open.append(client)
@@ -124,7 +124,7 @@ struct HostilePeerTests {
     // The gigabyte itself: the agent hangs up, and says why to who still listens.
     let huge = try LocalAddress.connection(socket)
     open.append(huge)
-    LocalAddress.send([0, 0, 0, 0x40, 1, 1], to: huge)
+    LocalAddress.send([0, 0, 0, 0x40, 2, 1], to: huge)
     let chunk = [UInt8](repeating: 0x41, count: 1 << 20)
     var sent = 0
     while sent < 1024, LocalAddress.send(chunk, to: huge) { sent += 1 }

@@ -28,6 +28,9 @@ struct UnlockingTests {
     try home.transcript("vault list --quiet", with: ["COFFER_PASSPHRASE": "correct horse"])
     _ = try home.file("credentials/coffer.passphrase", "correct horse")
     try home.transcript("vault list", with: ["CREDENTIALS_DIRECTORY": home.path + "/credentials"])
+    // As the mode looks where systemd lets the service in by a list of access rights. Nothing is said of it.
+    chmod(home.path + "/credentials/coffer.passphrase", 0o440)
+    try home.transcript("vault list", with: ["CREDENTIALS_DIRECTORY": home.path + "/credentials"])
   }
 
   @Test

@@ -2,6 +2,7 @@ import CCofferSQLite
 import CofferPlatform
 import CofferStorage
 import Foundation
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -86,5 +87,22 @@ import Testing
   @Test func `a log of garbage is passed over`() throws {
     try fixture.write([UInt8].repeating(0x5A, count: 9000), to: fixture.side("-wal"))
     #expect(try fixture.open().withState { $0[0] } == 2)
+  }
+
+  @Test func `a side file that goes while it is looked at is not there`() throws {
+    // SQLite removes them at its last close: between the search for the name and the look at the file, that has no name any more.
+    let isOver = Atomic<Bool>(false), side = fixture.side("-shm"), ended = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      while !isOver.load(ordering: .relaxed) {
+        close(open(side, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        unlink(side)
+      }
+      ended.signal()
+    }
+    defer {
+      isOver.store(true, ordering: .relaxed)
+      ended.wait()
+    }
+    for _ in 0..<100_000 { try SideFiles.check(beside: fixture.vault, usesWriteAheadLog: true) }
   }
 }

@@ -104,6 +104,44 @@ import Testing
     #expect(try pinned.refusal() == nil)
   }
 
+  @Test func `where a side file cannot be moved aside, all that was moved is put back`() throws {
+    let (pinned, backup) = try prepared()
+    let place = pinned.place.path
+    try pinned.replace(with: Data("no vault".utf8))
+    try Data("its log".utf8).write(to: URL(filePath: place.string + "-wal"))
+    // The log's name aside is taken, whichever second it is of.
+    for second in 0..<120 {
+      let stamp = Date(timeIntervalSinceNow: Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+      try Data().write(to: URL(filePath: "\(place).before-\(stamp)-wal"))
+    }
+    #expect(kind { _ = try restore(backup, pinned) } == .io(EEXIST))
+    #expect(FileManager.default.contents(atPath: place.string) == Data("no vault".utf8))
+    #expect(FileManager.default.contents(atPath: place.string + "-wal") == Data("its log".utf8))
+  }
+
+  @Test func `where another program has taken the name, nothing is put beside its file, and the error says where all is`() throws
+  {
+    let folder = try TestFolder("displaced")
+    let place = folder.path.appending("vault"), aside = folder.path.appending("aside"), copy = folder.path.appending("copy")
+    func put(_ text: String, _ path: FilePath) throws { try Data(text.utf8).write(to: URL(filePath: path.string)) }
+    try put("old", place)
+    try put("old log", place.appending(suffix: "-wal"))
+    try put("copy", copy)
+    var displaced = DisplacedFiles(of: place, to: aside)
+    try displaced.move()
+    try put("theirs", place)
+    let refusal = #expect(throws: StoreError.self) { try DisplacedFiles.rename(copy, to: place) }
+    let told = displaced.putBack(after: try #require(refusal))
+    #expect(told.kind == refusal?.kind && told.description.contains("as \(aside)"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path.string).count == 4)
+    #expect(FileManager.default.fileExists(atPath: "\(aside)-wal") && !FileManager.default.fileExists(atPath: "\(place)-wal"))
+    #expect(FileManager.default.contents(atPath: place.string) == Data("theirs".utf8))
+
+    try FileManager.default.removeItem(atPath: place.string)
+    #expect(displaced.putBack(after: try #require(refusal)).description == refusal?.description)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path.string).sorted() == ["copy", "vault", "vault-wal"])
+  }
+
   @Test func `another vault is not replaced without saying so`() throws {
     let (pinned, _) = try prepared()
     let (theirs, other) = try prepared()

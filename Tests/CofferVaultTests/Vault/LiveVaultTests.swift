@@ -176,6 +176,37 @@ import Testing
     subscription.cancel()
   }
 
+  @Test func `a forked child's store is not unlocked, and unlocking it says that the vault belongs to the parent`() async {
+    // In a process of its own: where another thread holds a lock as it forks, the child has a lock that nobody releases.
+    await #expect(processExitsWith: .success) {
+      let place = try TemporaryVault()
+      let store = try VaultStore(service: "app", vault: place.create())
+      try store.save(form("value"), for: "a")
+      typealias Fork = @convention(c) () -> pid_t
+      let fork = unsafeBitCast(try #require(dlsym(nil, "fork")), to: Fork.self)
+      let child = fork()
+      if child == 0 {
+        alarm(120)
+        var wrong: Int32 = 0
+        func refuses(_ body: () throws -> Void) -> Bool {
+          do { try body() } catch { return (error as? StoreError)?.kind == .afterFork }
+          return false
+        }
+        if !refuses({ _ = try store.load("a") }) { wrong |= 1 }
+        if store.isUnlocked { wrong |= 2 }
+        if !refuses({ try store.unlock(with: TemporaryVault.credentials()) }) { wrong |= 4 }
+        // SQLite still takes the parent's locks for its own.
+        try? store.lock()
+        if !refuses({ try store.unlock(with: TemporaryVault.credentials()) }) { wrong |= 8 }
+        _exit(wrong)
+      }
+      var status: Int32 = 0
+      #expect(child > 0 && waitpid(child, &status, 0) == child)
+      #expect(status == 0, "1: reads, 2: unlocked, 4: unlock does nothing, 8: unlocks after a lock, times 256")
+      #expect(text(try store.load("a")) == "value")
+    }
+  }
+
   @Test func `a store locks even when its file is gone`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())

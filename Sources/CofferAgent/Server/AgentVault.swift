@@ -6,7 +6,7 @@ internal import SystemPackage
 
 /// The vault as the agent holds it: unlocked until it is told otherwise, its time is over, the machine was suspended, or another
 /// file stands in its place.
-final class HeldVault: Sendable {
+final class AgentVault: Sendable {
   private struct Unlocked: ~Copyable {
     let vault: UnlockedVault
     let file: FileIdentity?
