@@ -109,4 +109,23 @@ import Testing
     try await Task.sleep(for: .milliseconds(20))
     #expect(seen.withLock { $0 } == [])
   }
+
+  @Test func `owners of the main actor that are gone count no more, and go without a trigger, with what closures captured`()
+    async throws
+  {
+    let handler = Handler<Int>(), living = Label()
+    final class Weak { weak var label: Label? }
+    let captured = (0..<1000).map { _ in Weak() }
+    handler.add(living, on: .shared) { _, _ in }
+    for place in captured {
+      let screen = Label(), model = Label()
+      place.label = model
+      handler.add(screen, on: .shared) { _, _ in model.texts.append("told") }
+    }
+    #expect(handler.count == 1)
+    await Task.detached { #expect(handler.count == 1, "from a thread of no actor") }.value
+    // Fewer than it takes for a handler to look for those without an owner.
+    try await poll("what they captured goes") { captured.count { $0.label != nil } < 32 }
+    withExtendedLifetime(living) {}
+  }
 }
