@@ -197,7 +197,8 @@ let package = Package(
     .testTarget(
       name: "CofferTestingTests",
       dependencies: [
-        "CofferTesting", "CofferFoundation", "Coffer", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault",
+        "CofferTesting", "CofferFoundation", "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues",
+        "CofferVault",
         "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),

@@ -161,10 +161,10 @@ extension Places {
     _ domain: String, suites: [String] = [], registered: [String: PlainForm] = [:], access: DefaultsAccess = .readWrite,
     overrides: Overrides = .none
   ) throws(StoreError) -> DefaultsStore {
-    try DefaultsStore.open(
+    let store = try DefaultsStore.open(
       domain: domain, in: defaults, suites: suites, registered: registered, arguments: overrides.arguments,
-      environment: overrides.environment, access: access,
-      decisions: DecisionLookup(
-        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
+      environment: overrides.environment, access: access)
+    store.settle(with: DecidedTransactions.lookup)
+    return store
   }
 }

@@ -1,10 +1,11 @@
 package import CofferPlatform
-internal import CofferStorage
+package import CofferStorage
 
 /// How an engine behaves. Of several openers in one process, the last to say something other than the default is heard.
 package struct EngineOptions: Sendable {
   package var access = DefaultsAccess.readWrite
   package var damage = DamagePolicy.fail
+  /// See ``DefaultsStore/settle(with:)``.
   package var decisions: DecisionLookup?
   package var calls = SystemCalls()
   /// Folds when no write came for a while. Tests that look at the journal turn it off.

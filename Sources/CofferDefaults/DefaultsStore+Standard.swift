@@ -17,30 +17,38 @@ extension DefaultsStore {
   public final class Standard: Store {
     /// Serves the plain route.
     public typealias R = Plain
-    private let opened = Mutex<DefaultsStore?>(nil)
+    private struct State {
+      var store: DefaultsStore?
+      var decisions: DecisionLookup?
+    }
+    private let state = Mutex(State())
+    /// What is told of changes. Who listens while the store cannot be opened is thrown the reason, and may try again.
+    public let changes: ChangeFeed
 
-    fileprivate init() {}
+    fileprivate init() {
+      changes = ChangeFeed { (feed) throws(StoreError) in
+        try DefaultsStore.standard.store().changes.subscribe { [weak feed] event in feed?.send(event) }
+      }
+    }
 
-    /// The store itself.
+    /// The store itself, for this library alone: it is the whole process's, and nobody may close it.
     ///
     /// - Throws: what ``DefaultsStore/open(domain:in:suites:registered:arguments:environment:prefix:access:damage:)`` throws.
-    public func store() throws(StoreError) -> DefaultsStore {
-      try opened.withLock { (opened) throws(StoreError) in
-        if let opened { return opened }
-        let new = try DefaultsStore.open(
-          domain: DefaultsDomain.standardName, arguments: Array(CommandLine.arguments.dropFirst()))
-        opened = new
+    package func store() throws(StoreError) -> DefaultsStore {
+      try state.withLock { (state) throws(StoreError) in
+        if let store = state.store { return store }
+        let new = try DefaultsStore.open(domain: DefaultsDomain.standardName, arguments: Self.arguments)
+        if let decisions = state.decisions { new.settle(with: decisions) }
+        state.store = new
         return new
       }
     }
 
+    private static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
+
     /// The property list's path; the domain's name where it cannot be opened.
     public var place: String {
       do throws(StoreError) { return try store().place } catch { return DefaultsDomain.standardName }
-    }
-    /// What is told of changes; nothing where the store cannot be opened.
-    public var changes: ChangeFeed {
-      do throws(StoreError) { return try store().changes } catch { return .ended }
     }
     /// The strongest layer's value of `name`.
     public func load(_ name: String) throws(StoreError) -> PlainForm? { try store().load(name) }
@@ -62,13 +70,27 @@ extension DefaultsStore {
     }
     /// Drops the record of a decided transaction.
     public func forget(_ transaction: TransactionID) throws(StoreError) { try store().forget(transaction) }
-    /// The command line or the environment, where it has a value for `name`.
+    /// Learns by `decisions` the outcomes of transactions whose processes died, once the store is open.
+    public func settle(with decisions: DecisionLookup) {
+      let opened = state.withLock { state in
+        state.decisions = state.decisions ?? decisions
+        return state.store
+      }
+      opened?.settle(with: decisions)
+    }
+    /// Which layer a read of `name` answers from, what it hides, and where each value stands.
+    public func explain(_ name: String) throws(StoreError) -> Explanation { try store().explain(name) }
+    /// The command line, where it has a value for `name`: that is known where the store cannot be opened too.
     public func unstoredSource(of name: String) -> String? {
-      do throws(StoreError) { return try store().unstoredSource(of: name) } catch { return nil }
+      do throws(StoreError) { return try store().unstoredSource(of: name) } catch {
+        return LaunchArguments(Self.arguments)[name].map { _ in "the command line" }
+      }
     }
     /// Leaves no trace of removed and replaced values in the store's files.
     public func scrub() throws(StoreError) { try store().scrub() }
     /// Returns once what was set is on the disk.
     public func synchronize() throws(StoreError) { try store().synchronize() }
+    /// Like ``synchronize()``: the store is the whole process's, and stays open for the others that use it.
+    public func close() throws(StoreError) { try synchronize() }
   }
 }

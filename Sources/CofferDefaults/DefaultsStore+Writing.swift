@@ -56,6 +56,12 @@ extension DefaultsStore {
     engine.state.withLock { state in state.batches.forget([transaction]) }
   }
 
+  /// Learns by `decisions` the outcomes of transactions whose processes died, in the domain and its suites, for all of this process's
+  /// stores of them. The first lookup that a domain gets is kept.
+  public func settle(with decisions: DecisionLookup) {
+    for engine in [engine] + suiteEngines { engine.settle(with: decisions) }
+  }
+
   /// Removes every value of the domain whose name in the file begins with this instance's ``prefix``, in one step.
   public func removeAll() throws(StoreError) {
     try check()

@@ -90,19 +90,8 @@ public final class DefaultsStore: Store {
     damage: DamagePolicy = .fail
   ) throws(StoreError) -> DefaultsStore {
     try open(
-      domain: name, in: folder, suites: suites, registered: registered, arguments: arguments, environment: environment,
-      prefix: prefix, access: access, damage: damage, decisions: nil)
-  }
-
-  /// The same, with a way to complete a transaction whose process died.
-  package static func open(
-    domain name: String, in folder: FilePath? = nil, suites: [String] = [], registered: [String: PlainForm] = [:],
-    arguments: [String] = [], environment: EnvironmentLayer? = nil, prefix: String = "", access: DefaultsAccess = .readWrite,
-    damage: DamagePolicy = .fail, decisions: DecisionLookup?
-  ) throws(StoreError) -> DefaultsStore {
-    try open(
       domain: name, in: folder, suites: suites, layers: DefaultsLayers(arguments, environment, registered, prefix),
-      options: EngineOptions(access: access, damage: damage, decisions: decisions))
+      options: EngineOptions(access: access, damage: damage))
   }
 
   /// The same with more say over the engine.

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Synchronization
 
 extension Handler where Value: Sendable {
@@ -17,7 +18,7 @@ extension Handler where Value: Sendable {
     _ owner: Owner, on actor: MainActor, _ body: @escaping @MainActor (Owner, Value) -> Void
   ) -> Canceller {
     let inbox = MainInbox(owner, body)
-    let cancel = add(inbox, as: ObjectIdentifier(owner)) { value in inbox.put(value) }
+    let cancel = add(inbox, as: ObjectIdentifier(owner), isOwned: { inbox.isOwned }) { value in inbox.put(value) }
     inbox.whenUnowned(cancel)
     return cancel
   }
@@ -25,10 +26,10 @@ extension Handler where Value: Sendable {
 
 /// What was triggered for one owner on the main actor and has yet to be told there.
 ///
-/// It is the owner that the handler knows, and its registration keeps it: the real one may be looked at on the main actor alone. What
-/// waits is forgotten with the registration.
+/// Its registration keeps it, and asks it whether the owner lives. What waits is forgotten with the registration.
 private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
-  @MainActor private weak var owner: Owner?
+  // Read on any thread, and never changed. Whoever reads it may hold the owner's last reference then, and lets the main actor drop it.
+  private nonisolated(unsafe) weak let owner: Owner?
   private let body: @MainActor (Owner, Value) -> Void
   private let waiting = Mutex<[Value]>([])
   private let end = Mutex<(@Sendable () -> Void)?>(nil)
@@ -40,6 +41,15 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
 
   // What the closure captured is the main actor's, and is released there.
   deinit { Task { @MainActor [body] in withExtendedLifetime(body) {} } }
+
+  /// Whether the owner lives, asked on any thread.
+  var isOwned: Bool {
+    guard let owner else { return false }
+    if MainQueue.isCurrent { return true }
+    nonisolated(unsafe) let held = owner
+    Task { @MainActor in withExtendedLifetime(held) {} }
+    return true
+  }
 
   /// What takes the registration away once the owner is gone.
   func whenUnowned(_ cancel: @escaping @Sendable () -> Void) { end.withLock { $0 = cancel } }
@@ -54,4 +64,16 @@ private final class MainInbox<Owner: AnyObject, Value: Sendable>: Sendable {
     guard let owner else { return end.withLock { $0 }?() ?? () }
     body(owner, value)
   }
+}
+
+/// The queue that runs the main actor.
+private enum MainQueue {
+  private static let mark = {
+    let mark = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: mark, value: true)
+    return mark
+  }()
+
+  /// Whether it runs this. Where another executor runs the main actor nothing does, and the main actor is asked in vain.
+  static var isCurrent: Bool { DispatchQueue.getSpecific(key: mark) == true }
 }

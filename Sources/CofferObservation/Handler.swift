@@ -28,17 +28,28 @@ public final class Handler<Value>: Sendable {
     let id: ObjectIdentifier
     /// Tells this registration from others of an owner, and of an object that came to lie where a former owner lay.
     let generation: UInt64
-    weak let owner: (any AnyObject & Sendable)?
+    private weak let owner: (any AnyObject & Sendable)?
+    /// Whether an owner that only the main actor may touch lives; nil where ``owner`` is the one.
+    private let isOwned: (@Sendable () -> Bool)?
     let body: Body
     /// False once it was removed or replaced.
     let isCurrent = Atomic<Bool>(true)
 
-    init(_ id: ObjectIdentifier, _ owner: any AnyObject & Sendable, _ generation: UInt64, _ body: @escaping Body) {
+    init(
+      _ id: ObjectIdentifier, _ owner: any AnyObject & Sendable, _ generation: UInt64, isOwned: (@Sendable () -> Bool)?,
+      _ body: @escaping Body
+    ) {
       self.id = id
       self.generation = generation
       self.owner = owner
+      self.isOwned = isOwned
       self.body = body
     }
+
+    /// What a trigger keeps alive while it calls the closure; nil where nobody is called any more.
+    var keptForCall: (any AnyObject & Sendable)? { owner }
+    /// Whether the owner is gone.
+    var isUnowned: Bool { owner == nil || isOwned?() == false }
   }
 
   private struct State {
@@ -57,7 +68,7 @@ public final class Handler<Value>: Sendable {
 
     /// Puts `new` in the place of `old`, or at the end where that was of a former object that lay where the owner lies now.
     mutating func add(_ new: Registration, replacing old: Registration?) {
-      if let old, old.owner != nil, let place = order.firstIndex(where: { $0 === old }) {
+      if let old, !old.isUnowned, let place = order.firstIndex(where: { $0 === old }) {
         order[place] = new
         old.isCurrent.store(false, ordering: .releasing)
       } else {
@@ -70,7 +81,7 @@ public final class Handler<Value>: Sendable {
     /// Drops those whose owners are gone, once they may be half of all: a handler that is never triggered must not grow by them.
     mutating func dropUnowned() -> [Registration] {
       guard order.count >= limit else { return [] }
-      let unowned = order.filter { $0.owner == nil }
+      let unowned = order.filter(\.isUnowned)
       for registration in unowned { byOwner[registration.id] = nil }
       order.removeAll { byOwner[$0.id] !== $0 }
       limit = max(Self.lowestLimit, 2 * order.count)
@@ -91,12 +102,15 @@ public final class Handler<Value>: Sendable {
     add(owner, as: ObjectIdentifier(owner), body)
   }
 
-  /// The same for an owner that is known by `id`: it may be another object than `owner`, which says how long it is kept.
-  func add(_ owner: any AnyObject & Sendable, as id: ObjectIdentifier, _ body: @escaping Body) -> Canceller {
+  /// The same for an owner that is known by `id`. It may be another object than `owner`, which triggers keep alive while they call `body`:
+  /// then `isOwned` says, on any thread and under a lock of this handler, whether it lives.
+  func add(
+    _ owner: any AnyObject & Sendable, as id: ObjectIdentifier, isOwned: (@Sendable () -> Bool)? = nil, _ body: @escaping Body
+  ) -> Canceller {
     let (generation, released) = state.withLock { state in
       state.lastGeneration += 1
       let old = state.byOwner[id], unowned = state.dropUnowned()
-      state.add(Registration(id, owner, state.lastGeneration, body), replacing: state.byOwner[id])
+      state.add(Registration(id, owner, state.lastGeneration, isOwned: isOwned, body), replacing: state.byOwner[id])
       return (state.lastGeneration, (old, unowned))
     }
     withExtendedLifetime(released) {}
@@ -112,7 +126,7 @@ public final class Handler<Value>: Sendable {
   }
 
   private func call(_ registration: Registration, _ value: Value) {
-    guard let owner = registration.owner else { return remove(registration.id, registration.generation) }
+    guard let owner = registration.keptForCall else { return remove(registration.id, registration.generation) }
     // Each in a branch of its own: a closure chosen from two places would be retained for its call.
     if registration.isCurrent.load(ordering: .acquiring) {
       registration.body(value)
@@ -124,7 +138,7 @@ public final class Handler<Value>: Sendable {
   }
 
   /// How many owners are registered and alive.
-  public var count: Int { state.withLock { $0.order }.count { $0.owner != nil } }
+  public var count: Int { state.withLock { $0.order }.count { !$0.isUnowned } }
 
   /// Removes every closure.
   public func removeAll() {

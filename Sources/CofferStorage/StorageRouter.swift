@@ -33,6 +33,7 @@ public final class StorageRouter: Sendable {
   public init(plain: any Store<Plain>, vault: any Store<Vault>, spaces: [any KeySpace]) throws(StoreError) {
     self.plain = plain
     self.vault = vault
+    if let decisions = vault.decisions { plain.settle(with: decisions) }
     keys = try DeclaredKeys(spaces)
     for key in keys.byName.values.sorted(by: { $0.name < $1.name }) { try Self.refuseUnstoredSecret(key, plain) }
     for name in plain.unstoredNames.sorted() {

@@ -59,6 +59,18 @@ public protocol Store<R>: Sendable {
   /// Drops the record of a decided transaction, once every participant has applied it. Unknown ids are ignored.
   func forget(_ transaction: TransactionID) throws(StoreError)
 
+  /// How any process learns what became of the transactions that this store decided, by the file at ``place`` alone.
+  ///
+  /// Without an implementation of its own a store has no way that outlives the process.
+  var decisions: DecisionLookup? { get }
+
+  /// Learns by `decisions`, at once and from now on, the outcomes of batches that were left prepared. Which store decided one, its
+  /// ``Decision/place`` says. A store that has a way already keeps it; what cannot be learnt at once is tried again when it is needed.
+  ///
+  /// A router calls it with what its vault lends. Without an implementation of its own a store does nothing: nothing that it keeps
+  /// prepared outlives the process.
+  func settle(with decisions: DecisionLookup)
+
   /// The stamp of the stored value of `name`, without opening it: of an expired one too, whose value nobody gets.
   ///
   /// Without an implementation of its own a store reads the value, and an expired one throws.

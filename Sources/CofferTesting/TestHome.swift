@@ -63,10 +63,7 @@ public final class TestHome: Sendable {
 
   /// The plain store of `domain`, with launch arguments of the test's choice: `["-theme", "dark"]`.
   public func openDefaults(_ domain: String, arguments: [String] = []) throws(StoreError) -> DefaultsStore {
-    try DefaultsStore.open(
-      domain: domain, in: places.defaults, arguments: arguments,
-      decisions: DecisionLookup(
-        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
+    try places.openDefaults(domain, overrides: Overrides(arguments: arguments))
   }
 
   /// A router over both real stores of this home.

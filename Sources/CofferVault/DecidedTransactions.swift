@@ -10,6 +10,9 @@ package enum DecidedTransactions {
   /// others wait 5 s.
   private static let patience: Int32 = 1_000
 
+  /// What a vault lends to the plain stores beside it.
+  package static let lookup = DecisionLookup(outcome: outcome, settle: settle, forget: forget)
+
   /// What the vault at `path` has recorded of `transaction`; nil where that is nothing. Writes nothing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.

@@ -156,6 +156,9 @@ extension VaultStore {
   /// does, tells ``ChangeFeed/Event/access``.
   public var changes: ChangeFeed { observation.feed(of: self) }
 
+  /// What the vault's file has recorded of transactions, which tells it to anybody, without a key.
+  public var decisions: DecisionLookup? { DecidedTransactions.lookup }
+
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
     let core = try held.opened()

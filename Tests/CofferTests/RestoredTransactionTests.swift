@@ -20,9 +20,10 @@ import Testing
       } catch let error as StoreError { throw error } catch { Issue.record(error) }
       return outcome
     }
-    return try DefaultsStore.open(
-      domain: "app", in: home.places.defaults,
-      decisions: DecisionLookup(outcome: DecidedTransactions.outcome, settle: settle, forget: DecidedTransactions.forget))
+    let store = try DefaultsStore.open(domain: "app", in: home.places.defaults)
+    store.settle(
+      with: DecisionLookup(outcome: DecidedTransactions.outcome, settle: settle, forget: DecidedTransactions.forget))
+    return store
   }
 
   /// Sets `theme` and `token`, and leaves open whether the vault has decided it.

@@ -48,6 +48,21 @@ import Testing
     withExtendedLifetime(listener) {}
   }
 
+  @Test(.tags(.process), .wholeRun)
+  func `a failure goes to standard error once the only listener, of the main actor, is gone`() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      try await MainActor.run {
+        final class Screen {}
+        ValueFailures.handler.add(Screen(), on: .shared) { _, _ in }
+        let app = try StorageRouter.inMemory(keys: Keys())
+        try app.plain.save(.string("many"), for: "count")
+        #expect(app[Keys().count] == 0)
+      }
+    }
+    let errors = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(errors.contains("coffer: "))
+  }
+
   @Test
   func `eight tasks that add 500 each through update lose none; += does not compile`() async throws {
     let app = try StorageRouter.inMemory(keys: keys), count = keys.count

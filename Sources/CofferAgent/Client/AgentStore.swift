@@ -118,6 +118,9 @@ public final class AgentStore: Store {
     }
   }
 
+  /// What the vault's file has recorded of transactions, which tells it to anybody, without a key.
+  public var decisions: DecisionLookup? { DecidedTransactions.lookup }
+
   /// Drops the record of a decided transaction.
   public func forget(_ transaction: TransactionID) throws(StoreError) {
     try client.ask(.forget, isWrite: true) { (writer) throws(StoreError) in

@@ -86,6 +86,17 @@ final class DefaultsEngine: Sendable {
     }
   }
 
+  /// Adopts `decisions` where there is no way yet to learn outcomes, and learns those that are open.
+  func settle(with decisions: DecisionLookup) {
+    let isFirst = options.withLock { options in
+      defer { options.decisions = options.decisions ?? decisions }
+      return options.decisions == nil
+    }
+    guard isFirst, state.withLock({ $0.batches.askAgain() }) else { return }
+    // Whoever needs one of them meets the failure again, and throws it.
+    do throws(StoreError) { try PreparedBatches(engine: self).settleAbandoned() } catch {}
+  }
+
   /// The files, wherever they are by now.
   var files: ListFiles { location.withLock { $0 } }
 

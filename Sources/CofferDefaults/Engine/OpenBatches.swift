@@ -77,6 +77,12 @@ struct OpenBatches {
     nextResolution = nextAttempt
   }
 
+  /// Has all outcomes asked for again at the next occasion, for there is somebody else to ask. False where none is open.
+  mutating func askAgain() -> Bool {
+    nextResolution = 0
+    return !prepared.isEmpty
+  }
+
   /// Notes that the store that decides `id` has answered.
   mutating func learn(_ id: TransactionID) { unresolvable[id] = nil }
 

@@ -152,7 +152,7 @@ struct PreparedBatches {
     if let decisions = engine.options.withLock({ $0.decisions }) { return decisions }
     throw StoreError(
       .notFound, "the domain was opened without a way to ask the store that decides", place: batch.place,
-      cure: "open it together with that store")
+      cure: "open a router over the domain and the vault at that place")
   }
 
   /// Has the stores that decided forget the batches that the journal says were committed, or those in `ids`. The batches' changes

@@ -109,4 +109,30 @@ import Testing
     try await Task.sleep(for: .milliseconds(20))
     #expect(seen.withLock { $0 } == [])
   }
+
+  @Test func `owners of the main actor that are gone count no more, and go without a trigger, with what closures captured`()
+    async throws
+  {
+    let handler = Handler<Int>()
+    final class Weak { weak var label: Label? }
+    // All at once, so that none comes to lie where a former one lay.
+    var screens = (0..<1000).map { _ in Label() }
+    let captured = (0..<1000).map { _ in Weak() }
+    for (screen, place) in zip(screens, captured) {
+      let model = Label()
+      place.label = model
+      handler.add(screen, on: .shared) { _, _ in model.texts.append("told") }
+    }
+    #expect(handler.count == 1000)
+    screens = []
+    #expect(handler.count == 0)
+    let (label, later) = (Label(), (0..<1100).map { _ in Label() })
+    handler.add(label, on: .shared) { _, _ in }
+    await Task.detached { #expect(handler.count == 1, "from a thread of no actor") }.value
+    // Once they may be half of all, a handler looks for those without an owner.
+    for screen in later { handler.add(screen, on: .shared) { _, _ in } }
+    #expect(handler.count == 1101)
+    try await poll("what they captured goes") { captured.allSatisfy { $0.label == nil } }
+    withExtendedLifetime((label, later)) {}
+  }
 }

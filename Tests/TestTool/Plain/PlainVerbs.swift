@@ -51,6 +51,7 @@ enum PlainVerbs {
     case "fuzz-lists": try Fuzz.lists(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0, FilePath(rest[2]))
     case "fuzz-journals": try Fuzz.journals(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
     case "fuzz-arguments": try Fuzz.arguments(folder, seed: UInt64(rest[0]) ?? 0, count: Int(rest[1]) ?? 0)
+    case "ask-standard": try StandardStore.ask()
     case "foundation-fault": FoundationFaults.show(rest[0], domain, Array(rest.dropFirst()))
     default: return false
     }

@@ -115,9 +115,7 @@ enum SessionVerbs {
     let bytes = try Data(contentsOf: URL(fileURLWithPath: home.appending("key").string))
     let key = try bytes.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let vault = try places.openVault().unlock(with: Credentials(keyFile: key))
-    var options = EngineOptions(
-      decisions: DecisionLookup(
-        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
+    var options = EngineOptions(decisions: DecidedTransactions.lookup)
     options.calls.reached = { reached in if reached.rawValue == step { DyingVault.die() } }
     let keys = SessionKeys()
     let plain = try DefaultsStore.open(domain: "app", in: places.defaults, options: options)

@@ -97,9 +97,7 @@ enum TransactionVerbs {
   }
 
   static func plainStore(_ home: FilePath, dyingAt step: String? = nil) throws -> DefaultsStore {
-    var options = EngineOptions(
-      decisions: DecisionLookup(
-        outcome: DecidedTransactions.outcome, settle: DecidedTransactions.settle, forget: DecidedTransactions.forget))
+    var options = EngineOptions(decisions: DecidedTransactions.lookup)
     options.calls.reached = { reached in
       if reached.rawValue == step { DyingVault.die() }
       if "stop-\(reached.rawValue)" == step { kill(getpid(), SIGSTOP) }
