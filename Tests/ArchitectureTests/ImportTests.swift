@@ -12,7 +12,8 @@ import Testing
     "CofferPlatform": ["CCofferPlatform", "SystemPackage"],
     "CofferMemory": ["CofferPlatform", "CCofferSodium"],
     "CofferObservation": [],
-    "CofferStorage": ["CofferMemory", "CofferObservation", "CofferPlatform"],
+    // Paths, in what a vault lends to a plain store.
+    "CofferStorage": ["CofferMemory", "CofferObservation", "CofferPlatform", "SystemPackage"],
     "CofferDefaults": ["CofferStorage", "CofferPlatform", "SystemPackage"],
     "CofferVault": [
       "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferSQLite", "SystemPackage", "Logging",
