@@ -80,6 +80,10 @@ extension DefaultsStore {
     }
     /// Which layer a read of `name` answers from, what it hides, and where each value stands.
     public func explain(_ name: String) throws(StoreError) -> Explanation { try store().explain(name) }
+    /// The names that the command line or a registered value has.
+    public var unstoredNames: [String] {
+      do throws(StoreError) { return try store().unstoredNames } catch { return LaunchArguments(Self.arguments).names }
+    }
     /// The command line, where it has a value for `name`: that is known where the store cannot be opened too.
     public func unstoredSource(of name: String) -> String? {
       do throws(StoreError) { return try store().unstoredSource(of: name) } catch {

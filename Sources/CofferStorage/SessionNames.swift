@@ -67,7 +67,8 @@ extension Transaction {
 
   /// Lists `key` among them, once the transaction commits.
   func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
-    guard R.self == Plain.self, let list = try sessionNames().adding(key.name, ofFamily: router.keys.family(of: key.name)?.name) else {
+    guard R.self == Plain.self, let list = try sessionNames().adding(key.name, ofFamily: router.keys.family(of: key.name)?.name)
+    else {
       return
     }
     plain.writes[ReservedName.endsWithSession] = .set(list)

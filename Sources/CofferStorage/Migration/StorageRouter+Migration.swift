@@ -65,7 +65,9 @@ extension StorageRouter {
       if let key = key as? any OpenedKey { attempt(key) }
     }
     for family in keys.families where family.traits.isSecret { attempt(family) }
-    if declared.values.contains(where: \.traits.isSecret) || keys.families.contains(where: \.traits.isSecret) { finishScrubbing() }
+    if declared.values.contains(where: \.traits.isSecret) || keys.families.contains(where: \.traits.isSecret) {
+      finishScrubbing()
+    }
   }
 
   /// Migrates the members of a family of secrets that still lie in the plain store. Which there are is found by looking.

@@ -20,6 +20,7 @@ enum StandardStore {
     try opened.save(.integer(3), for: "size")
     print("place | \(standard.place) | \(opened.place)")
     print("names | \(try standard.names()) \(standard.part) | \(try opened.names()) \(opened.part)")
+    print("unstored | \(standard.unstoredNames) | \(opened.unstoredNames)")
     for name in ["theme", "size", "absent"] {
       for (one, other) in zip(try answers(standard, name), try answers(opened, name)) {
         print("\(name) \(one.question) | \(one.answer) | \(other.answer)")
