@@ -75,6 +75,7 @@ extension DefaultsStore {
     return registered[name] == nil ? nil : "a registered value"
   }
 
+  /// The names that the command line or a registered value has.
   public var unstoredNames: [String] {
     arguments.names.compactMap { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : nil } + registered.keys
   }

@@ -156,7 +156,8 @@ internal import Testing
     for file in try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil) {
       let imports = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { $0.contains("import ") }
         .compactMap { $0.split(separator: " ").last }
-      #expect(imports.allSatisfy { $0 == "Synchronization" }, "\(file.lastPathComponent) imports \(imports)")
+      #expect(
+        imports.allSatisfy { ["Dispatch", "Synchronization"].contains($0) }, "\(file.lastPathComponent) imports \(imports)")
     }
   }
 
