@@ -43,11 +43,11 @@ struct DeclaredKeys {
   /// Whether what the plain store has under `name` belongs into the vault.
   func isSecret(_ name: String) -> Bool {
     families.contains { $0.traits.isSecret && $0.owns(name) }
-      || byName.values.contains { $0.traits.isSecret && ($0.name == name || $0.traits.formerNames.contains(name)) }
+      || byName.values.contains { $0.traits.isSecret && $0.names.contains(name) }
   }
 
   private static func check(_ key: any DeclaredKey) throws(StoreError) {
-    for name in [key.name] + key.traits.formerNames {
+    for name in key.names {
       do { try StoredName.check(name) } catch {
         throw StoreError(error.kind, "\(error.what), declared at \(key.site)", cure: error.cure)
       }
@@ -76,7 +76,7 @@ struct DeclaredKeys {
         throw overlap(other, family, family.name)
       }
       for key in declared.values.sorted(by: { $0.name < $1.name }) {
-        for name in [key.name] + key.traits.formerNames where name.hasPrefix(family.name) { throw overlap(key, family, name) }
+        for name in key.names where name.hasPrefix(family.name) { throw overlap(key, family, name) }
       }
       if let reserved = ReservedName.all.first(where: family.owns) {
         throw StoreError(

@@ -235,7 +235,7 @@ extension StorageRouter {
   @usableFromInline
   func noteSession<V, R>(_ key: StorageKey<V, R>) throws(StoreError) {
     guard R.self == Plain.self, try !plain.sessionNames().contains(key.name) else { return }
-    let prefix = declared[key.name] == nil ? keys.family(of: key.name)?.name : nil
+    let prefix = keys.family(of: key.name)?.name
     try plain.update(ReservedName.endsWithSession) { [plain] (list) throws(StoreError) in
       try SessionNames(list, in: plain.place).adding(key.name, ofFamily: prefix) ?? list
     }

@@ -10,7 +10,7 @@ extension Transaction {
     // Before the listing: whatever a login adds between the two has then changed one of these as well.
     var items: [String: RecordVersion] = [:]
     for key in ending where key.traits.isSecret {
-      for name in [key.name] + key.traits.formerNames { items[name] = try router.vault.version(of: name) }
+      for name in key.names { items[name] = try router.vault.version(of: name) }
     }
     let secretFamilies = families.filter(\.traits.isSecret)
     if !secretFamilies.isEmpty {
@@ -25,7 +25,7 @@ extension Transaction {
     }
     let listed = try sessionNames()
     var names = Set(try router.plain.names().filter { name in listed.contains(name) || families.contains { $0.owns(name) } })
-    for key in ending { names.formUnion([key.name] + key.traits.formerNames) }
+    for key in ending { names.formUnion(key.names) }
     var leavesSecrets = false
     for name in names.union([ReservedName.endsWithSession]) where try plain.stored(name) != nil {
       plain.writes[name] = .remove

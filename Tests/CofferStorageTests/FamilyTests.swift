@@ -1,6 +1,7 @@
 import CofferMemory
 import CofferPlatform
 import CofferStorage
+import CofferTestSupport
 import Foundation
 import Synchronization
 import Testing
@@ -15,11 +16,6 @@ import Testing
     let theme = StorageKey("theme", default: Theme.light)
   }
   let keys = Keys()
-
-  private func kind(_ body: () throws -> Void) -> StoreError.Kind? {
-    do { try body() } catch { return (error as? StoreError)?.kind }
-    return nil
-  }
 
   @Test func `a member is a key: it is set, read, updated, removed, and takes part in transactions`() throws {
     let app = try StorageRouter.inMemory(keys: keys)

@@ -30,7 +30,7 @@ extension StorageKey: OpenedKey {
 
   func discardFormer(on router: StorageRouter) throws(StoreError) -> [Migration.Change] {
     var plain = Batch<Plain>(), vault = Batch<Vault>()
-    let names = R.self == Vault.self ? [name] + traits.formerNames : traits.formerNames
+    let names = R.self == Vault.self ? self.names : traits.formerNames
     for (former, reading) in zip(names, try router.plain.load(names)) where reading.stamp != nil {
       plain.writes[former] = .remove
     }
@@ -42,6 +42,9 @@ extension StorageKey: OpenedKey {
 }
 
 extension DeclaredKey {
+  /// The key's name and its former ones, the value of an earlier one first.
+  var names: [String] { [name] + traits.formerNames }
+
   /// Whether anything may have to be migrated for the key.
   var mayMigrate: Bool { traits.isSecret || !traits.formerNames.isEmpty || traits.isOutdated != nil }
 }
@@ -49,7 +52,7 @@ extension DeclaredKey {
 extension StorageRouter {
   func migratePlain<V>(_ key: StorageKey<V, Plain>) throws(StoreError) -> [Migration.Change] {
     try retryingConflicts { () throws(StoreError) in
-      let names = [key.name] + key.traits.formerNames
+      let names = key.names
       let stored = try plain.load(names).map(\.stamp)
       var batch = Batch<Plain>()
       var changes: [Migration.Change] = []
@@ -72,7 +75,7 @@ extension StorageRouter {
 
   func migrateIntoVault<V>(_ key: StorageKey<V, Vault>) throws(StoreError) -> [Migration.Change] {
     try retryingConflicts { () throws(StoreError) in
-      let names = [key.name] + key.traits.formerNames
+      let names = key.names
       let copies = try plain.load(names).map(\.stamp)
       let isInVaultAlone = copies.allSatisfy { $0 == nil }
       // Nothing to ask the vault, which may be locked.
@@ -160,9 +163,6 @@ extension StorageRouter {
 }
 
 extension StorageKey {
-  /// The key's name and its former ones, the value of an earlier one first.
-  var names: [String] { [name] + traits.formerNames }
-
   /// What a read gives, of readings of ``names``.
   func unmovedForm(in readings: [Reading<R>]) -> R.Form? {
     let own = readings[0]
