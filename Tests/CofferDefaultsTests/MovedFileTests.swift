@@ -257,13 +257,13 @@ struct MovedFileTests {
   {
     let folder = try TemporaryFolder()
     let tool = try Tool("hold-then-write", folder, arguments: [], hasInput: true)
-    let process = tool.firstLine()
-    #expect(kill(pid_t(process) ?? 0, SIGSTOP) == 0)
+    let process = try #require(pid_t(tool.firstLine()))
+    stop(process)
     try files.moveItem(atPath: folder.file(".d.plist.coffer").string, toPath: folder.file("moved").string)
     let second = try folder.open(isShared: false)
     try second.save(.integer(2), for: "second")
     tool.send("\n")
-    #expect(kill(pid_t(process) ?? 0, SIGCONT) == 0)
+    #expect(kill(process, SIGCONT) == 0)
     #expect(tool.finish() == "written\nread\n")
     #expect(try second.names() == ["held", "later", "second"])
   }

@@ -37,3 +37,19 @@ public func poll(
     try await Task.sleep(for: .milliseconds(5))
   }
 }
+
+/// Stops `process`, and waits until each of its threads has stopped: the signal alone lets a thread go on until the kernel reaches it.
+public func stop(_ process: Int32, at location: SourceLocation = #_sourceLocation) {
+  guard kill(process, SIGSTOP) == 0 else {
+    Issue.record("process \(process) cannot be stopped", sourceLocation: location)
+    return
+  }
+  let tasks = "/proc/\(process)/task"
+  eventually("process \(process) stops", at: location) {
+    (try? FileManager.default.contentsOfDirectory(atPath: tasks))?.allSatisfy { thread in
+      // The state follows the name of the program, which may hold anything, in parentheses.
+      let status = try? String(contentsOfFile: "\(tasks)/\(thread)/stat", encoding: .utf8)
+      return status?.split(separator: ")").last?.hasPrefix(" T") ?? true
+    } ?? false
+  }
+}

@@ -1,3 +1,4 @@
+import CofferTestSupport
 import Foundation
 import Testing
 
@@ -64,6 +65,9 @@ final class Peer {
     tell(request)
     return hear()
   }
+
+  /// Freezes the peer: nothing of it runs when this returns.
+  func freeze() { stop(toolProcess) }
 
   func signal(_ number: Int32) { Foundation.kill(toolProcess, number) }
 

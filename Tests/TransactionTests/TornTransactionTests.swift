@@ -93,7 +93,7 @@ struct TornTransactionTests {
     guard let home = try Self.prepared() else { return }
     let agent = try Peer(home, ["agent", home.path, home.keyFile])
     let client = try Peer(home, ["serve", home.path, home.keyFile, "300"])
-    agent.signal(SIGSTOP)
+    agent.freeze()
     let answer = client.ask("transact new")
     #expect(answer?.hasPrefix("error") == true, "\(answer ?? "")")
     agent.signal(SIGCONT)
@@ -146,7 +146,7 @@ struct TornTransactionTests {
     let keeper = try Peer(home, serve), carrier = try Peer(home, serve + ["none", "carried"])
     #expect(keeper.ask("transact old") == "ok" && keeper.ask("fold") == "ok")
     #expect(try home.run("transact", home.path, home.keyFile, "new", "decided").status == SIGKILL)
-    keeper.signal(SIGSTOP)
+    keeper.freeze()
     try FileManager.default.moveItem(atPath: home.path + "/.app.plist.coffer", toPath: home.path + "/aside")
     // The next look at the journal's name is at most 100 ms away.
     usleep(150_000)
