@@ -12,7 +12,7 @@ extension VaultDatabase {
   }
 
   /// Bytes in a header, at most: 16 slots of some 450 bytes and their sealed labels take less than 16 KiB.
-  static let longestHeader = 64 * 1024
+  static let longestHeader = VaultHeader.largest
   /// Bytes in a state, at most: with all 64 entries for replicas it has 2 746.
   static let longestState = 4096
 
