@@ -78,18 +78,19 @@ public struct RestorableBackup: ~Copyable {
     replacing: Bool = false, acceptingOlderKey: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
     let backup: OpenVault
+    let items: Int
     let invitations = try credentials.invitations() + present.invitations()
     let others = try Openers(credentials.copied(), present)
     do throws(StoreError) {
       backup = try OpenVault.unlock(
         copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
-      try backup.read { (backup) throws(StoreError) in _ = try backup.verify(progress) }
+      items = try backup.read { (backup) throws(StoreError) in try backup.verify(progress).items }
     } catch {
       throw error.naming(file, insteadOf: copy.path)
     }
     try options.check(backup.view.id, at: file)
     let consent = Restoration.Consent(replacing: replacing, acceptingOlderKey: acceptingOlderKey)
-    return try Restoration(backup, place, options, consent, invitations: invitations).run(others)
+    return try Restoration(backup, place, options, consent, invitations: invitations).run(others, items: items)
   }
 }
 

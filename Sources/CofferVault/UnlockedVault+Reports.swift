@@ -5,7 +5,7 @@ public import FoundationEssentials
 // What a vault tells of itself.
 extension UnlockedVault {
   /// Checks everything a vault holds without decrypting a value: both headers, state, lists, digests, root, the log's chain,
-  /// both tags of every row, that there is no row more, and every page of the file.
+  /// both tags of every row of both tables, that there is no row more, and every page of the file.
   ///
   /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
   /// - Throws: `StoreError` `.tampered`, `.damaged`.
@@ -74,12 +74,15 @@ extension OpenVault {
 
 /// What ``UnlockedVault/verify(progress:)`` checked.
 public struct VerifyReport: Sendable, Equatable {
-  /// Records whose place and both tags are right.
+  /// Records whose place and both tags are right: items, their fields, and former contents.
   public let records: Int
+  /// Items among them.
+  public let items: Int
   /// Buckets whose digests fit the root.
   public let buckets: Int
-  package init(records: Int, buckets: Int) {
+  package init(records: Int, items: Int, buckets: Int) {
     self.records = records
+    self.items = items
     self.buckets = buckets
   }
 }

@@ -30,6 +30,10 @@ public struct VaultLogEntry: Sendable, Equatable {
     case policyChanged
     /// The vault was brought to a newer format. No version writes this yet.
     case migrated
+    /// A deleted item or field was brought back.
+    case undeleted
+    /// Former or deleted contents were dropped.
+    case pruned
     /// Something that this version does not know.
     case unknown
   }
@@ -67,7 +71,7 @@ public struct VaultLogEntry: Sendable, Equatable {
 
   private static func hasSlot(_ event: LogEntry.Event) -> Bool {
     switch event {
-    case .vaultCreated, .slotAdded, .slotRemoved, .slotChanged, .unlocked: true
+    case .slotAdded, .slotRemoved, .slotChanged, .unlocked: true
     default: false
     }
   }
@@ -90,6 +94,8 @@ extension VaultLogEntry.Event {
       case .repaired: .repaired
       case .policyChanged: .policyChanged
       case .migrated: .migrated
+      case .undeleted: .undeleted
+      case .pruned: .pruned
       }
   }
 }

@@ -101,9 +101,9 @@ typealias ReplicaID = Block16<ReplicaRole>
 typealias FreshSalt = Block16<FreshRole>
 
 extension Block16 where Role == RecordIndexRole {
-  /// The bucket of the set that the record belongs to: the first ten bits, 0 to 1 023.
+  /// The first ten bits, 0 to 1 023: which of its table's buckets the record belongs to.
   @inline(__always)
-  var bucket: Int { Int(leading >> 54) }
+  var leadingBits: Int { Int(leading >> 54) }
 }
 
 /// 32 public bytes: a digest or a public key, in line as ``Block16``.

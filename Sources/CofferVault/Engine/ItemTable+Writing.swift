@@ -5,37 +5,35 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 extension ItemTable {
-  /// Where an item is to be written: its place, the list that it will be in, and what stands there.
+  /// Where an item is to be written: its place, and what stands there.
   private struct Target {
     let name: ItemName
     let index: RecordIndex
-    var list: BucketList
     let old: RecordMeta?
   }
 
-  private func target(_ name: ItemName, _ change: borrowing Change) throws(StoreError) -> Target {
+  private func target(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Target {
     let index = index(of: name)
-    let list = try touch(index.bucket, change)
+    let list = try records.touch(bucket(of: index), change)
+    // Read once: what is written next goes on with it.
+    change.lists[bucket(of: index)] = list
     let old = try list.record(at: index).map { (id) throws(StoreError) in try meta(index, id, of: name) }
-    return Target(name: name, index: index, list: list, old: old)
+    return Target(name: name, index: index, old: old)
   }
 
   /// Seals `value` under its description, at the next revision, in the place of what stands at `target`.
   private func store(
-    _ described: RecordMeta, _ value: borrowing SecretBytes, at target: consuming Target, _ change: inout Change
+    _ described: RecordMeta, _ value: borrowing SecretBytes, at target: Target, _ change: inout Change
   ) throws(StoreError) -> RecordMeta {
     var meta = described
     meta.revision = try revision(after: target.old)
     try RecordLimits.check(meta)
-    let (sealed, index) = (meta, target.index)
+    let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try SealedRecord(sealed, value: value, index: index, keys: view.keys) }
+      try records.seal(sealed, value, at: target.index)
     }
-    try view.database.put(record, replacing: target.old != nil)
-    target.list.put(record.id, at: index)
-    change.lists[index.bucket] = target.list
-    if target.old == nil { change.added += 1 }
-    change.events.append(entry(.itemSet, index))
+    try records.put(record, in: .present, &change)
+    change.events.append(entry(.itemSet, target.index))
     return meta
   }
 
@@ -44,7 +42,7 @@ extension ItemTable {
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
     try check(form)
-    let target = try target(name, change)
+    let target = try target(name, &change)
     try require(condition, revision: target.old?.revision)
     return item(try store(description(of: form, name, replacing: target.old), form.bytes, at: target, &change))
   }
@@ -78,7 +76,7 @@ extension ItemTable {
   func adopt(_ meta: RecordMeta, _ value: borrowing SecretBytes, _ change: inout Change) throws(StoreError) {
     try RecordLimits.checkValue(value.count)
     try RecordLimits.check(meta)
-    let target = try target(ItemName(sealed: meta.service, meta.account), change)
+    let target = try target(ItemName(sealed: meta.service, meta.account), &change)
     _ = try store(meta, value, at: target, &change)
   }
 
@@ -98,12 +96,7 @@ extension ItemTable {
   /// Removes `name` within a write transaction; false when there is nothing.
   func remove(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Bool {
     let index = index(of: name)
-    var list = try touch(index.bucket, change)
-    guard list.record(at: index) != nil else { return false }
-    try view.database.deleteRecord(at: index)
-    list.remove(at: index)
-    change.lists[index.bucket] = list
-    change.added -= 1
+    guard try records.drop(index, in: .present, &change) else { return false }
     change.events.append(entry(.itemDeleted, index))
     return true
   }
@@ -131,10 +124,10 @@ extension ItemTable {
     _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
     let from = index(of: name)
-    guard let id = try touch(from.bucket, change).record(at: from) else {
+    guard let id = try records.touch(bucket(of: from), change).record(at: from) else {
       throw StoreError(.notFound, "there is no such item", place: view.path.string, cure: "look at the list of items")
     }
-    let taken = try target(new, change).old
+    let taken = try target(new, &change).old
     try require(condition, revision: taken?.revision)
     let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
@@ -153,12 +146,6 @@ extension ItemTable {
   /// A log entry about the record at `index`, by whoever asked for the change, now.
   private func entry(_ event: LogEntry.Event, _ index: RecordIndex) -> LogEntry {
     LogEntry(event, by: .current, time: view.now, index: index)
-  }
-
-  /// The list of a bucket that is about to change: the change's own, or the rows as they are, verified.
-  func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
-    if let list = change.lists[bucket] { return list }
-    return try view.list(of: bucket, fresh: true)
   }
 
   func require(_ condition: WriteCondition, revision: UInt64?) throws(StoreError) {

@@ -7,14 +7,18 @@ internal import SystemPackage
 /// gathered in the transaction's ``Change``.
 struct ItemTable {
   let view: VerifiedView
+  var records: RecordSet { RecordSet(view: view) }
 
   /// Clocks drift and are set by hand; a day of it, in milliseconds, says nothing about expiry yet.
   private static let clockTolerance: UInt64 = 24 * 3_600_000
 
   /// Where `name` stands.
   func index(of name: ItemName) -> RecordIndex {
-    RecordPlace.item.index(service: name.service, account: name.account, keys: view.keys)
+    RecordAddress(kind: .present, service: name.service, account: name.account, field: "", revision: 0).index(view.keys)
   }
+
+  /// The bucket of the present record at `index`.
+  func bucket(of index: RecordIndex) -> Int { RecordTable.present.bucket(of: index) }
 
   /// The version of `name`, or ``RecordVersion/absent``, from the verified list alone.
   func version(of name: ItemName) throws(StoreError) -> RecordVersion {
@@ -26,7 +30,7 @@ struct ItemTable {
     guard let entry = try find(name) else { return nil }
     return try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
       // Its place was computed from its name: that the names are the same says as much, for less.
-      let record = try view.checked { () throws(FormatError) in try row.open(at: nil, keys: view.keys) }
+      let record = try view.checked { () throws(FormatError) in try row.open(checksPlace: false, keys: view.keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
       guard let form = record.form() else { throw Self.withoutValue(name, view.path) }
@@ -76,11 +80,12 @@ struct ItemTable {
   /// What a listing says of all items, or those of one service, by name.
   func list(service: String?) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
-    for bucket in 0..<DigestTree.buckets where view.tree.digests[bucket] != .zero {
+    for bucket in view.tree.filled(.present) {
       for entry in try view.list(of: bucket).entries {
         let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
           try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
         }
+        guard meta.isItem else { continue }
         if let service, !meta.service.hasSameBytes(as: service) { continue }
         items.append(item(meta))
       }
@@ -98,7 +103,7 @@ struct ItemTable {
   /// The description of the record at `index`, which is that of `name`.
   func meta(_ index: RecordIndex, _ id: RecordID, of name: ItemName) throws(StoreError) -> RecordMeta {
     let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
-      try view.checked { () throws(FormatError) in try row.openMeta(at: nil, keys: view.keys) }
+      try view.checked { () throws(FormatError) in try row.openMeta(checksPlace: false, keys: view.keys) }
     }
     try check(meta, is: name)
     return meta
@@ -123,11 +128,11 @@ struct ItemTable {
   /// Where `name` stands, and which version the verified list has there; nil when there is no such item.
   private func find(_ name: ItemName) throws(StoreError) -> BucketEntry? {
     let index = index(of: name)
-    return try view.list(of: index.bucket).record(at: index).map { BucketEntry(index: index, id: $0) }
+    return try view.list(of: bucket(of: index)).record(at: index).map { BucketEntry(index: index, id: $0) }
   }
 
   private func check(_ meta: RecordMeta, is name: ItemName) throws(StoreError) {
-    guard meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account) else {
+    guard meta.isItem, meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account) else {
       throw VerifiedView.tampered("a record stands at another name's place", view.path)
     }
   }

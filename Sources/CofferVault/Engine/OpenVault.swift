@@ -86,6 +86,7 @@ final class OpenVault {
     }
     if let sealed {
       view.take(sealed)
+      for lost in sealed.lostReplicas { VaultNotices.say(lost.notice) }
       unlocking = nil
       view.pins?.remember(view.state, key: view.keys.epochMark)
     }
@@ -132,19 +133,22 @@ final class OpenVault {
     }
     let tree = view.tree.change(changed, keys: view.keys)
     var next = view.state
+    // Before the log's rows, which name it.
+    next.commit = .random()
     for event in change.events { try log.append(event, to: &next) }
     try log.trim(&next)
     next.generation = try view.checked { () throws(FormatError) in
       max(try FileCounter.next(view.state.generation, VaultState.part), change.leastGeneration)
     }
-    next.commit = .random()
     next.root = tree.root
     next.records = min(FileCounter.most, UInt64(clamping: Int64(clamping: view.state.records) + Int64(change.added)))
     next.time = view.now
-    if let replica = change.formerReplica { next.note(replica) }
-    if let replica = change.replica ?? view.pins?.replica { next.note(replica) }
+    var lost: [VaultState.Replica] = []
+    for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
+      if let replica, let given = next.note(replica) { lost.append(given) }
+    }
     try VerifiedView.put(next, view.header, view.headerDigest, view.database, view.keys)
-    return SealedChange(state: next, tree: tree, lists: change.lists)
+    return SealedChange(state: next, tree: tree, lists: change.lists, lostReplicas: lost)
   }
 
   /// Goes on with what this machine remembers of the vault, and logs the unlocking with the first write.
@@ -231,9 +235,21 @@ struct Change {
   var isEmpty: Bool { lists.isEmpty && events.isEmpty && !isScrubbed }
 }
 
+extension VaultState.Replica {
+  /// What is to be said when its entry was given up.
+  fileprivate var notice: String {
+    """
+    more than \(VaultState.mostReplicas) machines write to the vault, and the entry of the one whose last commit is the oldest, \
+    \(generation), was given up: until it writes again, that machine cannot tell a history without its commits from this one
+    """
+  }
+}
+
 /// A change as it was committed: what an open vault knows next.
 struct SealedChange {
   let state: VaultState
   let tree: DigestTree.Change
   let lists: [Int: BucketList]
+  /// What the state no longer tells of other machines' commits, as it holds no more.
+  let lostReplicas: [VaultState.Replica]
 }

@@ -43,8 +43,10 @@ struct Restoration: ~Copyable {
     self.consent = consent
   }
 
-  /// - Parameter others: what may open the vault that stands there.
-  consuming func run(_ others: consuming Openers) throws(StoreError) -> RestoreReport {
+  /// - Parameters:
+  ///   - others: what may open the vault that stands there.
+  ///   - items: how many the backup has.
+  consuming func run(_ others: consuming Openers, items: Int) throws(StoreError) -> RestoreReport {
     let restored = backup.view.state.generation
     var returned: [VaultStatus.Slot] = []
     let kept: FilePath?
@@ -56,7 +58,7 @@ struct Restoration: ~Copyable {
     pin?.acceptOwn(backup.view.state, key: backup.view.keys.epochMark, replica: replica)
     return RestoreReport(
       id: backup.view.id, restored: restored, generation: backup.view.state.generation,
-      items: Int(clamping: backup.view.state.records), kept: kept, returnedSlots: returned)
+      items: items, kept: kept, returnedSlots: returned)
   }
 
   /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.

@@ -60,49 +60,56 @@ struct Rotation {
   private func resealRecords(
     under nextKeys: borrowing Subkeys, _ progress: (Int, Int) -> Void
   ) throws(StoreError) -> Moved {
-    var entries: [BucketEntry] = []
-    for bucket in 0..<DigestTree.buckets { entries += try view.list(of: bucket, fresh: true).entries }
+    var entries: [(table: RecordTable, entry: BucketEntry)] = []
+    for table in RecordTable.allCases {
+      for list in try view.lists(of: table) { entries += list.entries.map { (table, $0) } }
+    }
     guard UInt64(entries.count) == view.state.records else {
       throw VerifiedView.tampered(
         "the vault holds \(entries.count) records where its state says \(view.state.records)", view.path)
     }
-    var next: [BucketEntry] = []
+    var next: [(table: RecordTable, entry: BucketEntry)] = []
     var places: [RecordIndex: RecordIndex] = [:]
     next.reserveCapacity(entries.count)
     places.reserveCapacity(entries.count)
-    for (done, entry) in entries.enumerated() {
-      let moved = try reseal(entry, under: nextKeys)
-      next.append(moved)
-      places[entry.index] = moved.index
+    for (done, (table, entry)) in entries.enumerated() {
+      let (moved, address) = try reseal(entry, in: table, under: nextKeys)
+      next.append((table, moved))
+      switch table {
+      case .present: places[entry.index] = moved.index
+      // The log tells of an item by its present place, also of one that is deleted and kept.
+      case .old: places[address.index(view.keys)] = address.index(nextKeys)
+      }
       if (done + 1) % Self.progressStep == 0 { Reentrancy.inside { progress(done + 1, entries.count) } }
     }
     Reentrancy.inside { progress(entries.count, entries.count) }
-    return (Self.lists(of: next), places)
+    return (lists(of: next), places)
   }
 
-  private func reseal(_ entry: BucketEntry, under nextKeys: borrowing Subkeys) throws(StoreError) -> BucketEntry {
-    let record = try view.withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
+  /// Seals one record anew.
+  ///
+  /// - Returns: its entry, and the address of the present record of its name.
+  private func reseal(
+    _ entry: BucketEntry, in table: RecordTable, under nextKeys: borrowing Subkeys
+  ) throws(StoreError) -> (entry: BucketEntry, present: RecordAddress) {
+    let (record, present) = try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in
         let open = try row.open(keys: view.keys)
-        return switch open.value {
-        case .some(let value):
-          try value.withUnsafeBytes { (value) throws(FormatError) in
-            try SealedRecord(open.meta, value: value, keys: nextKeys)
-          }
-        case .none: try SealedRecord(open.meta, value: nil, keys: nextKeys)
-        }
+        return (try open.sealed(as: open.meta, keys: nextKeys), open.meta.address.present)
       }
     }
-    try view.database.deleteRecord(at: entry.index)
-    try view.database.put(record, replacing: false)
-    return record.entry
+    try view.database.deleteRecord(at: entry.index, in: table)
+    try view.database.put(record, in: table, replacing: false)
+    return (record.entry, present)
   }
 
-  /// The list of every bucket, also of the empty ones, whose old digests must go.
-  private static func lists(of entries: [BucketEntry]) -> [Int: BucketList] {
+  /// The list of every bucket, also of those that are empty now, whose old digests must go.
+  private func lists(of entries: [(table: RecordTable, entry: BucketEntry)]) -> [Int: BucketList] {
     var lists: [Int: BucketList] = [:]
-    for bucket in 0..<DigestTree.buckets { lists[bucket] = BucketList() }
-    for entry in entries.sorted(by: { $0.index < $1.index }) { lists[entry.index.bucket, default: BucketList()].append(entry) }
+    for bucket in RecordTable.allCases.flatMap(view.tree.filled) { lists[bucket] = BucketList() }
+    for (table, entry) in entries.sorted(by: { $0.entry.index < $1.entry.index }) {
+      lists[table.bucket(of: entry.index), default: BucketList()].append(entry)
+    }
     return lists
   }
 

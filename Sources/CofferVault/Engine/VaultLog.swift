@@ -87,13 +87,13 @@ final class VaultLog {
     try Self.append(entry, to: &state, view.database, view.keys)
   }
 
-  /// Adds a row to the log, whose end `state` names.
+  /// Adds a row to the log, whose end `state` names, for the commit that `state` is of.
   static func append(
     _ entry: LogEntry, to state: inout VaultState, _ database: VaultDatabase, _ keys: borrowing Subkeys
   ) throws(StoreError) {
     let last = state.logSequence
     let sequence = try VerifiedView.checked(database.path) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part) }
-    let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)
+    let row = LogBox.seal(LogEntry(entry, by: state.commit), sequence: sequence, after: state.logHead, keys: keys)
     state.logHead = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in
       try database.log.append(row, seq: sequence)
       return LogBox.head(after: state.logHead, sequence: sequence, row: row, keys: keys)

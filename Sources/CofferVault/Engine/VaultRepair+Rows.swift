@@ -4,20 +4,24 @@ internal import CofferStorage
 // What is rebuilt from the rows that open, within the repair's transaction.
 extension VaultRepair {
   /// Drops the records that do not open, and writes the digests of the others.
-  func rebuildSet() throws(StoreError) -> DigestTree {
+  ///
+  /// - Returns: the tree over the records that are left, and their number.
+  func rebuildSet() throws(StoreError) -> (DigestTree, records: Int) {
     var lists = [BucketList](repeating: BucketList(), count: DigestTree.buckets)
+    for table in RecordTable.allCases { try rebuild(table, &lists) }
+    return (try putDigests(lists), lists.reduce(0) { $0 + $1.entries.count })
+  }
+
+  private func rebuild(_ table: RecordTable, _ lists: inout [BucketList]) throws(StoreError) {
     var unreadable: [RecordIndex] = []
-    var count = 0
-    try database.forEachRecord { (bytes, columns) throws(StoreError) in
+    try database.forEachRecord(in: table) { (bytes, columns) throws(StoreError) in
       guard let index = RecordIndex(bytes) else { return }  // It has 16 bytes.
-      guard let entry = try opened(index, columns) else { return unreadable.append(index) }
-      lists[entry.index.bucket].append(entry)
-      count += 1
+      guard let (entry, meta) = try opened(index, in: table, columns) else { return unreadable.append(index) }
+      lists[table.bucket(of: entry.index)].append(entry)
+      if meta.isItem { report.items += 1 }
     }
-    for index in unreadable { try database.deleteRecord(at: index) }
-    report.droppedRecords = unreadable.count
-    report.items = count
-    return try putDigests(lists)
+    for index in unreadable { try database.deleteRecord(at: index, in: table) }
+    report.droppedRecords += unreadable.count
   }
 
   private func putDigests(_ lists: [BucketList]) throws(StoreError) -> DigestTree {
@@ -32,14 +36,14 @@ extension VaultRepair {
     return DigestTree(digests, keys: keys)
   }
 
-  /// The record's entry; nil unless its description and its value open, and belong where they stand.
+  /// The record's entry and description; nil unless its description and its value open, and belong where they stand.
   private func opened(
-    _ index: RecordIndex, _ columns: borrowing RecordColumns
-  ) throws(StoreError) -> BucketEntry? {
+    _ index: RecordIndex, in table: RecordTable, _ columns: borrowing RecordColumns
+  ) throws(StoreError) -> (BucketEntry, RecordMeta)? {
     guard let id = RecordID(columns.rid) else { return nil }
     do throws(FormatError) {
-      _ = try RecordRow(index: index, id: id, meta: columns.meta, value: columns.value).open(keys: keys)
-      return BucketEntry(index: index, id: id)
+      let row = RecordRow(table: table, index: index, id: id, meta: columns.meta, value: columns.value)
+      return (BucketEntry(index: index, id: id), try row.open(keys: keys).meta)
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {

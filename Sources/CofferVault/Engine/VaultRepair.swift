@@ -172,14 +172,13 @@ final class VaultRepair {
     do throws(StoreError) {
       let vault = try opened()
       vault.view.pins = pins
-      try vault.read { (vault) throws(StoreError) in _ = try vault.verify { _, _ in } }
+      report.items = try vault.read { (vault) throws(StoreError) in try vault.verify { _, _ in }.items }
       if report.mendedHeader {
         try vault.write { (_, change) throws(StoreError) in
           change.events.append(LogEntry(.repaired, by: .current, time: vault.view.now))
         }
       }
       report.generation = vault.view.state.generation
-      report.items = Int(clamping: vault.view.state.records)
       return true
     } catch {
       guard error.kind == .tampered || error.kind == .damaged else { throw error }
@@ -226,7 +225,6 @@ final class VaultRepair {
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
     }
     report.generation = rebuilt.generation
-    report.items = Int(clamping: rebuilt.records)
     if contradicted == nil { pins?.acceptOwn(rebuilt, key: keys.epochMark, replica: replica) }
   }
 
@@ -234,11 +232,11 @@ final class VaultRepair {
     _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
   ) throws(StoreError) -> VaultState {
     try database.removeWhatIsAdded()
-    let tree = try rebuildSet()
+    let (tree, records) = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())
     var state = VaultState(
-      generation: generation, commit: .random(), root: tree.root, records: UInt64(report.items), time: now,
+      generation: generation, commit: .random(), root: tree.root, records: UInt64(records), time: now,
       logSequence: log.sequence, logHead: log.head)
     if let start = log.start, log.trim != start {
       try VaultLog.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)

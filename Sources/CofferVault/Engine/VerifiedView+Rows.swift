@@ -113,18 +113,18 @@ extension VerifiedView {
   /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
   func verify(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
     try verifyHeaders()
-    let buckets = (0..<DigestTree.buckets).filter { tree.digests[$0] != .zero }
+    let buckets = RecordTable.allCases.flatMap(tree.filled)
     var listed = 0
-    for bucket in 0..<DigestTree.buckets { listed += try list(of: bucket, fresh: true).entries.count }
+    for table in RecordTable.allCases { for list in try lists(of: table) { listed += list.entries.count } }
     guard UInt64(listed) == state.records else {
       throw Self.tampered("the vault holds \(listed) records where its state says \(state.records)", path)
     }
-    try verifyRows(total: listed, progress)
+    let items = try verifyRows(total: listed, progress)
     try log.verify()
     try database.outcomes.check()
     try database.checkNothingIsAdded()
     try database.checkPages()
-    return VerifyReport(records: listed, buckets: buckets.count)
+    return VerifyReport(records: listed, items: items, buckets: buckets.count)
   }
 
   func verifyHeaders() throws(StoreError) {
@@ -135,20 +135,25 @@ extension VerifiedView {
   }
 
   /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
-  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) {
-    var done = 0
-    for bucket in 0..<DigestTree.buckets {
+  ///
+  /// - Returns: how many are items.
+  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> Int {
+    var (done, items) = (0, 0)
+    for bucket in RecordTable.allCases.flatMap(tree.filled) {
+      let table = RecordTable(ofBucket: bucket)
       for entry in try list(of: bucket).entries {
-        try withRow(entry.index, entry.id, .all) { (row) throws(StoreError) in
-          guard try checked({ () throws(FormatError) in try row.authenticates(keys) }) else {
+        try withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
+          guard let meta = try checked({ () throws(FormatError) in try row.authenticatedMeta(keys) }) else {
             throw Self.tampered("a record was changed without the key", path)
           }
+          if meta.isItem { items += 1 }
         }
         done += 1
         if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
       }
     }
     Reentrancy.inside { progress(done, total) }
+    return items
   }
 }
 

@@ -173,14 +173,28 @@ final class VerifiedView {
     return list
   }
 
+  /// The lists of all buckets of `table`, also of those that have no digest, which must have no row: read anew.
+  func lists(of table: RecordTable) throws(StoreError) -> [BucketList] {
+    guard !tree.isEmpty(table) else {
+      // One look instead of one for each bucket.
+      try database.forEachRecord(in: table) { (_, _) throws(StoreError) in
+        throw Self.tampered("a bucket without records has rows", path)
+      }
+      return []
+    }
+    var all: [BucketList] = []
+    for bucket in table.buckets { all.append(try list(of: bucket, fresh: true)) }
+    return all
+  }
+
   /// Lends the row at `index`, which must be the version that the verified list names.
   func withRow<Result: ~Copyable>(
-    _ index: RecordIndex, _ id: RecordID, _ part: VaultDatabase.RecordPart,
+    _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: VaultDatabase.RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    let result = try database.withRecord(at: index, part) { (columns) throws(StoreError) in
+    let result = try database.withRecord(at: index, in: table, part) { (columns) throws(StoreError) in
       guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", path) }
-      return try body(RecordRow(index: index, id: id, meta: columns.meta, value: columns.value))
+      return try body(RecordRow(table: table, index: index, id: id, meta: columns.meta, value: columns.value))
     }
     guard let result else { throw Self.tampered("a record that should exist is missing", path) }
     return result

@@ -27,8 +27,9 @@ struct ByteReader {
   }
 
   /// A number of eight bytes, at most ``FileCounter/most``.
-  mutating func counter(_ field: String) throws(FormatError) -> UInt64 {
+  mutating func counter(_ field: String, atLeast least: UInt64 = 0) throws(FormatError) -> UInt64 {
     guard let count = try counter(field, orNone: nil) else { throw damaged("it has no \(field)") }
+    guard count >= least else { throw damaged("its \(field) is \(count), and \(least) is the first") }
     return count
   }
 

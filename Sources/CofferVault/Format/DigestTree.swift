@@ -6,15 +6,16 @@ struct BucketEntry: Hashable, Sendable {
   let id: RecordID
 }
 
-/// The digest of the set of all records, in three steps: 1 024 buckets, 32 mids, one root. A commit hashes each bucket it touched
-/// once, its mid and the root.
+/// The digest of the set of all records, in three steps: 2 048 buckets, of which each table has half, 64 mids, one root. A commit hashes
+/// each bucket it touched once, its mid and the root.
 struct DigestTree: Hashable, Sendable {
-  static let buckets = 1024
-  private static let mids = 32
+  static let buckets = 2048
+  private static let mids = 64
   private static let width = buckets / mids
 
   /// One for each bucket; zeros for an empty one.
   private(set) var digests: [Digest32]
+  /// One for each mid; zeros for one over empty buckets alone.
   private var midDigests: [Digest32]
   private(set) var root: Digest32
 
@@ -53,6 +54,14 @@ struct DigestTree: Hashable, Sendable {
     return Change(digests: digests, mids: mids, root: Self.root(next, keys))
   }
 
+  /// Whether `table` has no records.
+  func isEmpty(_ table: RecordTable) -> Bool {
+    midDigests[table.buckets.lowerBound / Self.width..<table.buckets.upperBound / Self.width].allSatisfy { $0 == .zero }
+  }
+
+  /// The buckets of `table` that hold records.
+  func filled(_ table: RecordTable) -> [Int] { isEmpty(table) ? [] : table.buckets.filter { digests[$0] != .zero } }
+
   /// Takes over a change of this tree.
   mutating func take(_ change: Change) {
     for (bucket, digest) in change.digests { digests[bucket] = digest }
@@ -81,9 +90,10 @@ struct DigestTree: Hashable, Sendable {
 
   /// Whether `entries` ascend strictly and all belong to `bucket`: a crafted table can hand rows out in any order, or twice.
   static func isOrdered(_ entries: [BucketEntry], in bucket: Int) -> Bool {
+    let table = RecordTable(ofBucket: bucket)
     var last: RecordIndex?
     for entry in entries {
-      guard entry.index.bucket == bucket else { return false }
+      guard table.bucket(of: entry.index) == bucket else { return false }
       if let last, last >= entry.index { return false }
       last = entry.index
     }
@@ -91,6 +101,8 @@ struct DigestTree: Hashable, Sendable {
   }
 
   private static func mid(_ index: Int, _ digests: ArraySlice<Digest32>, _ keys: borrowing Subkeys) -> Digest32 {
+    // Zeros as for an empty bucket: a vault that keeps nothing of the past opens at the cost of its present records.
+    guard digests.contains(where: { $0 != .zero }) else { return .zero }
     let vault = keys.vault
     return keys.withKey(.set) { key in
       KeyedHash.digest(key, .mid, salt: vault) { hash in

@@ -18,6 +18,10 @@ struct LogEntry: Hashable, Sendable {
     case policyChanged = 11
     case slotChanged = 12
     case migrated = 13
+    /// A deleted item or field was brought back.
+    case undeleted = 14
+    /// Former or deleted contents were dropped.
+    case pruned = 15
   }
 
   static let version: UInt8 = 1
@@ -25,11 +29,11 @@ struct LogEntry: Hashable, Sendable {
   static let longestProgram = 256
   static let longestDetail = 256
   static let part = "log"
-  private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 4 + 16 + 4
+  private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 4 + 16 + 16 + 4
   /// Bytes of an entry about dropped rows, at least: a shorter one need not be opened to know that it is none.
   static let leastTrimmed = fixedBytes + Trim.bytes
-  /// Bytes of a log row, at most.
-  static let largestRow = LogBox.overhead + fixedBytes + longestProgram + longestDetail
+  /// Bytes of a log row.
+  static let rowBytes = LogBox.overhead + fixedBytes...LogBox.overhead + fixedBytes + longestProgram + longestDetail
 
   /// The number of what happened, which may be one that this version does not know: a log must not be why a vault cannot be read
   /// or given a new key.
@@ -43,6 +47,8 @@ struct LogEntry: Hashable, Sendable {
   let program: String
   /// The record concerned; zeros where there is none.
   let index: RecordIndex
+  /// The commit that wrote the row: whoever does not know whether his commit was made looks for its row.
+  let commit: CommitID
   /// The slot's id, or the trim point; never a name or a value.
   let detail: [UInt8]
 
@@ -56,6 +62,7 @@ struct LogEntry: Hashable, Sendable {
     self.process = process
     self.program = Self.cut(program)
     self.index = index
+    commit = .zero
     self.detail = [UInt8](detail.prefix(Self.longestDetail))
   }
 
@@ -66,14 +73,15 @@ struct LogEntry: Hashable, Sendable {
     return program
   }
 
-  /// The same entry, told of the record at `index`.
-  init(_ entry: LogEntry, at index: RecordIndex) {
+  /// The same entry, told of the record at `index`, or written by `commit`.
+  init(_ entry: LogEntry, at index: RecordIndex? = nil, by commit: CommitID? = nil) {
     number = entry.number
     time = entry.time
     user = entry.user
     process = entry.process
     program = entry.program
-    self.index = index
+    self.index = index ?? entry.index
+    self.commit = commit ?? entry.commit
     detail = entry.detail
   }
 
@@ -86,6 +94,7 @@ struct LogEntry: Hashable, Sendable {
       out.write(process)
       out.write(prefixed: program)
       out.write(index)
+      out.write(commit)
       out.write(prefixed: detail)
     }
   }
@@ -103,6 +112,7 @@ struct LogEntry: Hashable, Sendable {
     process = try reader.number()
     program = try reader.text(limit: Self.longestProgram, "program")
     index = try reader.block16()
+    commit = try reader.block16()
     detail = [UInt8](try reader.prefixed(limit: Self.longestDetail, "detail"))
   }
 
@@ -127,7 +137,7 @@ struct LogEntry: Hashable, Sendable {
     init(detail: [UInt8]) throws(FormatError) {
       self = try detail.span.bytes.withUnsafeBytes { (detail) throws(FormatError) in
         try FormatError.reading(detail, of: LogEntry.part) { (reader) throws(FormatError) in
-          Trim(first: try reader.counter("first row"), head: try reader.block32())
+          Trim(first: try reader.counter("first row", atLeast: 2), head: try reader.block32())
         }
       }
     }
@@ -160,7 +170,7 @@ enum LogBox {
     _ row: UnsafeRawBufferPointer, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys
   ) throws(FormatError) -> LogEntry {
     let part = LogEntry.part
-    guard row.count >= overhead, row.count <= LogEntry.largestRow, let nonce = Nonce24(row.part(0..<24)) else {
+    guard LogEntry.rowBytes.contains(row.count), let nonce = Nonce24(row.part(0..<24)) else {
       throw .unauthentic(part)  // No row was ever so short or so long.
     }
     let box = row.part(24..<row.count)

@@ -47,7 +47,8 @@ enum RecordLimits {
 }
 
 extension RecordMeta {
-  /// The metadata that callers see. No two attributes have one name: a description in which two have is not read.
+  /// The metadata that callers see. Of two attributes whose names are different bytes and one text to Swift, which another writer may
+  /// have made, callers see the first; both stay in the vault until the attributes are set anew.
   var itemMetadata: ItemMetadata {
     let named = Dictionary(attributes.lazy.map { ($0.name, $0.value) }) { first, _ in first }
     return ItemMetadata(

@@ -6,6 +6,10 @@ struct RecordMeta: Hashable, Sendable {
   // Limits, so that a listing of many items stays in memory and a line of it on a screen.
   static let longestName = StoredName.longest
   static let longestLabel = 1024
+  /// Of a field's name: it is one of several of an item, and no address of its own.
+  static let longestField = 256
+  /// Former contents that are kept of one record, at most.
+  static let longestHistory: UInt32 = 100
   /// The longest registered media types have some 80 bytes.
   static let longestContentType = 256
   static let mostAttributes = 64
@@ -21,19 +25,25 @@ struct RecordMeta: Hashable, Sendable {
     let value: String
   }
 
+  var kind = RecordKind.present
+  /// Counts the writes under this name, from 1.
   var revision: UInt64
   var service: String
   var account: String
+  /// The field of the item; empty for the item itself.
+  var field: String
   var label: String
   var contentType: String
   /// Milliseconds since 1970.
-  var created: UInt64, modified: UInt64
+  var created: UInt64
+  /// When this content was written; of a deleted record, when it was deleted.
+  var modified: UInt64
   /// From when on the value is no longer handed out, in milliseconds since 1970; 0 for never.
   var expires: UInt64
   /// The conditions of access. Only 0, none beyond an open vault, is defined; a reader that does not know a condition must not
   /// read past it.
   var access: UInt8 = 0
-  /// How many older contents are kept.
+  /// How many former contents are kept.
   var history: UInt32
   /// Bytes of the value; nil where there is none. Sealed here, as a value that was taken out of a row leaves no other trace.
   var valueCount: Int?
@@ -41,12 +51,14 @@ struct RecordMeta: Hashable, Sendable {
   private(set) var attributes: [Attribute]
 
   init(
-    revision: UInt64, service: String, account: String, label: String = "", contentType: String = "", created: UInt64,
-    modified: UInt64, expires: UInt64 = 0, history: UInt32 = 0, valueCount: Int? = nil, attributes: [Attribute] = []
+    revision: UInt64, service: String, account: String, field: String = "", label: String = "", contentType: String = "",
+    created: UInt64, modified: UInt64, expires: UInt64 = 0, history: UInt32 = 0, valueCount: Int? = nil,
+    attributes: [Attribute] = []
   ) {
     self.revision = revision
     self.service = service
     self.account = account
+    self.field = field
     self.label = label
     self.contentType = contentType
     self.created = created
@@ -63,26 +75,32 @@ struct RecordMeta: Hashable, Sendable {
     self.attributes = attributes.sorted { $0.name.byteOrder($1.name) < 0 }
   }
 
-  /// Where the record of these names stands.
-  func index(_ place: RecordPlace, keys: borrowing Subkeys) -> RecordIndex {
-    place.index(service: service, account: account, keys: keys)
+  /// Whether it is of an item as it is now.
+  var isItem: Bool { kind == .present && field.isEmpty }
+
+  /// Where the record stands.
+  var address: RecordAddress {
+    RecordAddress(
+      kind: kind, service: service, account: account, field: field, revision: kind == .present ? 0 : revision)
   }
 
   /// The length that stands for no value.
   private static let noValue = UInt64.max
 
-  private static let fixedBytes = 1 + 8 + 4 * 4 + 3 * 8 + 1 + 4 + 8 + 4
+  private static let fixedBytes = 1 + 1 + 8 + 5 * 4 + 3 * 8 + 1 + 4 + 8 + 4
 
   var encodedCount: Int {
     attributes.reduce(
-      Self.fixedBytes + service.utf8.count + account.utf8.count + label.utf8.count + contentType.utf8.count
+      Self.fixedBytes + service.utf8.count + account.utf8.count + field.utf8.count + label.utf8.count
+        + contentType.utf8.count
     ) { $0 + 8 + $1.name.utf8.count + $1.value.utf8.count }
   }
 
   func write(to out: inout ByteWriter) {
     out.write(Self.version)
+    out.write(kind.rawValue)
     out.write(revision)
-    for text in [service, account, label, contentType] { out.write(prefixed: text) }
+    for text in [service, account, field, label, contentType] { out.write(prefixed: text) }
     for time in [created, modified, expires] { out.write(time) }
     out.write(access)
     out.write(history)
@@ -106,9 +124,13 @@ extension RecordMeta {
   private init(from reader: inout ByteReader) throws(FormatError) {
     let version: UInt8 = try reader.number()
     guard version == Self.version else { throw reader.damaged("its description has the unknown version \(version)") }
-    revision = try reader.counter("revision")
+    let number: UInt8 = try reader.number()
+    guard let kind = RecordKind(rawValue: number) else { throw reader.damaged("it is of the unknown kind \(number)") }
+    self.kind = kind
+    revision = try reader.counter("revision", atLeast: 1)
     service = try reader.text(limit: Self.longestName, "service")
     account = try reader.text(limit: Self.longestName, "account")
+    field = try reader.text(limit: Self.longestField, "field")
     label = try reader.text(limit: Self.longestLabel, "label")
     contentType = try reader.text(limit: Self.longestContentType, "content type")
     created = try reader.counter("time")
@@ -117,6 +139,7 @@ extension RecordMeta {
     access = try reader.number()
     guard access == 0 else { throw reader.damaged("its condition of access \(access) is unknown") }
     history = try reader.number()
+    guard history <= Self.longestHistory else { throw reader.damaged("it keeps \(history) former contents") }
     valueCount = try Self.valueCount(from: &reader)
     attributes = try Self.attributes(from: &reader)
   }
@@ -139,10 +162,6 @@ extension RecordMeta {
         throw reader.damaged("its attributes are not in order")
       }
       attributes.append(attribute)
-    }
-    // A dictionary, which is what callers get, would lose one of two without a word.
-    guard count < 2 || Set(attributes.lazy.map(\.name)).count == count else {
-      throw reader.damaged("two of its attributes have canonically equivalent names")
     }
     return attributes
   }

@@ -3,6 +3,7 @@ internal import CofferStorage
 
 /// A record's row, lent by whoever read it: columns are opened where they lie, without a copy.
 struct RecordRow {
+  let table: RecordTable
   let index: RecordIndex
   let id: RecordID
   let meta: UnsafeRawBufferPointer
@@ -13,19 +14,20 @@ struct RecordRow {
 
   /// What the record says of its item, and nothing of its value but the length; the value need not have been read.
   ///
-  /// - Parameter place: the names inside must lead back to the place the row was found at; a box of another place does not open, so this
-  ///   only fails for a writer's mistake. Nil where the caller computed the place from names that it compares with those inside.
-  func openMeta(at place: RecordPlace? = .item, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
+  /// - Parameter checksPlace: whether the address inside must lead back to the place the row was found at; a box of another place does not
+  ///   open, so this only fails for a writer's mistake. False where the caller computed the place from an address that it compares with the
+  ///   one inside.
+  func openMeta(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> RecordMeta {
     let meta = try RecordKeys.with(index, id, keys) { (key, _) throws(FormatError) in try decodeMeta(key) }
-    try check(meta, place, keys)
+    if checksPlace { try check(meta, keys) }
     return meta
   }
 
-  /// The description and the value; nil for the value where the record has none. The place is checked as by ``openMeta(at:keys:)``.
-  func open(at place: RecordPlace? = .item, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
+  /// The description and the value; nil for the value where the record has none. The place is checked as by ``openMeta(checksPlace:keys:)``.
+  func open(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta = try decodeMeta(metaKey)
-      try check(meta, place, keys)
+      if checksPlace { try check(meta, keys) }
       switch (value, meta.valueCount) {
       case (nil, nil): return OpenRecord(meta: meta, value: nil)
       case (let value?, let count?): return OpenRecord(meta: meta, value: try Self.decodeValue(value, valueKey, count: count))
@@ -35,17 +37,18 @@ struct RecordRow {
     }
   }
 
-  /// Whether the row is whole: both tags fit, and its description is one that can be read and belongs here. No value is decrypted.
+  /// The description where the row is whole: both tags fit, and the description is one that can be read and belongs here. Nil where a tag
+  /// does not. No value is decrypted.
   ///
   /// - Throws: what opening the description throws.
-  func authenticates(_ keys: borrowing Subkeys) throws(FormatError) -> Bool {
-    guard meta.count >= AEAD.tagBytes else { return false }
+  func authenticatedMeta(_ keys: borrowing Subkeys) throws(FormatError) -> RecordMeta? {
+    guard meta.count >= AEAD.tagBytes else { return nil }
     return try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta: RecordMeta
-      do throws(FormatError) { meta = try decodeMeta(metaKey) } catch .unauthentic { return false }
-      try check(meta, .item, keys)
-      guard let value else { return meta.valueCount == nil }
-      return meta.valueCount != nil && AEAD.authenticates(value, key: valueKey, nonce: .zero)
+      do throws(FormatError) { meta = try decodeMeta(metaKey) } catch .unauthentic { return nil }
+      try check(meta, keys)
+      guard let value else { return meta.valueCount == nil ? meta : nil }
+      return meta.valueCount != nil && AEAD.authenticates(value, key: valueKey, nonce: .zero) ? meta : nil
     }
   }
 
@@ -61,9 +64,8 @@ struct RecordRow {
     }
   }
 
-  private func check(_ meta: RecordMeta, _ place: RecordPlace?, _ keys: borrowing Subkeys) throws(FormatError) {
-    guard let place else { return }
-    guard meta.index(place, keys: keys) == index else {
+  private func check(_ meta: RecordMeta, _ keys: borrowing Subkeys) throws(FormatError) {
+    guard meta.kind.table == table, meta.address.index(keys) == index else {
       throw .damaged(RecordMeta.part, "its names belong to another place")
     }
   }

@@ -14,16 +14,15 @@ struct SealedRecord: Hashable, Sendable {
 
 extension SealedRecord {
   /// Seals a record. `meta.valueCount` must be the value's length, nil where there is none; `index`, where the caller has it already,
-  /// is that of the names in `meta`.
+  /// is that of the address in `meta`.
   ///
   /// The content decides the record's id, and the id the two keys; each key seals one plaintext, and the nonce can be zero. Even a
   /// random source that repeats itself can only repeat an id for the same content.
   init(
-    _ meta: RecordMeta, value: UnsafeRawBufferPointer?, at place: RecordPlace = .item, index: RecordIndex? = nil,
-    keys: borrowing Subkeys
+    _ meta: RecordMeta, value: UnsafeRawBufferPointer?, index: RecordIndex? = nil, keys: borrowing Subkeys
   ) throws(FormatError) {
     precondition(meta.valueCount == value?.count, "a record tells the length of its value")
-    let index = index ?? meta.index(place, keys: keys)
+    let index = index ?? meta.address.index(keys)
     let plainMeta = try Self.padded(meta)
     guard let value else {
       self = plainMeta.withUnsafeBytes { Self.sealed(index, $0, nil, keys) }
@@ -96,31 +95,5 @@ enum RecordKeys {
       let pair = UnsafeRawBufferPointer(pair)
       return try body(pair.part(0..<32), pair.part(32..<64))
     }
-  }
-}
-
-/// What a record is of an item: its present content, or an older one.
-enum RecordPlace: Hashable, Sendable {
-  case item
-  /// The `number`th older content, from 1.
-  case history(_ number: UInt32)
-
-  /// Where the record of `name` stands. Names are taken byte by byte, never normalized.
-  func index(service: String, account: String, keys: borrowing Subkeys) -> RecordIndex {
-    let vault = keys.vault
-    return keys.withKey(.idx) { key in
-      KeyedHash.block(key, .index, salt: vault) { hash in
-        hash.update(kind)
-        hash.update(prefixed: service)
-        hash.update(prefixed: account)
-        hash.update(number)
-      }
-    }
-  }
-
-  private var kind: UInt8 { self == .item ? 0 : 1 }
-
-  private var number: UInt32 {
-    if case .history(let number) = self { number } else { 0 }
   }
 }

@@ -2,8 +2,8 @@ internal import CofferMemory
 
 /// The state: one row that changes with every commit and says what the rest of the file must be.
 struct VaultState: Hashable, Sendable {
-  /// Machines that can watch one vault for forks; the 65th takes the place of the one seen longest ago.
-  static let mostReplicas = 64
+  /// Machines that can watch one vault for forks; the 256th takes the place of the one seen longest ago.
+  static let mostReplicas = 255
   static let part = "state"
   private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 32 + 1 + 1
   private static let replicaBytes = 16 + 8 + 16
@@ -22,7 +22,7 @@ struct VaultState: Hashable, Sendable {
   var commit: CommitID
   /// Over all records: see ``DigestTree``.
   var root: Digest32
-  /// Items and history records.
+  /// Rows of both tables.
   var records: UInt64
   /// Milliseconds since 1970 of the commit.
   var time: UInt64
@@ -52,15 +52,20 @@ struct VaultState: Hashable, Sendable {
   func replica(_ id: ReplicaID) -> Replica? { replicas.first { $0.id == id } }
 
   /// Notes that `id` made this commit. A full table gives up the entry with the lowest generation.
-  mutating func note(_ id: ReplicaID) {
+  ///
+  /// - Returns: the entry that was given up.
+  @discardableResult
+  mutating func note(_ id: ReplicaID) -> Replica? {
     replicas.removeAll { $0.id == id }
+    var lost: Replica?
     if replicas.count == Self.mostReplicas,
       let oldest = replicas.indices.min(by: { replicas[$0].generation < replicas[$1].generation })
     {
-      replicas.remove(at: oldest)
+      lost = replicas.remove(at: oldest)
     }
     let place = replicas.firstIndex { id < $0.id } ?? replicas.endIndex
     replicas.insert(Replica(id: id, generation: generation, commit: commit), at: place)
+    return lost
   }
 
   /// The bytes of the row.
@@ -128,6 +133,7 @@ extension VaultState {
 
   private init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
     guard generation <= FileCounter.most else { throw reader.damaged("its generation is beyond what can be") }
+    guard generation > 0 else { throw reader.damaged("its generation is 0, and 1 is the first") }
     self.generation = generation
     commit = try reader.block16()
     root = try reader.block32()
@@ -143,7 +149,8 @@ extension VaultState {
     replicas = []
     for _ in 0..<count {
       let replica = Replica(
-        id: try reader.block16(), generation: try reader.counter("replica's generation"), commit: try reader.block16())
+        id: try reader.block16(), generation: try reader.counter("replica's generation", atLeast: 1), commit: try reader.block16()
+      )
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
       replicas.append(replica)
     }

@@ -5,9 +5,6 @@ internal import CofferStorage
 struct LogTable {
   let database: VaultDatabase
 
-  /// Bytes of one sealed log row: a tag at least; an entry names slots and counts, never values.
-  private static let boxBytes = 16...(64 * 1024)
-
   /// Lends the rows of the log from `first` on to `body`, ascending.
   func forEach(
     _ query: Query = .logRows, from first: UInt64,
@@ -18,10 +15,11 @@ struct LogTable {
     var least = first
     try statement.forEach { row throws(StoreError) in
       guard let seq = UInt64(exactly: try row.int64(0)), seq >= least, seq <= FileCounter.most else {
-        throw row.damaged("the log is not in order")
+        throw VerifiedView.tampered("the log has a row of a number that no row has", database.path)
       }
       least = seq + 1
-      try body(seq, row.blob(1, Self.boxBytes))
+      // Whatever length it has: the chain speaks for its bytes.
+      try body(seq, row.blob(1))
     }
   }
 
@@ -29,7 +27,7 @@ struct LogTable {
   func withRow(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     let statement = try database.statement(.logRow)
     try statement.bind(sequence(seq), at: 1)
-    _ = try statement.first { row throws(StoreError) in try body(row.blob(0, Self.boxBytes)) }
+    _ = try statement.first { row throws(StoreError) in try body(row.blob(0)) }
   }
 
   /// Adds row `seq` to the log.

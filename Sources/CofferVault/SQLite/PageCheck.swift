@@ -17,7 +17,7 @@ enum PageCheck {
     let isFirst = page.prefix(magic.utf8CodeUnitCount).elementsEqual(UnsafeRawBufferPointer(start: magic.utf8Start, count: 16))
     let start = isFirst ? fileHeader : 0
     switch page[start] {
-    // A vault's schema has seven short rows and fits on page 1. A tree that goes on elsewhere has more.
+    // A vault's schema has eight short rows and fits on page 1. A tree that goes on elsewhere has more.
     case 0x05: return !isFirst
     case 0x0D: return hasShortCells(page, start, pointers: 8, payload: 0, most: isFirst ? page.count : Limits.rowBytes)
     case 0x0A: return hasShortCells(page, start, pointers: 8, payload: 0, most: Limits.rowBytes)

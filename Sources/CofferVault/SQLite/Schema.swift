@@ -26,6 +26,7 @@ enum Schema {
     Table("state", "(id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT"),
     Table("digest", "(bucket INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT"),
     Table("rec", "(idx BLOB PRIMARY KEY, rid BLOB NOT NULL, meta BLOB NOT NULL, value BLOB) STRICT, WITHOUT ROWID"),
+    Table("old", "(idx BLOB PRIMARY KEY, rid BLOB NOT NULL, meta BLOB NOT NULL, value BLOB) STRICT, WITHOUT ROWID"),
     Table("log", "(seq INTEGER PRIMARY KEY, box BLOB NOT NULL) STRICT"),
     Table("decided", "(txid BLOB PRIMARY KEY, outcome INTEGER NOT NULL, time INTEGER NOT NULL) STRICT, WITHOUT ROWID"),
   ]

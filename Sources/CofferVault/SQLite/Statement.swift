@@ -113,6 +113,7 @@ enum Query: Int, CaseIterable {
   case header, putHeader, headerCopy, putHeaderCopy, state, putState
   case digests, putDigest, deleteDigest
   case record, recordMetadata, recordsBetween, recordsFrom, records, putRecord, replaceRecord, deleteRecord
+  case oldRecord, oldMetadata, oldBetween, oldFrom, oldRecords, putOld, replaceOld, deleteOld
   case logRows, logBatch, logRow, logStart, appendLog, putLog, trimLog, cutLog
   case headerRows, headerCopyRows, stateRows
   case outcome, outcomes, putOutcome, expireOutcomes, redateOutcomes, droppedOutcomes, forget
@@ -136,6 +137,14 @@ enum Query: Int, CaseIterable {
     case .putRecord: "REPLACE INTO rec (idx, rid, meta, value) VALUES (?1, ?2, ?3, ?4)"
     case .replaceRecord: "UPDATE rec SET rid=?2, meta=?3, value=?4 WHERE idx=?1"
     case .deleteRecord: "DELETE FROM rec WHERE idx=?1"
+    case .oldRecord: "SELECT rid, meta, value FROM old WHERE idx=?1"
+    case .oldMetadata: "SELECT rid, meta FROM old WHERE idx=?1"
+    case .oldBetween: "SELECT idx, rid FROM old WHERE idx>=?1 AND idx<?2 ORDER BY idx"
+    case .oldFrom: "SELECT idx, rid FROM old WHERE idx>=?1 ORDER BY idx"
+    case .oldRecords: "SELECT idx, rid, meta, value FROM old ORDER BY idx"
+    case .putOld: "REPLACE INTO old (idx, rid, meta, value) VALUES (?1, ?2, ?3, ?4)"
+    case .replaceOld: "UPDATE old SET rid=?2, meta=?3, value=?4 WHERE idx=?1"
+    case .deleteOld: "DELETE FROM old WHERE idx=?1"
     case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
     case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT 256"
     case .appendLog: "INSERT INTO log (seq, box) VALUES (?1, ?2)"

@@ -24,12 +24,12 @@ extension VaultDatabase {
     case metadata, all
   }
 
-  /// Lends the record at `index` to `body`; nil when the file shows none, which is no proof that there is none.
+  /// Lends the record at `index` of `table` to `body`; nil when the file shows none, which is no proof that there is none.
   func withRecord<Result: ~Copyable>(
-    at index: RecordIndex, _ part: RecordPart = .all,
+    at index: RecordIndex, in table: RecordTable = .present, _ part: RecordPart = .all,
     _ body: (borrowing RecordColumns) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
-    let statement = try statement(part == .all ? .record : .recordMetadata)
+    let statement = try statement(part == .all ? table.record : table.metadata)
     try statement.bind(index, at: 1)
     return try statement.first { row throws(StoreError) in
       let value = part == .all ? try Self.value(row, 2) : nil
@@ -38,12 +38,13 @@ extension VaultDatabase {
     }
   }
 
-  /// Lends every record to `body` with its index, ascending, over all buckets.
+  /// Lends every record of `table` to `body` with its index, ascending, over all buckets.
   func forEachRecord(
+    in table: RecordTable = .present,
     _ body: (_ idx: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
   ) throws(StoreError) {
     var order = IndexOrder()
-    try statement(.records).forEach { row throws(StoreError) in
+    try statement(table.records).forEach { row throws(StoreError) in
       let idx = try row.blob(0, count: Self.indexBytes)
       guard order.accepts(idx) else { throw row.damaged("the records are not in order") }
       try body(
@@ -52,7 +53,7 @@ extension VaultDatabase {
     }
   }
 
-  /// Lends the index and the id of each record of `bucket` to `body`, ascending.
+  /// Lends the index and the id of each record of `bucket` to `body`, ascending. Each table has half of the buckets.
   ///
   /// Together the buckets' scans see every row, also one whose index is too short or too long to be any.
   ///
@@ -61,17 +62,19 @@ extension VaultDatabase {
     inBucket bucket: Int,
     _ body: (_ idx: UnsafeRawBufferPointer, _ rid: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
-    let isLast = bucket == Self.bucketCount - 1
-    let statement = try statement(isLast ? .recordsFrom : .recordsBetween)
-    // Bucket 0 begins at the empty blob and the last has no end, so that no row lies between the buckets.
-    var bounds = (Self.firstBytes(bucket), Self.firstBytes(bucket + 1))
+    let table = RecordTable(ofBucket: bucket)
+    let (first, last) = (table.buckets.lowerBound, table.buckets.upperBound - 1)
+    let isLast = bucket == last
+    let statement = try statement(isLast ? table.from : table.between)
+    // A table's first bucket begins at the empty blob and its last has no end, so that no row lies between the buckets.
+    var bounds = (Self.firstBytes(bucket - first), Self.firstBytes(bucket - first + 1))
     try withUnsafeBytes(of: &bounds) { bounds throws(StoreError) in
-      try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[0..<(bucket == 0 ? 0 : 2)]), at: 1)
+      try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[0..<(bucket == first ? 0 : 2)]), at: 1)
       if !isLast { try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[2..<4]), at: 2) }
       var order = IndexOrder()
       try statement.forEach { row throws(StoreError) in
         let idx = try row.blob(0, count: Self.indexBytes)
-        guard order.accepts(idx), order.bucket == bucket else { throw row.damaged("the records are not in order") }
+        guard order.accepts(idx), order.bits == bucket - first else { throw row.damaged("the records are not in order") }
         try body(idx, row.blob(1, count: Self.indexBytes))
       }
     }
@@ -82,8 +85,8 @@ extension VaultDatabase {
   /// - Parameter replacing: whether there is one. An UPDATE writes over a row of the same length where it lies, in one page; a
   ///   REPLACE takes the row out and puts another in, and may move its neighbors both times.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
-  func put(_ record: SealedRecord, replacing: Bool) throws(StoreError) {
-    let statement = try statement(replacing ? .replaceRecord : .putRecord)
+  func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
+    let statement = try statement(replacing ? table.replace : table.put)
     try statement.bind(record.index, at: 1)
     try statement.bind(record.id, at: 2)
     try record.meta.span.bytes.withUnsafeBytes { (meta) throws(StoreError) in
@@ -102,9 +105,9 @@ extension VaultDatabase {
     }
   }
 
-  /// Removes the record at `index`, if there is one.
-  func deleteRecord(at index: RecordIndex) throws(StoreError) {
-    let statement = try statement(.deleteRecord)
+  /// Removes the record at `index` of `table`, if there is one.
+  func deleteRecord(at index: RecordIndex, in table: RecordTable = .present) throws(StoreError) {
+    let statement = try statement(table.delete)
     try statement.bind(index, at: 1)
     try statement.execute()
   }
@@ -113,12 +116,11 @@ extension VaultDatabase {
     row.isNull(column) ? nil : try row.blob(column, sealed)
   }
 
-  /// The first two bytes of the least index in `bucket`: its ten bits, then zeros.
-  private static func firstBytes(_ bucket: Int) -> UInt16 { UInt16(truncatingIfNeeded: bucket << 6).bigEndian }
+  /// The first two bytes of the least index whose first ten bits are `bits`: these, then zeros.
+  private static func firstBytes(_ bits: Int) -> UInt16 { UInt16(truncatingIfNeeded: bits << 6).bigEndian }
 
   // MARK: The digests of the buckets that are not empty
 
-  static let bucketCount = 1024
   static let digestBytes = 32
 
   /// Lends each digest to `body` with its bucket, ascending.
@@ -129,7 +131,7 @@ extension VaultDatabase {
     try statement(.digests).forEach { row throws(StoreError) in
       let bucket = try row.int64(0)
       // Ascending, so that a crafted tree can neither repeat a bucket nor go on for ever.
-      guard bucket >= least, bucket < Self.bucketCount else { throw row.damaged("the digests are not in order") }
+      guard bucket >= least, bucket < DigestTree.buckets else { throw row.damaged("the digests are not in order") }
       least = bucket + 1
       try body(Int(bucket), row.blob(1, count: Self.digestBytes))
     }
@@ -157,8 +159,8 @@ private struct IndexOrder {
   private var low: UInt64 = 0
   private var isFirst = true
 
-  /// The bucket of the last index: its first ten bits.
-  var bucket: Int { Int(high >> 54) }
+  /// The first ten bits of the last index.
+  var bits: Int { Int(high >> 54) }
 
   /// Takes the next 16 bytes; false unless they are greater than those before.
   mutating func accepts(_ idx: UnsafeRawBufferPointer) -> Bool {
@@ -168,4 +170,16 @@ private struct IndexOrder {
     (high, low, isFirst) = (nextHigh, nextLow, false)
     return true
   }
+}
+
+/// The statements on each of the two tables.
+extension RecordTable {
+  fileprivate var record: Query { self == .present ? .record : .oldRecord }
+  fileprivate var metadata: Query { self == .present ? .recordMetadata : .oldMetadata }
+  fileprivate var between: Query { self == .present ? .recordsBetween : .oldBetween }
+  fileprivate var from: Query { self == .present ? .recordsFrom : .oldFrom }
+  fileprivate var records: Query { self == .present ? .records : .oldRecords }
+  fileprivate var put: Query { self == .present ? .putRecord : .putOld }
+  fileprivate var replace: Query { self == .present ? .replaceRecord : .replaceOld }
+  fileprivate var delete: Query { self == .present ? .deleteRecord : .deleteOld }
 }

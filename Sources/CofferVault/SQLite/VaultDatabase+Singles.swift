@@ -11,11 +11,8 @@ extension VaultDatabase {
     case second
   }
 
-  /// Bytes in a header, at most: 16 slots of some 450 bytes and their sealed labels take less than 16 KiB.
+  /// Bytes in a header, at most.
   static let longestHeader = VaultHeader.largest
-  /// Bytes in a state, at most: with all 64 entries for replicas it has 2 746.
-  static let longestState = 4096
-
   /// Lends the header to `body`; nil when there is no such row.
   func withHeader<Result: ~Copyable>(
     _ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
@@ -34,7 +31,7 @@ extension VaultDatabase {
   func withState<Result: ~Copyable>(
     _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
   ) throws(StoreError) -> Result? {
-    try statement(.state).first { row throws(StoreError) in try body(row.blob(0, 1...Self.longestState)) }
+    try statement(.state).first { row throws(StoreError) in try body(row.blob(0, 1...VaultState.largest)) }
   }
 
   /// Stores the state.

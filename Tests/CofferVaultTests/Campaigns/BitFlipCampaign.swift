@@ -10,7 +10,7 @@ import Testing
 /// one at a time: the right answer or a named error, never a wrong value.
 @Suite(.tags(.campaign), .wholeRun)
 struct BitFlipCampaign {
-  private static let pages = 16
+  private static let pages = 17
 
   /// A vault with pins whose file has exactly ``pages`` pages, and what is in it.
   private func grown() throws -> (place: TemporaryVault, options: VaultOptions, items: [ItemName: String]) {

@@ -16,7 +16,8 @@ struct FileForgeryCampaign {
     let tables = Schema.tables.map(\.name)
     for table in tables {
       let column =
-        table == "decided" ? "txid" : table == "digest" ? "hash" : table == "log" ? "box" : table == "rec" ? "rid" : "bytes"
+        table == "decided"
+        ? "txid" : table == "digest" ? "hash" : table == "log" ? "box" : ["rec", "old"].contains(table) ? "rid" : "bytes"
       for moment in ["BEFORE", "AFTER"] {
         for event in ["INSERT", "UPDATE", "DELETE"] {
           try forger.forge("CREATE TRIGGER extra \(moment) \(event) ON \(table) BEGIN DELETE FROM log; END", "a trigger")
@@ -57,7 +58,7 @@ struct FileForgeryCampaign {
     let forge = try Forge(items: Campaign.size(short: 20, long: 250), versions: 1)
     let forger = try Forger(forge)
     let file = try #require(forge.kept.files["vault.sqlite"])
-    let pages = TreePage.all(of: try root("rec", forge), in: file) + TreePage.all(of: try root("digest", forge), in: file)
+    let pages = try ["rec", "old", "digest"].flatMap { TreePage.all(of: try root($0, forge), in: file) }
     #expect(pages.contains { $0.isInterior })
     var edits: [(group: String, file: Data)] = []
     for page in pages {

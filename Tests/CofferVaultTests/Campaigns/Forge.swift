@@ -10,10 +10,16 @@ import Testing
 
 /// A vault whose file someone copied after every commit, and can write: what the forgeries are made of.
 final class Forge {
-  /// A row of `rec` in SQL's own notation.
+  /// A row of `rec` or `old` in SQL's own notation.
   struct Row: Sendable {
-    let idx, rid, meta, value: String
-    var put: String { "REPLACE INTO rec VALUES(\(idx),\(rid),\(meta),\(value))" }
+    let table, idx, rid, meta, value: String
+    var put: String { "REPLACE INTO \(table) VALUES(\(idx),\(rid),\(meta),\(value))" }
+    /// The row with the content of another one.
+    func holding(_ other: Row) -> Row { Row(table: table, idx: idx, rid: other.rid, meta: other.meta, value: other.value) }
+    /// The row in another place.
+    func at(_ other: String, in table: String? = nil) -> Row {
+      Row(table: table ?? self.table, idx: other, rid: rid, meta: meta, value: value)
+    }
   }
 
   /// What the file held before one item was written again.
@@ -26,6 +32,8 @@ final class Forge {
   let place: TemporaryVault
   let names: [ItemName]
   private(set) var rows: [Row] = []
+  /// The rows of `old`: a former content of each item.
+  private(set) var former: [Row] = []
   private(set) var older: [Older] = []
   private(set) var kept: KeptFiles
   var count: Int { names.count }
@@ -43,6 +51,19 @@ final class Forge {
       }
     }
     for name in names { rows.append(try row(indexOf(name, vault))) }
+    let metas = names.map { name in
+      var meta = RecordMeta(revision: 1, service: name.service, account: name.account, created: 1, modified: 1)
+      meta.kind = .former
+      return meta
+    }
+    try vault.core.write { (vault, change) throws(StoreError) in
+      for meta in metas { try vault.plant(meta, [UInt8](repeating: 1, count: 10), &change) }
+      try vault.view.database.outcomes.commit(.random(), now: 1)
+    }
+    let places = try vault.core.run { (vault) throws(StoreError) in
+      metas.map { Hex.text($0.address.index(vault.view.keys).bytes) }
+    }
+    for place in places { former.append(try row("x'\(place)'", in: "old")) }
     _ = try vault.lock()
     kept = try KeptFiles(place.folder, ["vault.sqlite"])
   }
@@ -57,10 +78,10 @@ final class Forge {
     "x'\(try vault.core.run { (vault) throws(StoreError) in Hex.text(vault.items.index(of: name).bytes) })'"
   }
 
-  private func row(_ idx: String) throws -> Row {
-    let parts = try place.hex("SELECT quote(rid)||' '||quote(meta)||' '||quote(value) FROM rec WHERE idx=\(idx)")
+  private func row(_ idx: String, in table: String = "rec") throws -> Row {
+    let parts = try place.hex("SELECT quote(rid)||' '||quote(meta)||' '||quote(value) FROM \(table) WHERE idx=\(idx)")
       .split(separator: " ").map(String.init)
-    return Row(idx: idx, rid: parts[0], meta: parts[1], value: parts[2])
+    return Row(table: table, idx: idx, rid: parts[0], meta: parts[1], value: parts[2])
   }
 
   private func snapshot(_ item: Int, _ idx: String) throws -> Older {

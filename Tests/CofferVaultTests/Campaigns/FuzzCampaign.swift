@@ -123,7 +123,9 @@ struct FuzzCampaign {
   @Test func `descriptions of records`() throws {
     var plain = SampleVault.meta(5)
     plain.setAttributes([])
-    let seeds = [SampleVault.meta(5), SampleVault.meta(nil), plain].map { meta in
+    var former = SampleVault.meta(5, field: "pin")
+    former.kind = .former
+    let seeds = [SampleVault.meta(5), SampleVault.meta(nil), plain, former].map { meta in
       ByteWriter.bytes(meta.encodedCount) { meta.write(to: &$0) }
     }
     try fuzz("description of a record", seeds, seed: 4) { content in
@@ -143,8 +145,9 @@ struct FuzzCampaign {
         let id = bytes.span.bytes.withUnsafeBytes({ RecordID($0.part(16..<32)) })
       else { return true }
       return try bytes.span.bytes.withUnsafeBytes { (all) throws(FormatError) in
-        let read = RecordRow(index: index, id: id, meta: all.part(32..<split), value: all.part(split..<all.count))
-        let authentic = try read.authenticates(sample.keys)
+        let read = RecordRow(
+          table: .present, index: index, id: id, meta: all.part(32..<split), value: all.part(split..<all.count))
+        let authentic = try read.authenticatedMeta(sample.keys) != nil
         _ = try read.open(keys: sample.keys)
         return authentic && bytes == row
       }

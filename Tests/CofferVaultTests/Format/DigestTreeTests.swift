@@ -8,7 +8,8 @@ import Testing
   init() throws { sample = try SampleVault() }
 
   static func entries(_ count: Int, in bucket: Int) -> [BucketEntry] {
-    (0..<count).compactMap { number in
+    let bucket = bucket % 1024
+    return (0..<count).compactMap { number in
       let head = [UInt8(bucket >> 2), UInt8(bucket & 3) << 6 | UInt8(number / 256 & 63), UInt8(number % 256)]
       return RecordIndex(head + [UInt8](repeating: 9, count: 13)).map { BucketEntry(index: $0, id: .random()) }
     }
@@ -18,7 +19,7 @@ import Testing
     var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
     var tree = DigestTree(emptyUnder: sample.keys)
     #expect(tree == DigestTree(digests, keys: sample.keys))
-    for buckets in [[0], [1023, 1, 33], [512, 513, 512]] {
+    for buckets in [[0], [1023, 1, 33], [512, 513, 512], [1024, 2047], [0, 1055]] {
       var changes: [(bucket: Int, digest: Digest32)] = []
       for bucket in buckets {
         let digest = DigestTree.digest(bucket, Self.entries(3, in: bucket), keys: sample.keys)
@@ -32,11 +33,29 @@ import Testing
     }
   }
 
+  @Test func `each table has half of the buckets, and the mid of 32 empty ones is zeros`() {
+    var tree = DigestTree(emptyUnder: sample.keys)
+    #expect(tree.isEmpty(.present) && tree.isEmpty(.old))
+    let empty = sample.keys.withKey(.set) { key in
+      KeyedHash.digest(key, .root, salt: sample.keys.vault) { for _ in 0..<64 { $0.update(Digest32.zero) } } as Digest32
+    }
+    #expect(tree.root == empty)
+    for (bucket, table) in [(0, RecordTable.present), (1023, .present), (1024, .old), (2047, .old)] {
+      let digest = DigestTree.digest(bucket, Self.entries(1, in: bucket), keys: sample.keys)
+      tree.replace([(bucket, digest)], keys: sample.keys)
+      #expect(tree.filled(table) == [bucket] && RecordTable(ofBucket: bucket) == table && table.buckets.contains(bucket))
+      #expect(RecordTable.allCases.allSatisfy { tree.isEmpty($0) == ($0 != table) })
+      tree.replace([(bucket, .zero)], keys: sample.keys)
+      #expect(tree.root == empty, "a tree that is empty again is as one that always was")
+    }
+  }
+
   @Test func `a digest tells of bucket, number, order and content`() {
     let entries = Self.entries(4, in: 5)
     let digest = DigestTree.digest(5, entries, keys: sample.keys)
     #expect(DigestTree.digest(5, [], keys: sample.keys) == .zero)
     #expect(DigestTree.digest(6, entries, keys: sample.keys) != digest)
+    #expect(DigestTree.digest(5 + 1024, entries, keys: sample.keys) != digest)
     #expect(DigestTree.digest(5, Array(entries.dropLast()), keys: sample.keys) != digest)
     #expect(DigestTree.digest(5, entries.reversed(), keys: sample.keys) != digest)
     var other = entries
@@ -49,6 +68,7 @@ import Testing
     #expect(entries.count == 300 && DigestTree.isOrdered(entries, in: 700))
     #expect(DigestTree.isOrdered([], in: 700))
     #expect(!DigestTree.isOrdered(entries, in: 701))
+    #expect(DigestTree.isOrdered(entries, in: 1724) && !DigestTree.isOrdered(entries, in: 1723))
     #expect(!DigestTree.isOrdered([entries[0], entries[0]], in: 700))
     #expect(!DigestTree.isOrdered(entries.reversed(), in: 700))
   }

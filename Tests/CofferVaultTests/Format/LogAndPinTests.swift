@@ -25,6 +25,10 @@ import Testing
       let entry = LogEntry(event, time: 7, user: 1000, process: 42, program: "coffer", index: .random(), detail: [1, 2])
       let row = LogBox.seal(entry, sequence: sequence, after: head, keys: sample.keys)
       #expect(try open(row, sequence, head) == entry)
+      let commit = CommitID.random()
+      let named = try open(
+        LogBox.seal(LogEntry(entry, by: commit), sequence: sequence, after: head, keys: sample.keys), sequence, head)
+      #expect(named.commit == commit && named.index == entry.index && LogEntry(named, by: .zero) == entry)
       #expect(throws: FormatError.unauthentic("log")) { try open(row, sequence + 1, head) }
       #expect(throws: FormatError.unauthentic("log")) { try open(row, sequence, PlainHash.digest(row)) }
       for changed in flips(row, atMost: 200) { #expect(throws: FormatError.self) { try open(changed, sequence, head) } }
@@ -46,14 +50,17 @@ import Testing
       detail: [UInt8](repeating: 1, count: 300))
     #expect(entry.program.utf8.count == 256 && entry.detail.count == 256)
     let row = LogBox.seal(entry, sequence: 1, after: .zero, keys: sample.keys)
-    #expect(row.count == LogEntry.largestRow)
+    #expect(row.count == LogEntry.rowBytes.upperBound && LogEntry.rowBytes == 98...610)
     #expect(try open(row, 1, .zero) == entry)
   }
 
   @Test func `a trim point comes back from a detail`() throws {
     let trim = LogEntry.Trim(first: 77, head: PlainHash.digest([1]))
     #expect(try LogEntry.Trim(detail: trim.detail) == trim)
-    #expect(throws: FormatError.self) { try LogEntry.Trim(detail: trim.detail + [0]) }
+    for wrong in [trim.detail + [0], LogEntry.Trim(first: 1, head: .zero).detail, Array(trim.detail.dropLast())] {
+      #expect(throws: FormatError.self) { try LogEntry.Trim(detail: wrong) }
+    }
+    #expect(try LogEntry.Trim(detail: LogEntry.Trim(first: 2, head: .zero).detail).first == 2)
   }
 }
 

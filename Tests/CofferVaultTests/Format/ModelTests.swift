@@ -113,8 +113,8 @@ struct Model: Decodable {
       #expect(open.meta.revision == 3 && open.meta.history == 2)
       let form = open.form()
       #expect(form?.bytes.revealed == record.plain?.bytes)
-      #expect(try sealed.withRow { (row) throws(FormatError) in try row.authenticates(keys) })
-      entries[sealed.index.bucket, default: []].append(sealed.entry)
+      #expect(try sealed.withRow { (row) throws(FormatError) in try row.authenticatedMeta(keys) != nil })
+      entries[RecordTable.present.bucket(of: sealed.index), default: []].append(sealed.entry)
     }
     var tree = DigestTree(emptyUnder: keys)
     var changes: [(bucket: Int, digest: Digest32)] = []
@@ -123,7 +123,7 @@ struct Model: Decodable {
     }
     tree.replace(changes, keys: keys)
     #expect(tree.root.bytes == model.root.bytes)
-    let history = RecordPlace.history(1).index(service: "example.org", account: "ann", keys: keys)
+    let history = RecordAddress(kind: .former, service: "example.org", account: "ann", field: "", revision: 1).index(keys)
     #expect(history.bytes == model.historyIndex.bytes)
   }
 

@@ -42,18 +42,19 @@ final class SampleVault {
     return state
   }
 
-  static func meta(_ valueCount: Int? = nil) -> RecordMeta {
+  static func meta(_ valueCount: Int? = nil, field: String = "") -> RecordMeta {
     RecordMeta(
-      revision: 2, service: "example.org", account: "ann", label: "Mail", contentType: "text/plain", created: 10, modified: 11,
+      revision: 2, service: "example.org", account: "ann", field: field, label: "Mail", contentType: "text/plain", created: 10,
+      modified: 11,
       expires: 12, history: 1, valueCount: valueCount,
       attributes: [.init(name: "user", value: "ann"), .init(name: "env", value: "prod")])
   }
 
-  func record(_ value: [UInt8]?, _ meta: RecordMeta? = nil, at place: RecordPlace = .item) throws -> SealedRecord {
+  func record(_ value: [UInt8]?, _ meta: RecordMeta? = nil) throws -> SealedRecord {
     let meta = meta ?? Self.meta(value?.count)
-    guard let value else { return try SealedRecord(meta, value: nil, at: place, keys: keys) }
+    guard let value else { return try SealedRecord(meta, value: nil, keys: keys) }
     return try value.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in
-      try SealedRecord(meta, value: bytes, at: place, keys: keys)
+      try SealedRecord(meta, value: bytes, keys: keys)
     }
   }
 }

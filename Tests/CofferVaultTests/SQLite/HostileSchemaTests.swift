@@ -110,7 +110,7 @@ import Testing
     expectError(.damaged) { () throws(StoreError) in _ = try vault.value(.index(1)) }
   }
 
-  @Test(arguments: ["(1024, zeroblob(32))", "(-1, zeroblob(32))", "(5, zeroblob(31))"])
+  @Test(arguments: ["(2048, zeroblob(32))", "(-1, zeroblob(32))", "(5, zeroblob(31))"])
   func `a digest that cannot be is damage`(row: String) throws {
     try fixture.attack("INSERT INTO digest VALUES \(row)")
     let vault = try fixture.open()

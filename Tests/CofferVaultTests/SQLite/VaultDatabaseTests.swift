@@ -81,6 +81,7 @@ import Testing
 
   @Test func `a scan of the buckets sees each record once and in order`() throws {
     let vault = try fixture.create(records: 3000)
+    try vault.putRecord(index: .index(7), in: .old, value: .repeating(7, count: 16))
     var all: [[UInt8]] = []
     try vault.forEachRecord { (idx, row) throws(StoreError) in
       all.append([UInt8](idx))
@@ -88,12 +89,14 @@ import Testing
     }
     #expect(all.count == 3000)
     var byBucket: [[UInt8]] = []
-    for bucket in 0..<VaultDatabase.bucketCount {
+    for bucket in RecordTable.present.buckets {
       let found = try vault.indices(inBucket: bucket)
       #expect(found.allSatisfy { Int($0[0]) * 4 + Int($0[1] >> 6) == bucket })
       byBucket += found
     }
     #expect(byBucket == all)
+    #expect(try RecordTable.old.buckets.flatMap { try vault.indices(inBucket: $0) } == [.index(7)])
+    #expect(try vault.indices(inBucket: 1024 + 7) == [.index(7)])
   }
 
   @Test func `a record is replaced and removed`() throws {
@@ -108,6 +111,17 @@ import Testing
     #expect(try vault.value(index) == nil)
   }
 
+  @Test func `the two tables of records have nothing of each other's`() throws {
+    let vault = try fixture.create(records: 1)
+    let place = try #require(RecordIndex([UInt8].index(0)))
+    try vault.putRecord(index: .index(0), in: .old, value: .repeating(5, count: 20))
+    #expect(try vault.value(.index(0)) == .repeating(0, count: 272))
+    #expect(try vault.withRecord(at: place, in: .old) { $0.value.map { [UInt8]($0) } } == .repeating(5, count: 20))
+    try vault.deleteRecord(at: place, in: .old)
+    #expect(try vault.withRecord(at: place, in: .old) { _ in true } == nil)
+    #expect(try vault.value(.index(0)) != nil)
+  }
+
   @Test func `metadata is read without the value`() throws {
     let vault = try fixture.create()
     let place = try #require(RecordIndex([UInt8].index(1)))
@@ -117,7 +131,7 @@ import Testing
 
   @Test func `digests are kept by bucket`() throws {
     let vault = try fixture.create()
-    for bucket in [1023, 0, 7] {
+    for bucket in [1023, 0, 7, 2047] {
       try [UInt8].repeating(UInt8(bucket & 255), count: 32).lent { (hash) throws(StoreError) in
         try vault.putDigest(hash, bucket: bucket)
       }
@@ -125,7 +139,7 @@ import Testing
     try vault.deleteDigest(bucket: 7)
     var seen: [Int: UInt8] = [:]
     try vault.forEachDigest { (bucket, hash) in seen[bucket] = hash[31] }
-    #expect(seen == [0: 0, 1023: 255])
+    #expect(seen == [0: 0, 1023: 255, 2047: 255])
   }
 
   @Test func `the log grows at its end and is trimmed at its head`() throws {

@@ -85,9 +85,10 @@ extension VaultDatabase {
     try bytes.lent { (lent) throws(StoreError) in try putState(lent) }
   }
 
-  func putRecord(index: [UInt8], value: [UInt8]?) throws(StoreError) {
+  func putRecord(index: [UInt8], in table: RecordTable = .present, value: [UInt8]?) throws(StoreError) {
     let (id, meta) = (RecordID([UInt8].repeating(7, count: 16)) ?? .zero, [UInt8].repeating(8, count: 144))
-    try put(SealedRecord(index: RecordIndex(index) ?? .zero, id: id, meta: meta, value: value), replacing: false)
+    let record = SealedRecord(index: RecordIndex(index) ?? .zero, id: id, meta: meta, value: value)
+    try put(record, in: table, replacing: false)
   }
 
   func value(_ index: [UInt8]) throws(StoreError) -> [UInt8]? {

@@ -225,22 +225,10 @@ extension OpenVault {
   }
 
   fileprivate func plantRecord(_ edit: (inout RecordMeta) -> Void) throws(StoreError) {
-    let name = try ItemName(service: "svc", account: "a")
-    try write { (_, change) throws(StoreError) in
-      let index = items.index(of: name)
-      var list = try items.touch(index.bucket, change)
-      var meta = RecordMeta(revision: 1, service: "svc", account: "a", created: 1, modified: 1, valueCount: 5)
-      edit(&meta)
-      let sealed = meta
-      let record = try view.checked { () throws(FormatError) in
-        try [UInt8]("value".utf8).span.bytes.withUnsafeBytes { (value) throws(FormatError) in
-          try SealedRecord(sealed, value: value, index: index, keys: view.keys)
-        }
-      }
-      try view.database.put(record, replacing: true)
-      list.put(record.id, at: index)
-      change.lists[index.bucket] = list
-    }
+    var meta = RecordMeta(revision: 1, service: "svc", account: "a", created: 1, modified: 1)
+    edit(&meta)
+    let planted = meta
+    try write { (_, change) throws(StoreError) in try plant(planted, [UInt8]("value".utf8), &change) }
   }
 
   fileprivate func plantLog(_ entry: LogEntry) throws(StoreError) {

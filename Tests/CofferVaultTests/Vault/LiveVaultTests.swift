@@ -14,7 +14,7 @@ import Testing
 
   /// Every table of `old`, put into `place` in one transaction, as an attacker would who kept a copy.
   private func putBack(_ old: TemporaryVault, into place: TemporaryVault) throws {
-    let tables = ["header", "header_copy", "state", "digest", "rec", "log"]
+    let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
     let copying = tables.map { "DELETE FROM \($0); INSERT INTO \($0) SELECT * FROM old.\($0);" }.joined()
     try place.attack("ATTACH '\(old.path)' AS old; BEGIN; \(copying) COMMIT;")
   }

@@ -205,7 +205,7 @@ import Testing
     #expect(report.mendedHeader && report.items == 21 && report.returnedSlots.isEmpty && report.droppedRecords == 0)
     // All but the copy.
     var all = "ATTACH '\(past.path)' AS past;"
-    for table in ["header", "state", "digest", "rec", "log"] {
+    for table in ["header", "state", "digest", "rec", "old", "log"] {
       all += "DELETE FROM main.\(table); INSERT INTO main.\(table) SELECT * FROM past.\(table);"
     }
     try pinned.place.attack(all)

@@ -94,7 +94,7 @@ import Testing
     let (place, _) = try prepared()
     let vault = try place.unlock()
     let indices = try names.map { name in try vault.core.run { (vault) throws(StoreError) in vault.items.index(of: name) } }
-    let attacked = try #require(indices.min()).bucket
+    let attacked = try #require(indices.min()).leadingBits
     // The last bit of idx does not change the bucket.
     try place.attack(
       """
@@ -103,7 +103,7 @@ import Testing
       """)
     let kinds = names.map { name in kind { try vault.set(form("new"), for: name) } }
     // Two names may have one bucket.
-    #expect(kinds == indices.map { $0.bucket == attacked ? .tampered : nil })
+    #expect(kinds == indices.map { $0.leadingBits == attacked ? .tampered : nil })
     #expect(kind { _ = try vault.verify() } == .tampered)
   }
 

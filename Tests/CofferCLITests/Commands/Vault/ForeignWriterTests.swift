@@ -39,17 +39,15 @@ struct ForeignWriterTests {
     let index = vault.items.index(of: name)
     let meta = RecordMeta(
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
-    var list = try vault.items.touch(index.bucket, change)
-    let record = try vault.view.checked { () throws(FormatError) in
-      guard let value else { return try SealedRecord(meta, value: nil, index: index, keys: vault.view.keys) }
-      return try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
-        try SealedRecord(meta, value: value, index: index, keys: vault.view.keys)
+    let record: SealedRecord
+    if let value {
+      record = try value.span.bytes.withUnsafeBytes { (value) throws(StoreError) in
+        try vault.items.records.seal(meta, value, at: index)
       }
+    } else {
+      record = try vault.items.records.seal(meta, nil, at: index)
     }
-    try vault.view.database.put(record, replacing: false)
-    list.put(record.id, at: index)
-    change.lists[index.bucket] = list
-    change.added += 1
+    try vault.items.records.put(record, in: .present, &change)
     change.events.append(LogEntry(.itemSet, by: .current, time: 1, index: index))
   }
 

@@ -1,0 +1,60 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+
+/// The records of a vault, by their places, over what has been verified of it. Its calls belong into a transaction; what they change is
+/// gathered in the transaction's ``Change``.
+struct RecordSet {
+  let view: VerifiedView
+
+  /// The list of a bucket that is about to change: the change's own, or the rows as they are, verified.
+  func touch(_ bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
+    if let list = change.lists[bucket] { return list }
+    return try view.list(of: bucket, fresh: true)
+  }
+
+  /// Seals `value`, nil for none, under its description.
+  ///
+  /// - Parameter index: that of the description, where the caller has it already.
+  func seal(
+    _ meta: RecordMeta, _ value: UnsafeRawBufferPointer?, at index: RecordIndex? = nil
+  ) throws(StoreError) -> SealedRecord {
+    try view.checked { () throws(FormatError) in try SealedRecord(meta, value: value, index: index, keys: view.keys) }
+  }
+
+  /// Stores a record in `table`, in the place of the one with its index, if there is one.
+  func put(_ record: SealedRecord, in table: RecordTable, _ change: inout Change) throws(StoreError) {
+    let bucket = table.bucket(of: record.index)
+    var list = try touch(bucket, change)
+    let replacing = list.record(at: record.index) != nil
+    try view.database.put(record, in: table, replacing: replacing)
+    // Held once, so that it changes where it lies. A write that fails ends the transaction, and this change with it.
+    change.lists[bucket] = nil
+    list.put(record.id, at: record.index)
+    change.lists[bucket] = list
+    if !replacing { change.added += 1 }
+  }
+
+  /// Removes the record at `index` of `table`; false where there is none.
+  func drop(_ index: RecordIndex, in table: RecordTable, _ change: inout Change) throws(StoreError) -> Bool {
+    let bucket = table.bucket(of: index)
+    var list = try touch(bucket, change)
+    guard list.record(at: index) != nil else { return false }
+    try view.database.deleteRecord(at: index, in: table)
+    list.remove(at: index)
+    change.lists[bucket] = list
+    change.added -= 1
+    return true
+  }
+}
+
+extension OpenRecord {
+  /// The record, sealed anew under another description of the same value, or other keys.
+  borrowing func sealed(as meta: RecordMeta, keys: borrowing Subkeys) throws(FormatError) -> SealedRecord {
+    switch value {
+    case .some(let value):
+      try value.withUnsafeBytes { (value) throws(FormatError) in try SealedRecord(meta, value: value, keys: keys) }
+    case .none: try SealedRecord(meta, value: nil, keys: keys)
+    }
+  }
+}

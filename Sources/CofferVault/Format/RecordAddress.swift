@@ -1,0 +1,60 @@
+/// What a record holds of an item, or of one of its fields. The number is the format's.
+enum RecordKind: UInt8, Sendable {
+  /// The content that it has.
+  case present = 0
+  /// A content that it had.
+  case former = 1
+  /// The content that it had when it was deleted, kept so that it can be brought back.
+  case deleted = 2
+
+  /// The table that its rows are in.
+  var table: RecordTable { self == .present ? .present : .old }
+}
+
+/// One of the two tables of records. What is no longer so has a table and buckets of its own, so that nothing that reads present
+/// contents pays for it.
+enum RecordTable: Int, CaseIterable, Sendable {
+  case present, old
+
+  /// The buckets of its records.
+  var buckets: Range<Int> { rawValue * Self.width..<(rawValue + 1) * Self.width }
+
+  /// The table of the records in `bucket`.
+  init(ofBucket bucket: Int) { self = bucket < Self.width ? .present : .old }
+
+  /// The bucket of the record at `index`.
+  @inline(__always)
+  func bucket(of index: RecordIndex) -> Int { index.leadingBits + (self == .present ? 0 : Self.width) }
+
+  /// Buckets of one table: as many as ten bits tell apart.
+  private static let width = 1024
+}
+
+/// Where a record stands: a row's index is a keyed hash of it.
+struct RecordAddress {
+  let kind: RecordKind
+  let service: String, account: String
+  /// Empty for the item itself.
+  let field: String
+  /// Of the content; 0 for the present one, whose place is the same for all of them.
+  let revision: UInt64
+
+  /// Where the present content of the same name stands.
+  var present: RecordAddress {
+    RecordAddress(kind: .present, service: service, account: account, field: field, revision: 0)
+  }
+
+  /// Names are taken byte by byte, never normalized.
+  func index(_ keys: borrowing Subkeys) -> RecordIndex {
+    let vault = keys.vault
+    return keys.withKey(.idx) { key in
+      KeyedHash.block(key, .index, salt: vault) { hash in
+        hash.update(kind.rawValue)
+        hash.update(prefixed: service)
+        hash.update(prefixed: account)
+        hash.update(prefixed: field)
+        hash.update(revision)
+      }
+    }
+  }
+}
