@@ -53,7 +53,9 @@ import Testing
     let bytes = sample.header.encoded()
     for bit in 0..<(bytes.count - 32) * 8 {
       let changed = Self.edited(bytes) { $0[bit / 8] ^= 1 << (bit % 8) }
-      #expect(throws: FormatError.self, "bit \(bit)") { try VaultHeader(decoding: changed).openBody(sample.keys, proving: []).created }
+      #expect(throws: FormatError.self, "bit \(bit)") {
+        try VaultHeader(decoding: changed).openBody(sample.keys, proving: []).created
+      }
     }
   }
 
@@ -110,7 +112,9 @@ import Testing
 
   @Test func `does not open under another vault's keys`() throws {
     let other = try SampleVault()
-    #expect(throws: FormatError.unauthentic("header's sealed part")) { try sample.header.openBody(other.keys, proving: []).created }
+    #expect(throws: FormatError.unauthentic("header's sealed part")) {
+      try sample.header.openBody(other.keys, proving: []).created
+    }
   }
 
   @Test func `a label beyond its limit is not written`() {

@@ -62,9 +62,12 @@ import Testing
     return (pinned, backup)
   }
 
-  func restore(_ backup: FilePath, _ pinned: PinnedVault, replacing: Bool = false, acceptingOlderKey: Bool = false) throws -> RestoreReport {
+  func restore(
+    _ backup: FilePath, _ pinned: PinnedVault, replacing: Bool = false, acceptingOlderKey: Bool = false
+  ) throws -> RestoreReport {
     try RestorableBackup(backup, toRestoreAt: pinned.place.path)
-      .restore(with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing, acceptingOlderKey: acceptingOlderKey)
+      .restore(
+        with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing, acceptingOlderKey: acceptingOlderKey)
   }
 
   @Test func `a restored backup is the newest commit, for this machine and for others, and what was there is kept`() throws {
