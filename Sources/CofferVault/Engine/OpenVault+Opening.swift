@@ -70,7 +70,11 @@ extension OpenVault {
     let database = try VaultDatabase.openToRead(path)
     let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
     let pins = try watch(tried.header, at: database.path, options, trust)
-    let invitations = try trust == .caller ? [] : options.invitations(to: tried.header.vault, and: credentials.invitations())
+    let invitations =
+      try trust == .caller
+      ? []
+      : options.invitations(
+      to: tried.header.vault, at: database.path, and: credentials.invitations())
     var inputs = try trust == .caller ? nil : credentials.passphraseInputs()
     var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
     if trust != .caller {
@@ -80,6 +84,7 @@ extension OpenVault {
     let vault = try database.read { () throws(StoreError) in
       let (header, digest) = try VerifiedView.readHeader(database)
       guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
+      guard header.vault == tried.header.vault else { throw VerifiedView.replaced(header.vault, tried.header.vault, database.path) }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
       var own = current.anchor
       own?.mayBeTooOld = trust == .pinIsAccepted
@@ -126,7 +131,7 @@ extension OpenVault {
 
   /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an invitation, or have
   /// seen the vault before: at this place, or with its id given, as two vaults that one identity opens could be exchanged.
-  private static func requireKnown(
+  static func requireKnown(
     _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, path: FilePath
   ) throws(StoreError) {
     guard kind == .recipient, invitations.isEmpty else { return }
@@ -167,14 +172,20 @@ extension OpenVault {
 
 extension VaultOptions {
   /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has several vaults.
-  func invitations(to vault: VaultSalt, and others: [Invitation]) throws(StoreError) -> [Anchor] {
+  ///
+  /// - Throws: `.replaced` for an invitation of these options to another vault: before a secret is tried.
+  func invitations(to vault: VaultSalt, at path: FilePath, and others: [Invitation]) throws(StoreError) -> [Anchor] {
     do throws(FormatError) {
       var anchors: [Anchor] = []
-      for invitation in invitations { anchors.append(try invitation.anchor()) }
+      for invitation in invitations {
+        let anchor = try invitation.anchor()
+        guard anchor.vault == vault else { throw .contradicted(anchor, .replaced) }
+        anchors.append(anchor)
+      }
       for invitation in others where invitation.vault.bytes == vault.bytes { anchors.append(try invitation.anchor()) }
       return anchors
     } catch {
-      throw error.storeError()
+      throw error.storeError(place: path.string)
     }
   }
 

@@ -152,6 +152,9 @@ extension VaultState {
         id: try reader.block16(), generation: try reader.counter("replica's generation", atLeast: 1), commit: try reader.block16()
       )
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
+      guard replica.generation < generation || (replica.generation == generation && replica.commit == commit) else {
+        throw reader.damaged("a replica's commit is none that this state comes after")
+      }
       replicas.append(replica)
     }
   }
