@@ -47,7 +47,8 @@ extension OpenVault {
       let created = try database.read { () throws(StoreError) in
         guard let slot = slot.take() else { throw VerifiedView.missing("slot", database) }
         return try OpenVault(
-          database: database, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, options: options, clock: clock)
+          database: database, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, options: options,
+          clock: clock)
       }
       created.watchCreated()
       return created
