@@ -53,6 +53,7 @@ final class VaultRepair {
     let pins = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, path: database.path, accepting: true)
     }
+    try VerifiedView.checkWritable(header, database.path)
     try checkEpoch(pins, acceptingOlderKey)
     try pins?.read()
     let sound = try mend(pins, rebuilding)

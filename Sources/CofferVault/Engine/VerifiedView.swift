@@ -22,6 +22,8 @@ final class VerifiedView {
   private(set) var tree: DigestTree
   /// Verified lists by bucket, kept while the bucket's digest stays what it was.
   private var lists: [Int: BucketList] = [:]
+  /// What was found in the verified lists' records, by bucket; nil where nobody has looked.
+  private var notes: [[RecordNote]?] = []
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
   /// What this machine remembers of the vault; nil where no folder for pins was given.
@@ -68,6 +70,7 @@ final class VerifiedView {
     let read = try Self.readDigests(database, keys, expecting: next.root)
     state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
+    for bucket in notes.indices where notes[bucket] != nil && read.digests[bucket] != tree.digests[bucket] { notes[bucket] = nil }
     tree = read
     dataVersion = version
     pins?.remember(state, epoch: header.epoch)
@@ -107,6 +110,7 @@ final class VerifiedView {
     headerDigest = digest
     keys = nextKeys
     lists = [:]
+    notes = []
   }
 
   /// Follows a header under the key that is held, the only one that a recipient's slot can follow: whoever reads the file knows the
@@ -122,6 +126,14 @@ final class VerifiedView {
     }
     header = next
     headerDigest = digest
+  }
+
+  /// What is remembered of the records of `bucket`, as the verified digests have it; nil where nobody has looked.
+  func notes(inBucket bucket: Int) -> [RecordNote]? { notes.isEmpty ? nil : notes[bucket] }
+
+  func remember(_ found: [RecordNote], ofBucket bucket: Int) {
+    if notes.isEmpty { notes = [[RecordNote]?](repeating: nil, count: DigestTree.buckets) }
+    notes[bucket] = found
   }
 
   /// The list of `bucket` as the verified digests have it.
@@ -172,6 +184,7 @@ final class VerifiedView {
   func forget() {
     dataVersion = nil
     lists = [:]
+    notes = []
   }
 
   /// Makes the next operation read everything anew, the header as well.
@@ -185,6 +198,7 @@ final class VerifiedView {
     state = sealed.state
     tree.take(sealed.tree)
     for (bucket, list) in sealed.lists { lists[bucket] = list }
+    for (bucket, found) in sealed.notes { remember(found, ofBucket: bucket) }
   }
 
   /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
@@ -199,6 +213,7 @@ final class VerifiedView {
     keys = nextKeys
     try replaceHeader(with: next)
     lists = [:]
+    notes = []
     tree = DigestTree(emptyUnder: keys)
   }
 

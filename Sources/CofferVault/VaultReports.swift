@@ -1,55 +1,12 @@
-public import CofferPlatform
+internal import CofferPlatform
 internal import CofferStorage
 public import FoundationEssentials
-
-// What a vault tells of itself.
-extension UnlockedVault {
-  /// Checks everything a vault holds without decrypting a value: both headers, state, lists, digests, root, the log's chain,
-  /// both tags of every row of both tables, that there is no row more, and every page of the file.
-  ///
-  /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
-  /// - Throws: `StoreError` `.tampered`, `.damaged`.
-  public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
-    try core.read { (vault) throws(StoreError) in
-      try vault.verify(progress)
-    }
-  }
-
-  /// What is known of the vault: for `status`.
-  public borrowing func status() throws(StoreError) -> VaultStatus {
-    try core.read { (vault) throws(StoreError) in
-      vault.status
-    }
-  }
-
-  /// What happened to the vault, oldest first, after the whole chain was checked. Reading writes nothing, and is not logged.
-  ///
-  /// - Parameter limit: how many of the newest entries to return; nil for all that are kept.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when a row was changed, added or taken away.
-  public borrowing func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
-    try core.read { (vault) throws(StoreError) in
-      try vault.entries(limit: limit)
-    }
-  }
-
-  /// How many entries the log keeps at the moment.
-  public borrowing func logLength() throws(StoreError) -> Int {
-    try core.read { (vault) throws(StoreError) in
-      try vault.log.length()
-    }
-  }
-
-  /// What comparing the vault with this machine's pin has shown since it was unlocked.
-  public borrowing func pinStatus() throws(StoreError) -> PinStatus {
-    try core.run { (vault) throws(StoreError) in vault.view.pins?.status ?? .none }
-  }
-}
 
 extension OpenVault {
   /// The newest `limit` entries of the log, or all, with the names of items that there are.
   func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
     var names: [RecordIndex: ItemName] = [:]
-    for item in try items.list(service: nil) { names[items.index(of: item.name)] = item.name }
+    for item in try items.list(service: nil, withFields: true) { names[items.index(of: item.name)] = item.name }
     var entries: [VaultLogEntry] = []
     try log.forEach { (sequence, entry) throws(StoreError) in
       entries.append(VaultLogEntry(sequence, entry, name: names[entry.index]))
@@ -75,7 +32,7 @@ public struct VerifyReport: Sendable, Equatable {
 
 /// What an unlocked vault tells about itself.
 public struct VaultStatus: Sendable, Equatable {
-  /// Items stored.
+  /// Items stored, without their fields and former contents.
   public let items: Int
   /// Commits since creation.
   public let generation: UInt64
