@@ -90,7 +90,7 @@ extension Credentials {
 
   /// The content of an identity file.
   package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
-    try SecretFile.content(of: path, limit: SecretFile.largestToken, what: "the identity")
+    try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
   }
 
   /// The passphrase in a file.

@@ -64,6 +64,8 @@ public struct PinMemory: Sendable, Equatable {
   public let seen: UInt64?
   /// The newest generation that this machine wrote; nil when it wrote none.
   public let own: UInt64?
+  /// The newest key that was seen of it, as an invitation for others; nil when it was never seen.
+  public let invitation: Invitation?
 }
 
 extension LockedVault {
@@ -78,11 +80,11 @@ extension LockedVault {
     let folder = try PinFolder(pins, calls: SystemCalls())
     let expected = try folder.expected(at: path)
     guard let vault = VaultSalt(id.bytes), let record = try folder.pin(of: vault)?.read(of: vault) else {
-      return PinMemory(expected: expected.map { VaultID(bytes: $0.bytes) }, seen: nil, own: nil)
+      return PinMemory(expected: expected.map { VaultID(bytes: $0.bytes) }, seen: nil, own: nil, invitation: nil)
     }
     return PinMemory(
       expected: expected.map { VaultID(bytes: $0.bytes) }, seen: record.seen.generation,
-      own: record.own == .never ? nil : record.own.generation)
+      own: record.own == .never ? nil : record.own.generation, invitation: Invitation(vault: id, key: record.key))
   }
 
   /// Compares the vault with what this machine remembers of it, as far as that can be done without a key: an older copy of the file that
@@ -165,8 +167,9 @@ extension LockedVault {
   ) throws(StoreError) -> RepairReport {
     let database = try VaultDatabase.open(path)
     let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
+    let invitations = try credentials.invitations()
     let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
-    let repair = try VaultRepair(database, slot: slot, options: options)
+    let repair = try VaultRepair(database, slot: slot, options: options, invitations: invitations)
     return try repair.run(rebuilding: rebuilding, acceptingOlderKey: acceptingOlderKey)
   }
 }

@@ -121,6 +121,6 @@ public struct LockedVault: Sendable {
     guard options.pins != nil else {
       throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
     }
-    return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, accepting: true))
+    return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, trust: .pinIsAccepted))
   }
 }

@@ -14,6 +14,9 @@ public struct RestoreReport: Sendable, Equatable {
   public let items: Int
   /// The file that holds what stood there before; nil when nothing did.
   public let kept: FilePath?
+  /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again, whoever removed
+  /// them since; else none, and the vault has the slots that it had.
+  public let returnedSlots: [VaultStatus.Slot]
 }
 
 /// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy goes
@@ -51,33 +54,43 @@ public struct RestorableBackup: ~Copyable {
 
   /// Puts the backup in the place of the vault, whose content is kept in a file beside it.
   ///
-  /// The backup is unlocked and verified throughout before anything changes. It then becomes the vault's next commit, with a
-  /// generation above all that this machine has seen: programs that have the vault open see it as a commit like any other,
-  /// unless the vault's key was changed since the backup: they must unlock it again then. A file that stood there and is no readable
-  /// vault is moved aside.
+  /// The backup is unlocked and verified throughout before anything changes. Its items then become the vault's next commit, with a
+  /// generation above all that this machine has seen, and under a new key: programs that have the vault open see it as a rotation.
+  /// A file that stood there and is no readable vault is moved aside.
+  ///
+  /// The vault keeps the slots that it has now, so that nobody who was removed since the backup comes back: what stands there is opened for
+  /// that, with `credentials` or with `present`. Where it cannot be opened, the backup's slots open the vault again.
   ///
   /// - Parameters:
   ///   - credentials: what opens the backup.
+  ///   - present: what opens the vault that stands there, where `credentials` do not.
   ///   - options: where this machine remembers the vault, and takes turns with passphrases.
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
+  ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key was changed since the backup, or the backup's key
+  ///     is of another history: whoever was removed since has a way in again.
   ///   - progress: called with the number of records verified and their total.
-  /// - Throws: `StoreError` `.otherVault` (another vault stands there), what unlocking and verifying a vault throws, `.busy`, `.noSpace`;
-  ///   the vault is as it was then, unless it is `.outcomeUnknown`, or the message says that the backup is in its place and may be lost
-  ///   with the power, or under which name the vault is kept.
+  /// - Throws: `StoreError` `.otherVault` (another vault stands there), `.rolledBack` and `.forked` for what `acceptingOlderKey` accepts,
+  ///   `.unproven` for a backup that only a recipient's key opens and nothing proves, what unlocking and verifying a vault throws, `.busy`,
+  ///   `.noSpace`; the vault is as it was then, unless it is `.outcomeUnknown`, or the message says that the backup is in its place and may
+  ///   be lost with the power, or under which name the vault is kept.
   public consuming func restore(
-    with credentials: consuming Credentials, options: VaultOptions, replacing: Bool = false,
-    progress: (Int, Int) -> Void = { _, _ in }
+    with credentials: consuming Credentials, present: consuming Credentials = Credentials(), options: VaultOptions,
+    replacing: Bool = false, acceptingOlderKey: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
     let backup: OpenVault
+    let items: Int
+    let invitations = try credentials.invitations() + present.invitations()
+    let others = try Openers(credentials.copied(), present)
     do throws(StoreError) {
       backup = try OpenVault.unlock(
-        copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder))
-      try backup.read { (backup) throws(StoreError) in _ = try backup.verify(progress) }
+        copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
+      items = try backup.read { (backup) throws(StoreError) in try backup.verify(progress).items }
     } catch {
       throw error.naming(file, insteadOf: copy.path)
     }
     try options.check(backup.view.id, at: file)
-    return try Restoration(backup, place, options, replacing: replacing).run()
+    let consent = Restoration.Consent(replacing: replacing, acceptingOlderKey: acceptingOlderKey)
+    return try Restoration(backup, place, options, consent, invitations: invitations).run(others, items: items)
   }
 }
 
@@ -88,105 +101,5 @@ extension StoreError {
     return StoreError(
       kind, what, key: key, place: file.string + place.dropFirst(copy.string.count), cure: cure, underlying: underlying,
       remedy: remedy)
-  }
-}
-
-/// One restore, once the backup has been verified.
-private struct Restoration {
-  let backup: OpenVault
-  let place: FilePath
-  let options: VaultOptions
-  let replacing: Bool
-  let replica = ReplicaID.random()
-
-  init(_ backup: OpenVault, _ place: FilePath, _ options: VaultOptions, replacing: Bool) {
-    self.backup = backup
-    self.place = place
-    self.options = options
-    self.replacing = replacing
-  }
-
-  func run() throws(StoreError) -> RestoreReport {
-    let restored = backup.view.state.generation
-    let pin = try pin()
-    let kept: FilePath?
-    if let current = try readableVault() {
-      kept = try replace(current, pin)
-    } else {
-      kept = try moveIn(pin)
-    }
-    pin?.acceptOwn(backup.view.state, epoch: backup.view.header.epoch, replica: replica)
-    return RestoreReport(
-      id: backup.view.id, restored: restored, generation: backup.view.state.generation,
-      items: Int(clamping: backup.view.state.records),
-      kept: kept)
-  }
-
-  /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.
-  private func readableVault() throws(StoreError) -> VaultDatabase? {
-    do throws(StoreError) { return try VaultDatabase.open(place) } catch {
-      switch error.kind {
-      case .noVault, .damaged, .notAVault, .tampered: return nil
-      default: throw error
-      }
-    }
-  }
-
-  private func replace(_ current: VaultDatabase, _ pin: PinWatch?) throws(StoreError) -> FilePath {
-    try requireSameVault(current)
-    let replacement = try VaultReplacement(of: current, by: backup.view.database)
-    // From here on nobody else writes: what is kept, and the generation, are of the last commit.
-    let before = try VaultDatabase.open(place)
-    let kept = try KeptName.beside(place)
-    try before.backUp(to: kept)
-    try commit(above: backup.view.state(of: before), pin)
-    before.close()
-    try replacement.commit()
-    return kept
-  }
-
-  private func requireSameVault(_ current: VaultDatabase) throws(StoreError) {
-    let found: VaultSalt?
-    do throws(StoreError) {
-      found = try current.read { () throws(StoreError) in try VerifiedView.readHeader(current).header.vault }
-    } catch {
-      guard error.kind == .damaged else { throw error }
-      found = nil
-    }
-    guard !replacing, let found, found != backup.view.header.vault else { return }
-    throw StoreError(
-      .otherVault, "vault \(found) stands there, and the backup is of vault \(backup.view.header.vault)", place: place.string,
-      cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
-  }
-
-  /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
-  private func moveIn(_ pin: PinWatch?) throws(StoreError) -> FilePath? {
-    // Opened first: a folder that cannot be refuses while all is as it was.
-    let folder = try OpenFolder(of: place, SystemCalls())
-    try commit(above: nil, pin)
-    try backup.view.database.emptyLog()
-    backup.view.database.close()
-    let aside = try KeptName.beside(place)
-    let kept = try Stat.ofLink(place) == nil ? nil : aside
-    var displaced = DisplacedFiles(of: place, to: aside)
-    do throws(StoreError) {
-      try displaced.move()
-      try DisplacedFiles.rename(backup.view.path, to: place)
-    } catch { throw displaced.putBack(after: error) }
-    try folder.synchronize()
-    return kept
-  }
-
-  private func commit(above current: VaultState?, _ pin: PinWatch?) throws(StoreError) {
-    if let current { try pin?.rememberReplaced(current, epoch: backup.view.header.epoch) }
-    try pin?.expect(epoch: backup.view.header.epoch)
-    let pinned = try pin?.knownGeneration() ?? 0
-    try backup.commitRestored(
-      above: max(pinned, current?.generation ?? 0, backup.view.state.generation), as: replica, after: pin?.knownReplica())
-  }
-
-  private func pin() throws(StoreError) -> PinWatch? {
-    guard let folder = options.pins else { return nil }
-    return try PinWatch(folder, vault: backup.view.header.vault, path: place, accepting: true)
   }
 }

@@ -9,8 +9,10 @@ package enum SecretFile {
   package static let largestPassphrase = 1024
   /// Bytes of a key file, at most: a photo fits, a disk image does not.
   package static let largestKey = KeyFile.largest
-  /// Bytes of a recovery code or an identity with its comment lines, at most.
+  /// Bytes of a recovery code with its comment lines, at most.
   package static let largestToken = 4096
+  /// Bytes of an identity with all the invitations that it may have, at most.
+  package static let largestIdentity = 16_384
 
   /// The content of the file at `path`. That others can read it is noted in the log `coffer`. A named pipe is waited for: see open(2).
   ///

@@ -157,6 +157,20 @@ extension UnlockedVault {
     }
   }
 
+  /// What someone who is to trust this vault needs to know of it: its id, and what its key is known by. It is to be given by a way that nobody
+  /// can change, and anew when a slot was removed.
+  public borrowing func invitation() throws(StoreError) -> Invitation {
+    try core.read { (vault) throws(StoreError) in Invitation(vault: vault.view.id, key: vault.view.keys.epochMark) }
+  }
+
+  /// Checks that the vault's key comes from that of each of `invitations`.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced``, ``/CofferPlatform/StoreError/Kind/rolledBack``, ``/CofferPlatform/StoreError/Kind/forked``.
+  public borrowing func check(_ invitations: [Invitation]) throws(StoreError) {
+    guard !invitations.isEmpty else { return }
+    try core.read { (vault) throws(StoreError) in try vault.view.check(invitations) }
+  }
+
   /// What comparing the vault with this machine's pin has shown since it was unlocked.
   public borrowing func pinStatus() throws(StoreError) -> PinStatus {
     try core.run { (vault) throws(StoreError) in vault.view.pins?.status ?? .none }

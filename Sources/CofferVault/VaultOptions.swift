@@ -9,6 +9,9 @@ public struct VaultOptions: Sendable, Equatable {
   public var pins: FilePath?
   /// The vault that must be found; ``/CofferPlatform/StoreError/Kind/replaced`` otherwise.
   public var expected: VaultID?
+  /// What others who have the vault said of its key, at most ``Invitation/most``: a vault whose key does not come from theirs is refused with
+  /// ``/CofferPlatform/StoreError/Kind/forked`` or ``/CofferPlatform/StoreError/Kind/rolledBack``. A recipient's first use of a vault needs one.
+  public var invitations: [Invitation] = []
   /// The oldest generation that is accepted; ``/CofferPlatform/StoreError/Kind/rolledBack`` below it. For machines without a pin,
   /// or to whom the number was told.
   public var leastGeneration: UInt64?
@@ -25,11 +28,12 @@ public struct VaultOptions: Sendable, Equatable {
   /// Options with the given parts. What is remembered of the vault is for each caller to say; nothing else is compared and no turns are
   /// taken unless they say so.
   public init(
-    pins: FilePath?, expected: VaultID? = nil, leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil,
-    leastCost: PassphraseCost? = nil
+    pins: FilePath?, expected: VaultID? = nil, invitations: [Invitation] = [], leastGeneration: UInt64? = nil,
+    lockFolder: FilePath? = nil, leastCost: PassphraseCost? = nil
   ) {
     self.pins = pins
     self.expected = expected
+    self.invitations = invitations
     self.leastGeneration = leastGeneration
     self.lockFolder = lockFolder
     self.leastCost = leastCost

@@ -158,11 +158,15 @@ extension Block32: CustomStringConvertible {
 
 enum DigestRole {}
 enum PublicKeyRole {}
+enum KeyMarkRole {}
 
 /// A BLAKE2b digest of 32 bytes: of a bucket, of a header, of the log.
 typealias Digest32 = Block32<DigestRole>
 /// An X25519 public key.
 typealias PublicKey32 = Block32<PublicKeyRole>
+
+/// What a vault's key of one epoch is known by: it comes from the key, and does not give it away.
+typealias KeyMark = Block32<KeyMarkRole>
 
 /// The 24-byte nonce of XChaCha20-Poly1305: long enough to be drawn at random without counting messages.
 struct Nonce24: Equatable, Sendable {

@@ -141,6 +141,8 @@ extension Label {
   static let root = Label("PV1 root")
   static let log = Label("PV1 log")
   static let logHead = Label("PV1 loghead")
+  static let epochSecret = Label("PV1 key lin")
+  static let lineage = Label("PV1 lineage")
   static let sealMix = Label("PV1 sealmix")
   static let passphraseAndKeyFile = Label("PVault1 2skd")
   static let keyFile = Label("PVault1 keyfile")

@@ -35,21 +35,36 @@ enum Subkey: Int, CaseIterable, Sendable {
   }
 }
 
-/// The seven keys derived from a ``VaultKey``, in one block of guarded memory, with the vault's id that salts all their uses.
+/// The seven keys derived from a ``VaultKey``, and the secret of its epoch, in one block of guarded memory, with the vault's id that salts
+/// all their uses.
 struct Subkeys: ~Copyable, Sendable {
   let vault: VaultSalt
+  /// The epoch of the key, and what it is known by.
+  let epochMark: EpochMark
   private let keys: SecretBytes
 
-  init(of key: borrowing VaultKey, vault: VaultSalt) throws(FormatError) {
+  private static let secretPlace = 32 * Subkey.allCases.count..<32 * Subkey.allCases.count + Lineage.secretBytes
+
+  init(of key: borrowing VaultKey, vault: VaultSalt, epoch: UInt64) throws(FormatError) {
     self.vault = vault
-    keys = try key.bytes.withUnsafeBytes { (key) throws(FormatError) in
-      try SecretBytes(count: 32 * Subkey.allCases.count, memory: FormatError.memory) { (out) throws(FormatError) in
+    let keys = try key.bytes.withUnsafeBytes { (key) throws(FormatError) in
+      try SecretBytes(count: Self.secretPlace.upperBound, memory: FormatError.memory) { (out) throws(FormatError) in
         for use in Subkey.allCases {
           let at = 32 * use.rawValue
           KeyedHash.compute(key, use.label, salt: vault, into: out.part(at..<at + 32)) { _ in }
         }
+        KeyedHash.compute(key, .epochSecret, salt: vault, into: out.part(Self.secretPlace)) { $0.update(epoch) }
       }
     }
+    epochMark = keys.withUnsafeBytes { EpochMark(of: $0.part(Self.secretPlace), vault: vault, epoch: epoch) }
+    self.keys = keys
+  }
+
+  /// Lends L of the key's epoch, which headers of later epochs hold under their seal.
+  borrowing func withEpochSecret<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try keys.withUnsafeBytes { (all) throws(Failure) in try body(all.part(Self.secretPlace)) }
   }
 
   /// False in the child of a fork, where the keys read as zeros. To be asked before each use of the vault.

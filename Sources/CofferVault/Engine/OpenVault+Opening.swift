@@ -22,11 +22,11 @@ extension OpenVault {
     let floor = cost ?? .floor
     let made = try SlotTable.newSlot(kind, for: inputs, cost: cost, floor: floor, place: place, options)
     let now = Milliseconds.count(clock())
-    let keys = try VerifiedView.checked(path) { () throws(FormatError) in try Subkeys(of: key, vault: vault) }
+    let keys = try VerifiedView.checked(path) { () throws(FormatError) in try Subkeys(of: key, vault: vault, epoch: 1) }
     let header = try VerifiedView.checked(path) { () throws(FormatError) in
       let body = try HeaderBody(created: now, rotated: now, floor: floor, labels: [label]) { _, out in made.writeMix(to: out) }
-      let slot = try made.sealed(key, epoch: 1, place: place)
-      return try VaultHeader(vault: vault, epoch: 1, slots: [slot], body: body, keys: keys)
+      let slot = try made.sealed(key, keys.epochMark, place: place)
+      return try VaultHeader(slots: [slot], body: body, keys: keys, lineage: .first)
     }
     let encoded = header.encoded()
     let digest = encoded.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
@@ -47,7 +47,8 @@ extension OpenVault {
       let created = try database.read { () throws(StoreError) in
         guard let slot = slot.take() else { throw VerifiedView.missing("slot", database) }
         return try OpenVault(
-          database: database, header: header, headerDigest: digest, slot: slot, options: options, clock: clock)
+          database: database, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, options: options,
+          clock: clock)
       }
       created.watchCreated()
       return created
@@ -64,26 +65,43 @@ extension OpenVault {
   /// No transaction is held while Argon2id runs. Should the header change meanwhile (another process rotates the key), what was
   /// opened is of the past: the slot follows to the present by its kept secret.
   static func unlock(
-    _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = .withoutPins, accepting: Bool = false,
+    _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = .withoutPins, trust: Trust = .everyAnchor,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     let database = try VaultDatabase.openToRead(path)
     let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
-    let pins = try watch(tried.header, at: database.path, options, accepting)
-    var inputs = try credentials.passphraseInputs()
+    let pins = try watch(tried.header, at: database.path, options, trust)
+    let invitations = try trust == .caller ? [] : options.invitations(to: tried.header.vault, and: credentials.invitations())
+    var inputs = try trust == .caller ? nil : credentials.passphraseInputs()
     var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
-    try requireKnown(slot?.kind, pins, options, path: database.path)
-    if !accepting { try pins?.read() }
+    if trust != .caller {
+      try requireKnown(slot?.kind, invitations, pins, options, trust, path: database.path)
+    }
+    if trust == .everyAnchor { try pins?.read() }
     let vault = try database.read { () throws(StoreError) in
       let (header, digest) = try VerifiedView.readHeader(database)
       guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
+      var own = current.anchor
+      own?.mayBeTooOld = trust == .pinIsAccepted
+      let anchors = invitations + (own.map { [$0] } ?? [])
       return try OpenVault(
-        database: database, header: header, headerDigest: digest, slot: current, options: options, clock: clock)
+        database: database, header: header, headerDigest: digest, slot: current, anchors: anchors, pin: pins?.anchor,
+        options: options, clock: clock)
     }
-    try vault.begin(pins, accepting)
+    try vault.begin(pins, trust)
     vault.slots.keep(inputs.take())
     return vault
+  }
+
+  /// What says that a vault is the right one.
+  enum Trust {
+    /// This machine's pin and every other anchor.
+    case everyAnchor
+    /// Every anchor but this machine's pin: somebody said that the vault is right.
+    case pinIsAccepted
+    /// Whoever opens it compares it with another vault.
+    case caller
   }
 
   /// The slot that `credentials` open; passphrases are hashed in turn.
@@ -100,31 +118,37 @@ extension OpenVault {
 
   /// The watch over the vault that `header` names; nil where the options name no folder of pins. Before any secret is used.
   private static func watch(
-    _ header: VaultHeader, at path: FilePath, _ options: VaultOptions, _ accepting: Bool
+    _ header: VaultHeader, at path: FilePath, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {
     try options.check(VaultID(bytes: header.vault.bytes), at: path)
-    guard let folder = options.pins else { return nil }
-    return try PinWatch(folder, vault: header.vault, path: path, accepting: accepting)
+    guard let folder = options.pins, trust != .caller else { return nil }
+    return try PinWatch(folder, vault: header.vault, path: path, accepting: trust == .pinIsAccepted)
   }
 
-  /// Anyone can make a vault that a recipient's public key opens, so a recipient who never saw this one must have been told of it.
+  /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an invitation, or have
+  /// seen the vault before: at this place, or with its id given, as two vaults that one identity opens could be exchanged.
   private static func requireKnown(
-    _ kind: SlotKind?, _ pins: PinWatch?, _ options: VaultOptions, path: FilePath
+    _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, path: FilePath
   ) throws(StoreError) {
-    guard kind == .recipient, options.expected == nil, let pins, pins.isFirstUse else { return }
+    guard kind == .recipient, invitations.isEmpty else { return }
+    var why = "this machine never saw it"
+    if trust == .everyAnchor, let pins, pins.knowsVault {
+      guard !pins.knowsPlace, options.expected == nil else { return }
+      why = "this machine never saw it at this place"
+    }
     throw StoreError(
-      .unproven, "a recipient's key opens this vault, this machine never saw it, and anyone could have made it",
-      place: path.string, cure: "ask its owner for the vault's id, and give it as VaultOptions.expected",
+      .unproven, "a recipient's key opens this vault, \(why), and anyone could have made it", place: path.string,
+      cure: "ask someone who has the vault for an invitation, and give it in VaultOptions.invitations",
       remedy: .expectVault)
   }
 
   /// Compares the state just read with the options and the pin, and remembers it.
-  private func begin(_ pins: PinWatch?, _ accepting: Bool) throws(StoreError) {
-    let (state, epoch) = (view.state, view.header.epoch)
+  private func begin(_ pins: PinWatch?, _ trust: Trust) throws(StoreError) {
+    let (state, key) = (view.state, view.keys.epochMark)
     try options.check(generation: state.generation, at: view.path)
-    if accepting { try pins?.accept(state, epoch: epoch) } else { try pins?.check(state, epoch: epoch) }
-    if view.database.isReadOnly, !accepting { pins?.observe() }
-    pins?.remember(state, epoch: epoch)
+    if trust == .pinIsAccepted { try pins?.accept(state, key: key) } else { try pins?.check(state, key: key) }
+    if view.database.isReadOnly, trust == .everyAnchor { pins?.observe() }
+    pins?.remember(state, key: key)
     begin(pins)
   }
 
@@ -133,7 +157,7 @@ extension OpenVault {
     guard let folder = options.pins else { return }
     do throws(StoreError) {
       let pins = try PinWatch(folder, vault: view.header.vault, path: view.path, accepting: true)
-      try pins.accept(view.state, epoch: view.header.epoch)
+      try pins.accept(view.state, key: view.keys.epochMark)
       view.pins = pins
     } catch {
       // The vault is made, and an older copy of it cannot exist yet.
@@ -143,6 +167,23 @@ extension OpenVault {
 }
 
 extension VaultOptions {
+  /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has several vaults.
+  func invitations(to vault: VaultSalt, and others: [Invitation]) throws(StoreError) -> [Anchor] {
+    guard invitations.count <= Invitation.most else {
+      throw StoreError(
+        .tooLarge(limit: Invitation.most), "\(invitations.count) invitations were given",
+        cure: "give at most \(Invitation.most), each of which is checked whenever the vault's key has changed")
+    }
+    do throws(FormatError) {
+      var anchors: [Anchor] = []
+      for invitation in invitations { anchors.append(try invitation.anchor()) }
+      for invitation in others where invitation.vault.bytes == vault.bytes { anchors.append(try invitation.anchor()) }
+      return anchors
+    } catch {
+      throw error.storeError()
+    }
+  }
+
   func check(_ found: VaultID, at path: FilePath) throws(StoreError) {
     guard let expected, found != expected else { return }
     throw StoreError(

@@ -22,7 +22,7 @@ extension OpenVault {
       // A key of another epoch, sealed to a slot, would make the slot open nothing.
       try view.bringSlotUp()
       let next = try slots.nextHeader(
-        plan, epoch: view.header.epoch, key: view.slot.key, view.keys, rotated: view.headerBody.rotated)
+        plan, key: view.slot.key, view.keys, rotated: view.headerBody.rotated)
       try view.replaceHeader(with: next)
       if scrubs { view.setOldBytesRemain(true) }
       change.events.append(LogEntry(event, by: .current, time: view.now, detail: id.bytes))
@@ -76,11 +76,16 @@ extension OpenVault {
     }
   }
 
-  /// Commits that this state was put back: its generation is above all that this machine knows of, so that nobody who saw
-  /// the newer history takes it for an old file.
-  func commitRestored(above known: UInt64, as replica: ReplicaID, after former: ReplicaID?) throws(StoreError) {
-    try write { (_, change) throws(StoreError) in
-      change.events.append(LogEntry(.restored, by: .current, time: view.now))
+  /// Commits this state, put back or rebuilt, under a new key of `epoch` and the header that `header` makes for it: its generation is above all
+  /// that this machine knows of, so that nobody who saw the newer history takes it for an old file.
+  func commit(
+    _ event: LogEntry.Event, above known: UInt64, as replica: ReplicaID, after former: ReplicaID?, epoch: UInt64,
+    header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader
+  ) throws(StoreError) {
+    let rotation = Rotation(view: view, items: items, slots: slots, log: log)
+    try changingHeader { (change) throws(StoreError) in
+      try rotation.run(to: epoch, &change, { _, _ in }, header: header)
+      change.events.append(LogEntry(event, by: .current, time: view.now))
       change.leastGeneration = try view.checked { () throws(FormatError) in try FileCounter.next(known, VaultState.part) }
       change.replica = replica
       change.formerReplica = former

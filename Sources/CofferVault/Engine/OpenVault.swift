@@ -20,12 +20,12 @@ final class OpenVault {
   /// Why the old bytes cannot be removed, where no later write will do it.
   private var unscrubbable: StoreError?
 
-  /// A vault whose header `slot` opened. Within a read transaction: verifies state and digests.
+  /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state and digests.
   init(
-    database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot,
-    options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
+    database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
+    pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
-    view = try VerifiedView(database, header, headerDigest, slot: slot, clock: clock)
+    view = try VerifiedView(database, header, headerDigest, slot: slot, anchors: anchors, pin: pin, clock: clock)
     items = ItemTable(view: view)
     slots = SlotTable(view, options)
     log = VaultLog(view)
@@ -70,7 +70,7 @@ final class OpenVault {
         try view.refresh()
         try VerifiedView.checkWritable(view.header, view.path)
         // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
-        try view.pins?.check(view.state, epoch: view.header.epoch)
+        try view.pins?.check(view.state, key: view.keys.epochMark)
         var change = Change()
         let result = try body(self, &change)
         if !change.isEmpty {
@@ -89,7 +89,7 @@ final class OpenVault {
       view.take(sealed)
       for lost in sealed.lostReplicas { VaultNotices.say(lost.notice) }
       unlocking = nil
-      view.pins?.remember(view.state, epoch: view.header.epoch)
+      view.pins?.remember(view.state, key: view.keys.epochMark)
     }
     raiseCostOnce()
     if view.state.scrub { scrubOnce() }

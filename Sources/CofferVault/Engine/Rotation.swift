@@ -17,18 +17,29 @@ struct Rotation {
   /// Gives the vault a new key, and seals it to the slots of `plan`, within the write transaction of `change`: after it the old key
   /// opens nothing of this file. Other processes follow by the slot they were unlocked with.
   func run(_ plan: borrowing SlotPlan, _ change: inout Change, _ progress: (Int, Int) -> Void) throws(StoreError) {
+    let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "header") }
+    let events = slotEvents(plan)
+    try run(to: epoch, &change, progress) { (key, keys) throws(StoreError) in
+      try slots.nextHeader(plan, key: key, keys, rotated: view.now)
+    }
+    change.events.insert(contentsOf: events, at: 0)
+  }
+
+  /// The same under the header that `header` makes, of the vault's next epoch or a later one.
+  func run(
+    to epoch: UInt64, _ change: inout Change, _ progress: (Int, Int) -> Void,
+    header: (borrowing VaultKey, borrowing Subkeys) throws(StoreError) -> VaultHeader
+  ) throws(StoreError) {
     try view.verifyHeaders()
     try view.database.checkNothingIsAdded()
-    let epoch = try view.checked { () throws(FormatError) in try FileCounter.next(view.header.epoch, "header") }
     let key = try view.checked { () throws(FormatError) in try VaultKey.random() }
-    let nextKeys = try view.checked { () throws(FormatError) in try Subkeys(of: key, vault: view.header.vault) }
-    let next = try slots.nextHeader(plan, epoch: epoch, key: key, nextKeys, rotated: view.now)
-    let events = slotEvents(plan)
+    let nextKeys = try view.checked { () throws(FormatError) in try Subkeys(of: key, vault: view.header.vault, epoch: epoch) }
+    let next = try header(key, nextKeys)
     let moved = try resealRecords(under: nextKeys, progress)
     let head = try log.reseal(under: nextKeys, moved.places)
     try view.begin(next, keys: nextKeys, logHead: head)
     change.lists = moved.lists
-    change.events = events + [entry(.keyRotated, about: ByteWriter.bytes(8) { $0.write(epoch) })]
+    change.events = [entry(.keyRotated, about: ByteWriter.bytes(8) { $0.write(epoch) })]
   }
 
   /// What the log says of the slots: which are no longer sealed to, and which is another now.

@@ -33,74 +33,12 @@ final class SlotTable {
     return found
   }
 
-  /// The header with the slots of `plan`. In the present epoch the slots that stay keep their boxes; in a new one its key is
-  /// sealed to each of them, for which the sealed header has what is needed.
-  ///
-  /// - Throws: `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots or 64 bytes of a label.
+  /// The header that follows the present one with the slots of `plan`: see ``KnownHeader/next(_:key:_:rotated:)``.
   func nextHeader(
-    _ plan: borrowing SlotPlan, epoch: UInt64, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
+    _ plan: borrowing SlotPlan, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
   ) throws(StoreError) -> VaultHeader {
-    for id in plan.expected { _ = try slot(SlotSummary.ID(bytes: id.bytes)) }
-    var slots: [(slot: SealedSlot, label: String, before: Int?)] = []
-    var replaced = ""
-    for (index, slot) in view.header.slots.enumerated() where plan.keeps(slot.id) {
-      let label = view.headerBody.labels[index]
-      guard !plan.replaces(slot.id) else {
-        replaced = label
-        continue
-      }
-      let sealed = epoch == view.header.epoch ? slot : try resealed(slot, index, key, epoch)
-      slots.append((sealed, plan.labels[slot.id] ?? label, index))
-    }
-    switch plan.added {
-    case .some(let added):
-      let sealed = try view.checked { () throws(FormatError) in try added.sealed(key, epoch: epoch, place: view.header.place) }
-      slots.append((sealed, plan.labels[added.id] ?? replaced, nil))
-    case .none: break
-    }
-    try check(slots.count, labels: slots.map(\.label))
-    slots.sort { $0.slot.id < $1.slot.id }
-    return try view.checked { () throws(FormatError) in
-      let body = try HeaderBody(
-        created: view.headerBody.created, rotated: rotated, floor: plan.floor ?? view.headerBody.floor, labels: slots.map(\.label)
-      ) { (index, out) throws(FormatError) in
-        if let before = slots[index].before {
-          view.headerBody.withMix(before) { out.copyMemory(from: $0) }
-        } else {
-          plan.writeAddedMix(to: out)
-        }
-      }
-      return try VaultHeader(vault: view.header.vault, epoch: epoch, slots: slots.map(\.slot), body: body, keys: keys)
-    }
-  }
-
-  private func resealed(
-    _ slot: SealedSlot, _ index: Int, _ key: borrowing VaultKey, _ epoch: UInt64
-  ) throws(StoreError) -> SealedSlot {
-    try view.headerBody.withMix(index) { (mix) throws(StoreError) in
-      do throws(FormatError) { return try slot.resealed(key, epoch: epoch, place: view.header.place, mix: mix) } catch {
-        throw error.storeError(place: view.path.string)
-      }
-    }
-  }
-
-  private func check(_ count: Int, labels: [String]) throws(StoreError) {
-    guard count > 0 else {
-      throw StoreError(
-        .lastSlot, "no slot would remain, and nothing would open the vault", place: view.path.string,
-        cure: "add another slot first")
-    }
-    let most = VaultHeader.slotCounts.upperBound
-    guard count <= most else {
-      throw StoreError(
-        .tooLarge(limit: most), "the vault has \(most) slots, and no room for another", place: view.path.string,
-        cure: "remove a slot first")
-    }
-    for label in labels where label.utf8.count > HeaderBody.longestLabel {
-      throw StoreError(
-        .tooLarge(limit: HeaderBody.longestLabel), "a slot's label of \(label.utf8.count) bytes", place: view.path.string,
-        cure: "use at most \(HeaderBody.longestLabel) bytes")
-    }
+    try KnownHeader.next(
+      after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, path: view.path)
   }
 
   /// The slot that credentials make, with Argon2id run: outside any transaction, and one at a time for this user.
@@ -171,8 +109,17 @@ final class SlotTable {
 }
 
 extension Credentials {
+  /// The invitations that the identity's file holds; none without an identity.
+  borrowing func invitations() throws(StoreError) -> [Invitation] {
+    switch identity {
+    case .some(let identity): try Identity.invitations(in: identity)
+    case .none: []
+    }
+  }
+
   /// A second copy of what opens passphrase slots, as read; nil without a passphrase.
   borrowing func passphraseInputs() throws(StoreError) -> SlotInputs? {
+    guard passphrase != nil else { return nil }
     var copy = Credentials()
     do throws(SecretMemoryError) {
       copy.passphrase = try passphrase.copied()
@@ -180,8 +127,21 @@ extension Credentials {
     } catch {
       throw FormatError.memory(error).storeError()
     }
-    guard copy.passphrase != nil else { return nil }
     return try SlotInputs(copy)
+  }
+
+  /// A second copy of all of them.
+  borrowing func copied() throws(StoreError) -> Credentials {
+    var copy = Credentials()
+    do throws(SecretMemoryError) {
+      copy.passphrase = try passphrase.copied()
+      copy.keyFile = try keyFile.copied()
+      copy.recoveryCode = try recoveryCode.copied()
+      copy.identity = try identity.copied()
+    } catch {
+      throw FormatError.memory(error).storeError()
+    }
+    return copy
   }
 }
 

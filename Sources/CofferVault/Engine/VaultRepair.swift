@@ -9,83 +9,160 @@ final class VaultRepair {
   let header: VaultHeader
   let headerDigest: Digest32
   let keys: Subkeys
-  private let options: VaultOptions
+  private let pins: PinWatch?
   private let state: VaultState?
-  private var slot: OpenSlot?
-  /// The newest epoch of a header that the slot opens.
-  private let newestEpoch: UInt64
+  private let slot: OpenSlot
+  /// A key that is of a later epoch than the header; nil where the header's comes from all that are known.
+  private let contradicted: Anchor?
   var report = RepairReport()
 
-  /// Chooses the header that the state belongs to, or, where no state opens, the first that the slot opens.
-  init(_ database: VaultDatabase, slot: consuming OpenSlot, options: VaultOptions) throws(StoreError) {
+  /// Chooses the header that the state belongs to, or, where no state opens, the first that the slot opens: of those whose key comes from
+  /// that of each anchor, or, where there is none, of those that are older than an anchor.
+  ///
+  /// - Parameter invitations: those that the credentials hold.
+  /// - Throws: what an anchor that does not hold is refused with; `.unproven` for a header that only a recipient's key opens and nothing
+  ///   proves.
+  init(
+    _ database: VaultDatabase, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
+  ) throws(StoreError) {
     var slot = slot
     let copies = try database.read { () throws(StoreError) in try Self.soundHeaders(database) }
-    var chosen: (header: VaultHeader, digest: Digest32, state: VaultState?)?
-    var newest: UInt64 = 0
-    for copy in copies {
+    guard let vault = copies.first?.header.vault else { throw VerifiedView.missing("header", database) }
+    let pins = try options.pins.map { (folder) throws(StoreError) in
+      try PinWatch(folder, vault: vault, path: database.path, accepting: true)
+    }
+    let anchors = try Self.anchors(slot, pins, options.invitations(to: vault, and: invitations), database.path)
+    var found: [Candidate] = []
+    var refusal: StoreError?
+    for copy in copies where copy.header.vault == vault {
       do throws(StoreError) {
         try slot.reopen(in: copy.header, path: database.path.string)
-        let state = try Self.state(database, copy.header, copy.digest, slot)
-        newest = max(newest, copy.header.epoch)
-        guard let best = chosen else {
-          chosen = (copy.header, copy.digest, state)
-          continue
-        }
-        guard best.state == nil, state != nil || copy.header.epoch > best.header.epoch else { continue }
-        chosen = (copy.header, copy.digest, state)
+        found.append(try Self.candidate(database, copy.header, copy.digest, slot, anchors))
       } catch {
-        guard error.kind == .tampered || error.kind == .damaged || error.kind == .locked else { throw error }
+        switch error.kind {
+        case .forked, .replaced: refusal = refusal ?? error
+        case .tampered, .damaged, .locked: break
+        default: throw error
+        }
       }
     }
-    guard let chosen else { throw VerifiedView.missing("header", database) }
+    guard let chosen = Self.best(of: found) else { throw refusal ?? VerifiedView.missing("header", database) }
     try slot.reopen(in: chosen.header, path: database.path.string)
     self.database = database
-    self.options = options
-    (header, headerDigest, state) = chosen
-    newestEpoch = newest
+    self.pins = pins
+    (header, headerDigest, state, contradicted) = (chosen.header, chosen.digest, chosen.state, chosen.contradicted)
     keys = try VerifiedView.checked(database.path) { () throws(FormatError) in
-      try Subkeys(of: slot.key, vault: chosen.header.vault)
+      try Subkeys(of: slot.key, vault: vault, epoch: chosen.header.epoch)
     }
     self.slot = consume slot
   }
 
-  func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
-    let pins = try options.pins.map { (folder) throws(StoreError) in
-      try PinWatch(folder, vault: header.vault, path: database.path, accepting: true)
+  /// A header that the slot opens.
+  private struct Candidate {
+    let header: VaultHeader
+    let digest: Digest32
+    let state: VaultState?
+    /// The anchor that is of a later epoch than the header; nil where every anchor holds.
+    var contradicted: Anchor?
+    let key: EpochMark
+
+    func isBetter(than best: Candidate?) -> Bool {
+      guard let best else { return true }
+      return best.state == nil && (state != nil || header.epoch > best.header.epoch)
     }
-    try VerifiedView.checkWritable(header, database.path)
-    try checkEpoch(pins, acceptingOlderKey)
+  }
+
+  private static func best(of found: [Candidate]) -> Candidate? {
+    var chosen: Candidate?
+    for candidate in found where candidate.isBetter(than: chosen) { chosen = candidate }
+    guard var chosen, let newest = found.max(by: { $0.header.epoch < $1.header.epoch }) else { return nil }
+    if chosen.contradicted == nil, newest.header.epoch > chosen.header.epoch {
+      chosen.contradicted = Anchor(vault: newest.header.vault, key: newest.key, source: .header)
+    }
+    return chosen
+  }
+
+  private static func anchors(
+    _ slot: borrowing OpenSlot, _ pins: PinWatch?, _ invitations: [Anchor], _ path: FilePath
+  ) throws(StoreError) -> [Anchor] {
+    var anchors = invitations
+    if let own = slot.anchor { anchors.append(own) }
     try pins?.read()
-    let sound = try mend(pins, rebuilding)
-    if !sound { try rebuild(pins) }
+    if let pin = pins?.anchor { anchors.append(pin) }
+    guard !anchors.isEmpty else {
+      throw StoreError(
+        .unproven, "a recipient's key opens this vault, and anyone could have made it", place: path.string,
+        cure: "repair it with another secret, or give an invitation to it", remedy: .expectVault)
+    }
+    return anchors
+  }
+
+  /// The header `header` as a candidate, with what `slot` opens of it.
+  ///
+  /// - Throws: `.tampered` when the header is not one that the key sealed, `.forked` where its key does not come from an anchor's.
+  private static func candidate(
+    _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot, _ anchors: [Anchor]
+  ) throws(StoreError) -> Candidate {
+    let older = anchors.filter { $0.key.epoch <= header.epoch }
+    let known = try KnownHeader(header, digest, slot: slot, proving: older, path: database.path)
+    return Candidate(
+      header: header, digest: digest, state: try known.state(of: database),
+      contradicted: anchors.filter { $0.key.epoch > header.epoch }.max { $0.key.epoch < $1.key.epoch },
+      key: known.keys.epochMark)
+  }
+
+  func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
+    try VerifiedView.checkWritable(header, database.path)
+    try checkEpoch(acceptingOlderKey)
+    let sound = try mend(rebuilding)
+    if !sound { try rebuild() }
+    if let contradicted { try renewKey(past: contradicted) }
     return report
   }
 
   /// An older header is authentic, and brings back the slots of its time: who was removed since has a way in again.
-  private func checkEpoch(_ pins: PinWatch?, _ acceptingOlderKey: Bool) throws(StoreError) {
-    let known = max(newestEpoch, try pins?.knownEpoch() ?? 0)
-    guard header.epoch < known else { return }
+  private func checkEpoch(_ acceptingOlderKey: Bool) throws(StoreError) {
+    guard let contradicted else { return }
     guard acceptingOlderKey else {
       throw StoreError(
         .rolledBack,
-        "the vault's header is of key epoch \(header.epoch), and epoch \(known) was seen before: repaired with it, the vault would open with secrets that were removed since",
+        "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): repaired with it, the vault would open with secrets that were removed since",
         place: database.path.string,
         cure:
           "restore a backup made after the key was changed; to go back to the older key on purpose, repair with acceptingOlderKey: true",
         remedy: .acceptOlderKey
       )
     }
-    report.returnedSlots = try VerifiedView.checked(database.path) { () throws(FormatError) in
-      zip(header.slots, try header.openBody(keys).labels).map {
-        VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == slot?.id)
-      }
+    report.returnedSlots = try known().summaries(inUse: slot.id)
+  }
+
+  private func known() throws(StoreError) -> KnownHeader {
+    try KnownHeader(header, headerDigest, slot: slot, proving: [], path: database.path)
+  }
+
+  /// Gives a vault that went back to an older key one of an epoch after all that are known, sealed to the slots that are back: so a key that
+  /// was seen before is never met again under another number.
+  private func renewKey(past seen: Anchor) throws(StoreError) {
+    let newest = try max(header.epoch, seen.key.epoch, pins?.knownKey()?.epoch ?? 0)
+    let vault = try opened()
+    let known = try known()
+    let (now, replica) = (vault.view.now, ReplicaID.random())
+    let epoch = try vault.view.checked { () throws(FormatError) in try FileCounter.next(newest, "header") }
+    let generation = try max(vault.view.state.generation, pins?.knownGeneration() ?? 0)
+    try vault.commit(.repaired, above: generation, as: replica, after: pins?.knownReplica(), epoch: epoch) {
+      (key, keys) throws(StoreError) in
+      // Before the vault is: a pin that refused it would ask for what was just said.
+      try pins?.expect(keys.epochMark)
+      return try known.next(key: key, keys, rotated: now)
     }
+    report.generation = vault.view.state.generation
+    pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
   }
 
   /// Mends the header and checks everything else; false when the state has to be rebuilt.
-  private func mend(_ pins: PinWatch?, _ rebuilding: Bool) throws(StoreError) -> Bool {
+  private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
-    do throws(StoreError) { try pins?.check(state, epoch: header.epoch) } catch {
+    do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
       // An older copy that is damaged besides, or whose older key somebody accepted, is rebuilt above all that was seen. One that is whole
       // is for the pin to be told of.
       guard rebuilding else { throw error }
@@ -127,18 +204,18 @@ final class VaultRepair {
 
   private func opened() throws(StoreError) -> OpenVault {
     try database.read { () throws(StoreError) in
-      guard let slot = slot.take() else { throw VerifiedView.missing("slot", database) }
-      return try OpenVault(database: database, header: header, headerDigest: headerDigest, slot: slot, clock: { Date() })
+      guard let slot = try slot.copied(in: header) else { throw VerifiedView.missing("slot", database) }
+      return try OpenVault(
+        database: database, header: header, headerDigest: headerDigest, slot: slot, anchors: [], pin: nil, clock: { Date() })
     }
   }
 
-  private func rebuild(_ pins: PinWatch?) throws(StoreError) {
+  private func rebuild() throws(StoreError) {
     let kept = try KeptName.beside(database.path)
     try database.backUp(to: kept)
     report.kept = kept
     report.rebuiltState = true
     let replica = ReplicaID.random()
-    try pins?.expect(epoch: header.epoch)
     let known = try pins?.knownGeneration() ?? 0
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()
@@ -149,7 +226,7 @@ final class VaultRepair {
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
     }
     report.generation = rebuilt.generation
-    pins?.acceptOwn(rebuilt, epoch: header.epoch, replica: replica)
+    if contradicted == nil { pins?.acceptOwn(rebuilt, key: keys.epochMark, replica: replica) }
   }
 
   private func rebuiltState(
@@ -206,23 +283,6 @@ final class VaultRepair {
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
     do throws(StoreError) { return try VerifiedView.readHeader(copy, database) } catch {
       guard error.kind == .damaged else { throw error }
-      return nil
-    }
-  }
-
-  /// The state where it opens under `header`; nil otherwise.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when the header is not one that the key sealed.
-  private static func state(
-    _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot
-  ) throws(StoreError) -> VaultState? {
-    let keys = try VerifiedView.checked(database.path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault)
-    }
-    _ = try VerifiedView.checked(database.path) { () throws(FormatError) in try header.openBody(keys) }
-    do throws(StoreError) {
-      return try database.read { () throws(StoreError) in try VerifiedView.readState(database, header, digest, keys) }
-    } catch {
-      guard error.kind == .damaged || error.kind == .tampered else { throw error }
       return nil
     }
   }

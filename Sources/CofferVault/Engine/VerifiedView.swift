@@ -31,14 +31,23 @@ final class VerifiedView {
   /// Whether the slot opens this vault no more: only unlocking anew helps.
   private(set) var isOver = false
 
-  /// The view that `slot` opens of the vault. Within a read transaction: verifies state and digests.
+  /// What the vault's key must come from, beside this machine's pin and the key that is held.
+  private let anchors: [Anchor]
+  /// Whether `keys` may be of a change that was not committed.
+  private var keysAreInDoubt = false
+
+  /// The view that `slot` opens of the vault. Within a read transaction: verifies that the vault's key comes from that of each anchor, then
+  /// state and digests.
   init(
-    _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot,
-    clock: @escaping @Sendable () -> Date
+    _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
+    pin: Anchor?, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
     let path = database.path
-    let keys = try Self.checked(path) { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault) }
-    headerBody = try Self.checked(path) { () throws(FormatError) in try header.openBody(keys) }
+    let keys = try Self.checked(path) { () throws(FormatError) in
+      try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
+    }
+    let known = anchors + (pin.map { [$0] } ?? [])
+    headerBody = try Self.checked(path) { () throws(FormatError) in try header.openBody(keys, proving: known) }
     state = try Self.readState(database, header, headerDigest, keys)
     tree = try Self.readDigests(database, keys, expecting: state.root)
     self.keys = keys
@@ -47,6 +56,7 @@ final class VerifiedView {
     self.slot = slot
     self.header = header
     self.headerDigest = headerDigest
+    self.anchors = anchors
     self.clock = clock
     id = VaultID(bytes: header.vault.bytes)
   }
@@ -66,14 +76,14 @@ final class VerifiedView {
     try reloadHeader()
     let next = try Self.readState(database, header, headerDigest, keys)
     try checkProgress(to: next)
-    try pins?.check(next, epoch: header.epoch)
+    try pins?.check(next, key: keys.epochMark)
     let read = try Self.readDigests(database, keys, expecting: next.root)
     state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
     for bucket in notes.indices where notes[bucket] != nil && read.digests[bucket] != tree.digests[bucket] { notes[bucket] = nil }
     tree = read
     dataVersion = version
-    pins?.remember(state, epoch: header.epoch)
+    pins?.remember(state, key: keys.epochMark)
   }
 
   /// A later transaction never sees an older commit, so a state that does was put back while the vault was open. An old state is
@@ -87,7 +97,8 @@ final class VerifiedView {
     }
   }
 
-  /// Follows a rotation made elsewhere: the slot's kept secret opens the new epoch's box, without a passphrase.
+  /// Follows what another process made of the header: a change of slots under the key that is held, or a rotation, whose key the slot's
+  /// kept secret opens without a passphrase. Nothing that is held changes before the new header has proven that it comes from it.
   private func reloadHeader() throws(StoreError) {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
@@ -96,36 +107,57 @@ final class VerifiedView {
         .replaced, "vault \(next.vault) stands where \(header.vault) was unlocked", place: path.string,
         cure: "unlock it again, if this vault is the right one")
     }
-    guard next.epoch >= header.epoch else {
-      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(header.epoch) was read before", path)
+    try settleKeys()
+    let held = keys.epochMark
+    guard next.epoch >= held.epoch else {
+      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", path)
     }
-    guard slot.kind != .recipient else { return try follow(next, digest) }
-    do { try slot.reopen(in: next, path: path.string) } catch {
+    try pins?.read()
+    let known = anchors + [Anchor(vault: header.vault, key: held, source: .heldKey)] + (pins?.anchor.map { [$0] } ?? [])
+    do throws(StoreError) {
+      if next.epoch == held.epoch { try take(next, proving: known) } else { try follow(next, proving: known) }
+    } catch {
       isOver = error.kind == .locked
       throw error
     }
-    let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: next.vault) }
-    headerBody = try checked { () throws(FormatError) in try next.openBody(nextKeys) }
     header = next
     headerDigest = digest
+  }
+
+  /// Checks that the key comes from that of each of `invitations`.
+  func check(_ invitations: [Invitation]) throws(StoreError) {
+    _ = try checked { () throws(FormatError) in
+      var anchors: [Anchor] = []
+      for invitation in invitations { anchors.append(try invitation.anchor()) }
+      return try header.openBody(keys, proving: anchors)
+    }
+  }
+
+  /// Takes over a header that the held key has sealed.
+  private func take(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
+    let body = try checked { () throws(FormatError) in try next.openBody(keys, proving: known) }
+    try slot.takeFrame(of: next, path: path.string)
+    headerBody = body
+  }
+
+  /// Takes over the key of a later epoch.
+  private func follow(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
+    let key = try slot.key(in: next, path: path.string)
+    let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: next.vault, epoch: next.epoch) }
+    let body = try checked { () throws(FormatError) in try next.openBody(nextKeys, proving: known) }
+    try slot.take(key, of: next, path: path.string)
+    headerBody = body
     keys = nextKeys
     lists = [:]
     notes = []
   }
 
-  /// Follows a header under the key that is held, the only one that a recipient's slot can follow: whoever reads the file knows the
-  /// public key and can seal a vault of his own to it, so that a new key's box opens says nothing of who made it.
-  private func follow(_ next: VaultHeader, _ digest: Digest32) throws(StoreError) {
-    do throws(FormatError) { headerBody = try next.openBody(keys) } catch .memory(let error) {
-      throw FormatError.memory(error).storeError(place: path.string)
-    } catch {
-      isOver = true
-      throw StoreError(
-        .locked, "the vault's key was changed, and nothing proves to a recipient's slot who changed it", place: path.string,
-        cure: "ask who rotated the key, then unlock the vault again")
-    }
-    header = next
-    headerDigest = digest
+  /// Goes back to the keys of the slot, where a change of the vault's key may not have been committed.
+  private func settleKeys() throws(StoreError) {
+    guard keysAreInDoubt else { return }
+    keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
+    lists = [:]
+    keysAreInDoubt = false
   }
 
   /// What is remembered of the records of `bucket`, as the verified digests have it; nil where nobody has looked.
@@ -187,10 +219,11 @@ final class VerifiedView {
     notes = []
   }
 
-  /// Makes the next operation read everything anew, the header as well.
+  /// Makes the next operation read everything anew, the header as well, and go on from the key that the slot holds.
   func forgetHeader() {
     forget()
     headerDigest = .zero
+    keysAreInDoubt = true
   }
 
   /// Goes on with what was just committed.
@@ -224,7 +257,7 @@ final class VerifiedView {
       try database.putHeader(.first, bytes)
       try database.putHeader(.second, bytes)
     }
-    headerBody = try checked { () throws(FormatError) in try next.openBody(keys) }
+    headerBody = try checked { () throws(FormatError) in try next.openBody(keys, proving: []) }
     header = next
     headerDigest = PlainHash.digest(encoded)
   }

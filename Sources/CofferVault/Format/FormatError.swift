@@ -10,6 +10,8 @@ enum FormatError: Error, Equatable {
   case unauthentic(_ part: String)
   /// Made by a version that this one cannot read.
   case newer(found: Int)
+  /// The vault's key does not come from one that is known.
+  case contradicted(Anchor, Anchor.Refusal)
   /// No guarded memory.
   case memory(SecretMemoryError)
 
@@ -31,6 +33,7 @@ enum FormatError: Error, Equatable {
         "the vault asks for a reader of format version \(found), and this one reads \(VaultFormat.version)", key: key,
         place: place,
         cure: "update coffer")
+    case .contradicted(let anchor, let refusal): anchor.error(refusal, place: place)
     case .memory(let error):
       StoreError(
         .memory, "no guarded memory", key: key, place: place, cure: "free memory or raise the process's limits",

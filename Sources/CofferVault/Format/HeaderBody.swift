@@ -1,6 +1,9 @@
 internal import CofferMemory
 
 /// The sealed part of the header: policy, labels, and the mix key of each slot, which sealing to it again needs.
+///
+/// The secrets of earlier epochs, which stand in it too, are not kept: they fill 40 KiB of guarded memory at most, and are needed when
+/// the part is opened, and when a header is written.
 struct HeaderBody: ~Copyable, Sendable {
   /// Bytes of a slot's label, at most: a line of a list.
   static let longestLabel = 64
@@ -51,10 +54,10 @@ struct HeaderBody: ~Copyable, Sendable {
 
   /// HB of the format, sealed.
   borrowing func sealed(
-    publicPart: [UInt8], slots: [SealedSlot], keys: borrowing Subkeys
+    publicPart: [UInt8], slots: [SealedSlot], keys: borrowing Subkeys, lineage: Lineage.Next
   ) throws(FormatError) -> CommittedBox {
     precondition(slots.count == labels.count, "the sealed part tells of every slot")
-    let count = 8 + 8 + 4 + 4 + labels.reduce(0) { $0 + 16 + Self.mixBytes + 4 + $1.utf8.count }
+    let count = 8 + 8 + 4 + 4 + labels.reduce(0) { $0 + 16 + Self.mixBytes + 4 + $1.utf8.count } + lineage.byteCount
     let content = try ByteWriter.secret(count) { out in
       out.write(created)
       out.write(rotated)
@@ -65,6 +68,7 @@ struct HeaderBody: ~Copyable, Sendable {
         withMix(index) { out.write($0) }
         out.write(prefixed: labels[index])
       }
+      lineage.write(to: &out)
     }
     let vault = keys.vault
     return content.withUnsafeBytes { content in
@@ -72,7 +76,10 @@ struct HeaderBody: ~Copyable, Sendable {
     }
   }
 
-  init(opening header: VaultHeader, keys: borrowing Subkeys) throws(FormatError) {
+  /// Opens the sealed part of `header`, and has `look` read its lineage while it is open.
+  init(
+    opening header: VaultHeader, keys: borrowing Subkeys, _ look: (Lineage) throws(FormatError) -> Void
+  ) throws(FormatError) {
     let part = "header's sealed part"
     let context = header.publicPart
     let content = try keys.withKey(.hdr) { (key) throws(FormatError) in
@@ -80,7 +87,9 @@ struct HeaderBody: ~Copyable, Sendable {
     }
     self = try content.withUnsafeBytes { (content) throws(FormatError) in
       try FormatError.reading(content, of: part) { (reader) throws(FormatError) in
-        try HeaderBody(from: &reader, slots: header.slots)
+        let body = try HeaderBody(from: &reader, slots: header.slots)
+        try look(Lineage(from: &reader, before: header.epoch))
+        return body
       }
     }
   }

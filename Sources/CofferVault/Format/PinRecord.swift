@@ -1,14 +1,14 @@
 internal import CofferMemory
 
-/// What one machine remembers of a vault, outside of it: 128 bytes, two of which lie in a pin file and are written in turn.
+/// What one machine remembers of a vault, outside of it: 160 bytes, two of which lie in a pin file and are written in turn.
 struct PinRecord: Hashable, Sendable {
-  static let count = 128
+  static let count = 160
   /// Where the two records lie in the file: on pages of their own, so that a torn write harms one of them only.
   static let offsets = [0, 4096]
   private static let magic: StaticString = "PVPIN1\0\0"
   private static let part = "pin"
   private static let zeroBytes = 16
-  private static let checkedBytes = 112
+  private static let checkedBytes = 144
 
   /// A commit as a pin remembers it.
   struct Mark: Hashable, Sendable {
@@ -18,7 +18,8 @@ struct PinRecord: Hashable, Sendable {
 
   let vault: VaultSalt
   let replica: ReplicaID
-  var epoch: UInt64
+  /// The newest key seen.
+  var key: EpochMark
   /// The newest commit seen.
   var seen: Mark
   /// The newest commit made here.
@@ -29,7 +30,8 @@ struct PinRecord: Hashable, Sendable {
       out.write(Self.magic)
       out.write(vault)
       out.write(replica)
-      out.write(epoch)
+      out.write(key.epoch)
+      out.write(key.mark)
       for mark in [seen, own] {
         out.write(mark.generation)
         out.write(mark.commit)
@@ -39,10 +41,10 @@ struct PinRecord: Hashable, Sendable {
     return content + PlainHash.digest(content).bytes.prefix(16)
   }
 
-  init(vault: VaultSalt, replica: ReplicaID, epoch: UInt64, seen: Mark, own: Mark) {
+  init(vault: VaultSalt, replica: ReplicaID, key: EpochMark, seen: Mark, own: Mark) {
     self.vault = vault
     self.replica = replica
-    self.epoch = epoch
+    self.key = key
     self.seen = seen
     self.own = own
   }
@@ -64,7 +66,7 @@ struct PinRecord: Hashable, Sendable {
     }
     vault = try reader.block16()
     replica = try reader.block16()
-    epoch = try reader.counter("epoch")
+    key = EpochMark(epoch: try reader.counter("epoch"), mark: try reader.block32())
     seen = Mark(generation: try reader.counter("generation"), commit: try reader.block16())
     own = Mark(generation: try reader.counter("generation"), commit: try reader.block16())
     guard try reader.take(Self.zeroBytes).allSatisfy({ $0 == 0 }) else { throw reader.damaged("its spare bytes are not zeros") }

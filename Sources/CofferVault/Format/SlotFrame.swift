@@ -91,7 +91,8 @@ struct SlotPlace: Hashable, Sendable {
 /// A slot as the header holds it.
 struct SealedSlot: Hashable, Sendable {
   let frame: SlotFrame
-  /// The slot's secret key and mix key, under what its owner knows; nil for a recipient, who holds the secret key.
+  /// The slot's secret key and mix key, and the mark of the key that the vault had then, under what its owner knows; nil for a recipient,
+  /// who holds the secret key.
   let own: CommittedBox?
   /// The public half of the key that sealed the box.
   let ephemeral: PublicKey32
@@ -100,7 +101,7 @@ struct SealedSlot: Hashable, Sendable {
 
   var id: SlotID { frame.id }
 
-  static let ownBytes = 64 + CommittedBox.overhead
+  static let ownBytes = SlotSecret.count + SlotSeal.anchorBytes + CommittedBox.overhead
   static let boxBytes = VaultKey.count + CommittedBox.overhead
 
   var encodedCount: Int { SlotFrame.count + (own == nil ? 0 : Self.ownBytes) + 32 + Self.boxBytes }

@@ -5,11 +5,15 @@ internal import CofferMemory
 /// The public part is bound to the sealed part, and both end in a digest without a key, which tells accidental damage before a
 /// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 struct VaultHeader: Hashable, Sendable {
-  /// Bytes of a header, at most: 16 slots with full labels take less than 8 KiB.
-  static let largest = 64 * 1024
-  static let slotCounts = 1...16
+  /// Bytes of a header, at most: 16 slots and 240 recipients with full labels, and all epochs that it may list, take less than 140 KiB.
+  static let largest = 256 * 1024
+  static let slotCounts = 1...256
+  /// Slots that a secret of their own opens, at most: each may cost an Argon2id run.
+  static let mostOwned = 16
+  /// Slots of recipients, at most. Each is found by its public key, at the cost of a comparison.
+  static let mostRecipients = 240
   static let magic: StaticString = "PVAULT\0\u{1}"
-  private static let fixedBytes = 8 + 4 + 4 + 16 + 8 + 1
+  private static let fixedBytes = 8 + 4 + 4 + 16 + 8 + 2
 
   let format: UInt32
   let leastReader: UInt32
@@ -22,13 +26,14 @@ struct VaultHeader: Hashable, Sendable {
 
   var place: SlotPlace { SlotPlace(format: format, vault: vault) }
 
-  /// Seals `body` to a header over its slots.
+  /// Seals `body` and `lineage` to a header over its slots, of the epoch of `keys`.
   init(
-    vault: VaultSalt, epoch: UInt64, slots: [SealedSlot], body: borrowing HeaderBody, keys: borrowing Subkeys
+    slots: [SealedSlot], body: borrowing HeaderBody, keys: borrowing Subkeys, lineage: Lineage.Next
   ) throws(FormatError) {
+    let (vault, epoch) = (keys.vault, keys.epochMark.epoch)
     let version = UInt32(VaultFormat.version)
     let publicPart = Self.publicPart(format: version, leastReader: version, vault: vault, epoch: epoch, slots: slots)
-    let sealed = try body.sealed(publicPart: publicPart, slots: slots, keys: keys)
+    let sealed = try body.sealed(publicPart: publicPart, slots: slots, keys: keys, lineage: lineage)
     self.init(format: version, leastReader: version, vault: vault, epoch: epoch, slots: slots, body: sealed)
   }
 
@@ -57,7 +62,7 @@ struct VaultHeader: Hashable, Sendable {
       out.write(leastReader)
       out.write(vault)
       out.write(epoch)
-      out.write(UInt8(truncatingIfNeeded: slots.count))
+      out.write(UInt16(truncatingIfNeeded: slots.count))
       for slot in slots { slot.write(to: &out) }
     }
   }
@@ -72,10 +77,33 @@ struct VaultHeader: Hashable, Sendable {
     return all + PlainHash.digest(all).bytes
   }
 
-  /// The sealed part.
+  /// The sealed part, once every anchor is found to hold.
   ///
-  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together.
-  func openBody(_ keys: borrowing Subkeys) throws(FormatError) -> HeaderBody { try HeaderBody(opening: self, keys: keys) }
+  /// - Throws: ``FormatError/unauthentic(_:)`` when header and key do not belong together, ``FormatError/contradicted(_:_:)`` where the key
+  ///   does not come from an anchor's.
+  func openBody(_ keys: borrowing Subkeys, proving anchors: [Anchor]) throws(FormatError) -> HeaderBody {
+    let (vault, own) = (keys.vault, keys.epochMark)
+    return try HeaderBody(opening: self, keys: keys) { (lineage) throws(FormatError) in
+      try lineage.check(anchors, vault: vault, own: own)
+    }
+  }
+
+  /// Lends what the next header lists of the epochs before it.
+  ///
+  /// - Parameter isLast: whether this header's epoch ends, and is listed too.
+  func withNextLineage<Result: ~Copyable>(
+    _ keys: borrowing Subkeys, isLast: Bool, _ body: (Lineage.Next) throws(FormatError) -> Result
+  ) throws(FormatError) -> Result {
+    var result: Result?
+    let epoch = epoch
+    try keys.withEpochSecret { (secret) throws(FormatError) in
+      _ = try HeaderBody(opening: self, keys: keys) { (lineage) throws(FormatError) in
+        result = try body(Lineage.Next(lineage, epoch: epoch, secret: isLast ? secret : nil))
+      }
+    }
+    guard let made = result.take() else { throw .damaged("header's sealed part", "it lists no epochs") }
+    return made
+  }
 }
 
 extension VaultHeader {
@@ -108,7 +136,7 @@ extension VaultHeader {
     }
     let vault: VaultSalt = try reader.block16()
     let epoch = try reader.counter("epoch")
-    let count = Int(try reader.number(UInt8.self))
+    let count = Int(try reader.number(UInt16.self))
     guard Self.slotCounts.contains(count) else { throw reader.damaged("it has \(count) slots") }
     var slots: [SealedSlot] = []
     for _ in 0..<count {
@@ -116,7 +144,16 @@ extension VaultHeader {
       if let last = slots.last, last.id >= slot.id { throw reader.damaged("its slots are not in order") }
       slots.append(slot)
     }
+    try Self.check(slots, &reader)
     let body = CommittedBox(bytes: [UInt8](try reader.prefixed(limit: Self.largest, "sealed part")))
     self.init(format: format, leastReader: leastReader, vault: vault, epoch: epoch, slots: slots, body: body)
+  }
+
+  private static func check(_ slots: [SealedSlot], _ reader: inout ByteReader) throws(FormatError) {
+    let recipients = slots.count { $0.frame.kind == .recipient }
+    guard recipients <= mostRecipients, slots.count - recipients <= mostOwned else {
+      throw reader.damaged("it has \(slots.count) slots, \(recipients) of them for recipients")
+    }
+    guard Set(slots.map(\.frame.publicKey)).count == slots.count else { throw reader.damaged("two of its slots have one key") }
   }
 }

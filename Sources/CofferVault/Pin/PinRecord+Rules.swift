@@ -31,12 +31,15 @@ extension PinRecord {
   /// back. A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
-  func check(_ state: VaultState, epoch found: UInt64, vault path: FilePath) throws(StoreError) -> Finding {
+  func check(_ state: VaultState, key found: EpochMark, vault path: FilePath) throws(StoreError) -> Finding {
     try checkGeneration(state.generation, path)
     guard state.generation > seen.generation || state.commit == seen.commit else {
       throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", path)
     }
-    try checkEpoch(found, path)
+    try checkEpoch(found.epoch, path)
+    guard found.epoch > key.epoch || found.names(key) else {
+      throw Self.forked("another key of epoch \(key.epoch) stands there than was seen here", path)
+    }
     return try checkOwn(state, path)
   }
 
@@ -56,8 +59,8 @@ extension PinRecord {
   }
 
   private func checkEpoch(_ found: UInt64, _ path: FilePath) throws(StoreError) {
-    guard found >= epoch else {
-      throw Self.rolledBack("the vault's key is of epoch \(found), and of epoch \(epoch) was seen here before", path)
+    guard found >= key.epoch else {
+      throw Self.rolledBack("the vault's key is of epoch \(found), and of epoch \(key.epoch) was seen here before", path)
     }
   }
 
@@ -77,11 +80,12 @@ extension PinRecord {
   ///
   /// The state says which commit was the last of this record's name. Whoever committed it may have done so under a name that the record
   /// had before: a commit counted for the wrong name would be missed in every state that follows.
-  mutating func take(_ state: VaultState, epoch: UInt64) -> Bool {
+  mutating func take(_ state: VaultState, key: EpochMark) -> Bool {
     let before = self
     if state.generation > seen.generation {
       seen = state.mark
-      self.epoch = epoch
+      // The key is another only in a later epoch.
+      if key.epoch > self.key.epoch { self.key = key }
     }
     if let last = state.replica(replica), last.generation > own.generation { own = last.mark }
     return self != before

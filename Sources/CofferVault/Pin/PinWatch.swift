@@ -57,16 +57,22 @@ final class PinWatch {
   /// This machine's name in the vault's state, once it has a pin to compare its own writes with.
   var replica: ReplicaID? { file == nil ? nil : record?.replica }
 
-  /// Neither the vault nor its place was known.
-  var isFirstUse: Bool { status == .firstUse && !expectsHere }
+  /// Whether this machine has seen the vault before.
+  var knowsVault: Bool { file != nil }
+
+  /// Whether this machine has seen the vault before, at this place.
+  var knowsPlace: Bool { file != nil && expectsHere }
 
   /// The highest generation that this machine has seen or made; 0 where it has no readable pin.
   func knownGeneration() throws(StoreError) -> UInt64 {
     try known().map { max($0.seen.generation, $0.own.generation) } ?? 0
   }
 
-  /// The newest key epoch that this machine has seen; 0 where it has no readable pin.
-  func knownEpoch() throws(StoreError) -> UInt64 { try known()?.epoch ?? 0 }
+  /// The newest key that this machine has seen; nil where it has no readable pin.
+  func knownKey() throws(StoreError) -> EpochMark? { try known()?.key }
+
+  /// What ``read()`` found, as an anchor: the vault's key must come from this one.
+  var anchor: Anchor? { file == nil ? nil : record.map { Anchor(vault: vault, key: $0.key, source: .pin) } }
 
   /// The name that this machine's writes had until now; nil where it has no readable pin.
   func knownReplica() throws(StoreError) -> ReplicaID? { try known()?.replica }
@@ -78,14 +84,15 @@ final class PinWatch {
     }
   }
 
-  /// Makes ready for a commit of an older key that someone asked for: should the process die between that commit and its
-  /// ``acceptOwn(_:epoch:replica:)``, the pin must refuse neither the vault as it was nor as it is then.
-  func expect(epoch: UInt64) throws(StoreError) {
-    guard let record = try known(), record.epoch > epoch else { return }
+  /// Makes ready for a commit under a key that does not come from the pin's, which someone asked for: should the process die between that
+  /// commit and its ``acceptOwn(_:key:replica:)``, the pin must not refuse the vault. Should it die before, the vault that stands there is
+  /// refused as older, until the commit is made after all.
+  func expect(_ key: EpochMark) throws(StoreError) {
+    guard let record = try known() else { return }
     _ = try file?.reset(of: vault) {
-      var lowered = $0 ?? record
-      lowered.epoch = epoch
-      return lowered
+      var next = $0 ?? record
+      next.key = key
+      return next
     }
   }
 
@@ -94,14 +101,14 @@ final class PinWatch {
   ///
   /// It may be the commit of a restore that is not in the pin yet, whose name the new history does not tell of. Once it is seen here,
   /// that restore leaves the name as it is.
-  func rememberReplaced(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+  func rememberReplaced(_ state: VaultState, key: EpochMark) throws(StoreError) {
     // One that is unreadable is replaced with the history.
     guard try known() != nil else { return }
     attempt { () throws(StoreError) in
       _ = try file?.update(of: vault) { (record) in
         // A state that does not fit is left behind, and nothing of it is remembered.
-        do throws(StoreError) { _ = try record.check(state, epoch: epoch, vault: path) } catch { return false }
-        return record.take(state, epoch: epoch)
+        do throws(StoreError) { _ = try record.check(state, key: key, vault: path) } catch { return false }
+        return record.take(state, key: key)
       }
     }
   }
@@ -114,14 +121,14 @@ final class PinWatch {
   /// Checks a state read after ``read()``.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
-  func check(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+  func check(_ state: VaultState, key: EpochMark) throws(StoreError) {
     guard let former = record, file != nil else { return }
     let finding: PinRecord.Finding
-    do throws(StoreError) { finding = try former.check(state, epoch: epoch, vault: path) } catch {
+    do throws(StoreError) { finding = try former.check(state, key: key, vault: path) } catch {
       // Two restores since the pin was read leave nothing of the name that it had then.
       try read()
       guard let record, record.replica != former.replica else { throw error }
-      finding = try record.check(state, epoch: epoch, vault: path)
+      finding = try record.check(state, key: key, vault: path)
     }
     guard finding == .ownEntryEvicted, !hasWarned else { return }
     hasWarned = true
@@ -144,27 +151,27 @@ final class PinWatch {
   /// Remembers a state that was checked, or that this process committed.
   ///
   /// Whoever is about to commit has remembered within its transaction what it commits on, and has learned this machine's name by that.
-  func remember(_ state: VaultState, epoch: UInt64) {
+  func remember(_ state: VaultState, key: EpochMark) {
     guard !isObserving else { return }
-    let isRotated = record.map { $0.epoch != epoch } ?? false
+    let isRotated = record.map { $0.key != key } ?? false
     attempt { () throws(StoreError) in
       if let file {
-        record = try file.update(of: vault) { $0.take(state, epoch: epoch) }
+        record = try file.update(of: vault) { $0.take(state, key: key) }
       } else {
-        try begin(state, epoch: epoch)
+        try begin(state, key: key)
       }
       if !expectsHere { try expectHere() }
     }
     // Where writing failed, this process remembers at least.
-    _ = record?.take(state, epoch: epoch)
+    _ = record?.take(state, key: key)
     if isRotated || ContinuousClock.now - lastSync > Self.longestDirty { synchronize() }
   }
 
   /// Believes `state` from now on, whatever the pin said.
   ///
   /// With a new replica: the history that was left behind has writes of the old one, and would pass for newer.
-  func accept(_ state: VaultState, epoch: UInt64) throws(StoreError) {
-    try believe(PinRecord(vault: vault, replica: .random(), epoch: epoch, seen: state.mark, own: .never)) { _ in false }
+  func accept(_ state: VaultState, key: EpochMark) throws(StoreError) {
+    try believe(PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never)) { _ in false }
   }
 
   /// Believes `state`, which this process committed under the new name `replica`, from now on. The commit noted the replica that the pin
@@ -172,8 +179,10 @@ final class PinWatch {
   ///
   /// Others may have seen the commit before it is remembered here, and be about to go on from it under the old name. The name stays the
   /// old one then: a new one would not be found in what they commit.
-  func acceptOwn(_ state: VaultState, epoch: UInt64, replica: ReplicaID) {
-    let accepted = PinRecord(vault: vault, replica: replica, epoch: epoch, seen: state.mark, own: state.mark)
+  func acceptOwn(_ state: VaultState, key: EpochMark, replica: ReplicaID) {
+    // What cleaned up after the commit may have committed once more, under no name.
+    let own = state.replica(replica)?.mark ?? state.mark
+    let accepted = PinRecord(vault: vault, replica: replica, key: key, seen: state.mark, own: own)
     attempt { () throws(StoreError) in try believe(accepted) { $0.hasSeen(state) } }
   }
 
@@ -195,9 +204,9 @@ final class PinWatch {
     attempt { () throws(StoreError) in try file?.synchronize() }
   }
 
-  private func begin(_ state: VaultState, epoch: UInt64) throws(StoreError) {
+  private func begin(_ state: VaultState, key: EpochMark) throws(StoreError) {
     let isKnownPlace = expectsHere
-    try begin(PinRecord(vault: vault, replica: .random(), epoch: epoch, seen: state.mark, own: .never))
+    try begin(PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never))
     if isKnownPlace {
       Notices.warn(
         "\(path): this machine knew the vault, and its pin is gone: an older copy would not have been noticed just now")

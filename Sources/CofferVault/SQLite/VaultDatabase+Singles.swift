@@ -11,8 +11,8 @@ extension VaultDatabase {
     case second
   }
 
-  /// Bytes in a header, at most: 16 slots of some 450 bytes and their sealed labels take less than 16 KiB.
-  static let longestHeader = 64 * 1024
+  /// Bytes in a header, at most.
+  static let longestHeader = VaultHeader.largest
   /// Lends the header to `body`; nil when there is no such row.
   func withHeader<Result: ~Copyable>(
     _ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result

@@ -30,11 +30,58 @@ public enum Identity {
     return Recipient(key: key.withUnsafeBytes { KeyAgreement.publicKey(of: $0) })
   }
 
+  /// The content of an identity file with one more invitation, or, where it has one to the same vault, with this one in its place.
+  ///
+  /// - Throws: `StoreError` `.damaged` for a content that is no identity, `.tooLarge` beyond ``Invitation/most``, `.memory`.
+  public static func adding(_ invitation: Invitation, to content: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
+    let kept = try invitations(in: content).filter { $0.vault != invitation.vault } + [invitation]
+    guard kept.count <= Invitation.most else {
+      throw StoreError(
+        .tooLarge(limit: Invitation.most), "the identity has \(Invitation.most) invitations, and no room for another",
+        cure: "remove the line of a vault that you no longer use from the identity's file")
+    }
+    let key = try secretKey(content)
+    do throws(FormatError) {
+      let line = try key.withUnsafeBytes { (key) throws(FormatError) in try text.encoded(key, lineFeed: true) }
+      let lines = kept.map { "\($0)\n" }.joined()
+      return try ByteWriter.secret(line.count + lines.utf8.count) { out in
+        line.withUnsafeBytes { out.write($0) }
+        out.write([UInt8](lines.utf8))
+      }
+    } catch {
+      throw error.storeError()
+    }
+  }
+
+  /// The invitations after the identity's line, each of which ends in a line feed.
+  ///
+  /// - Throws: `StoreError` `.damaged` for a line that is none, and for more than ``Invitation/most``.
+  public static func invitations(in content: borrowing SecretBytes) throws(StoreError) -> [Invitation] {
+    guard content.count != KeyAgreement.keyBytes else { return [] }
+    // Not secret: what stands after the first line.
+    let rest = content.withUnsafeBytes { String(decoding: $0[firstLine($0).upperBound...], as: UTF8.self) }
+    guard !rest.isEmpty else { return [] }
+    let lines = rest.split(separator: "\n", omittingEmptySubsequences: false)
+    guard lines.last == "", lines.count <= Invitation.most + 1 else {
+      throw StoreError(
+        .damaged, "the identity's file has more after its line than \(Invitation.most) invitations, or one without a line feed",
+        cure: "remove what is no invitation from the identity's file")
+    }
+    var found: [Invitation] = []
+    for line in lines.dropLast() { found.append(try Invitation(String(line))) }
+    return found
+  }
+
+  /// The identity's line, with its line feed if it has one.
+  private static func firstLine(_ content: UnsafeRawBufferPointer) -> Range<Int> {
+    0..<(content.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? content.count)
+  }
+
   /// The secret key in `content`, or `content` itself where it is a bare key of 32 bytes.
   static func secretKey(_ content: borrowing SecretBytes) throws(StoreError) -> SecretBytes {
     do throws(FormatError) {
       guard content.count != KeyAgreement.keyBytes else { return try content.copy() }
-      return try text.decoded(content)
+      return try content.withUnsafeBytes { (content) throws(FormatError) in try text.decoded(content.part(firstLine(content))) }
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {

@@ -2,13 +2,14 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A slot in the making: all of it but the box with the vault's key.
+/// A slot in the making: all of it but its boxes.
 ///
-/// Argon2id runs here, and no transaction may wait for it; the key is sealed to the slot within the transaction that adds it,
-/// when it is known which key the vault then has.
+/// Argon2id runs here, and no transaction may wait for it; the boxes are made within the transaction that adds the slot, when it is
+/// known which key the vault then has.
 struct NewSlot: ~Copyable, Sendable {
   let frame: SlotFrame
-  private let own: CommittedBox?
+  /// IKM of the slot; nil for a recipient.
+  private let input: SecretBytes?
   /// Nil for a recipient known by the public key only.
   private let secret: SlotSecret?
 
@@ -42,8 +43,7 @@ struct NewSlot: ~Copyable, Sendable {
     let frame = SlotFrame(
       id: id, kind: kind, cost: kind.takesPassphrase ? cost : nil, salt: .random(), publicKey: secret.publicKey)
     guard let input = try inputs.input(for: frame, memory: memory) else { throw missing() }
-    let own = SlotSeal.own(secret, under: input, frame: frame, place: place)
-    return NewSlot(frame: frame, own: own, secret: secret)
+    return NewSlot(frame: frame, input: input, secret: secret)
   }
 
   /// Makes a slot that the holder of a secret key opens.
@@ -51,26 +51,38 @@ struct NewSlot: ~Copyable, Sendable {
     _ publicKey: PublicKey32, secret: consuming SlotSecret? = nil, id: SlotID = .random()
   ) -> NewSlot {
     let frame = SlotFrame(id: id, kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)
-    return NewSlot(frame: frame, own: nil, secret: secret)
+    return NewSlot(frame: frame, input: nil, secret: secret)
   }
 
-  private init(frame: SlotFrame, own: CommittedBox?, secret: consuming SlotSecret?) {
+  private init(frame: SlotFrame, input: consuming SecretBytes?, secret: consuming SlotSecret?) {
     self.frame = frame
-    self.own = own
+    self.input = input
     self.secret = secret
   }
 
-  /// The slot with the vault's key of `epoch` sealed to it.
+  /// The slot with the vault's key sealed to it.
   ///
+  /// - Parameter mark: what the key is known by.
   /// - Throws: ``FormatError/damaged(_:_:)`` for a recipient's public key of low order.
-  borrowing func sealed(_ key: borrowing VaultKey, epoch: UInt64, place: SlotPlace) throws(FormatError) -> SealedSlot {
+  borrowing func sealed(_ key: borrowing VaultKey, _ mark: EpochMark, place: SlotPlace) throws(FormatError) -> SealedSlot {
     let mix = try SecretBytes(count: HeaderBody.mixBytes, memory: FormatError.memory) { (out) throws(FormatError) in
       writeMix(to: out)
     }
     let box = try mix.withUnsafeBytes { (mix) throws(FormatError) in
-      try SlotSeal.box(key, epoch: epoch, frame: frame, place: place, mix: mix)
+      try SlotSeal.box(key, epoch: mark.epoch, frame: frame, place: place, mix: mix)
     }
-    return SealedSlot(frame: frame, own: own, ephemeral: box.ephemeral, box: box.box)
+    return SealedSlot(frame: frame, own: try own(mark, place), ephemeral: box.ephemeral, box: box.box)
+  }
+
+  private borrowing func own(_ mark: EpochMark, _ place: SlotPlace) throws(FormatError) -> CommittedBox? {
+    switch input {
+    case .some(let input):
+      switch secret {
+      case .some(let secret): try SlotSeal.own(secret, mark, under: input, frame: frame, place: place)
+      case .none: nil
+      }
+    case .none: nil
+    }
   }
 
   /// Writes W, 32 bytes, for the sealed header.

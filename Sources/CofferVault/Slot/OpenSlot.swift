@@ -9,15 +9,20 @@ struct OpenSlot: ~Copyable, Sendable {
   private(set) var epoch: UInt64
   private let secret: SlotSecret
   private(set) var key: VaultKey
+  /// The key that the slot's own secret names; nil for a recipient.
+  let anchor: Anchor?
 
   var id: SlotID { frame.id }
   var kind: SlotKind { frame.kind }
 
-  init(frame: SlotFrame, epoch: UInt64, secret: consuming SlotSecret, key: consuming VaultKey) {
+  init(
+    frame: SlotFrame, epoch: UInt64, secret: consuming SlotSecret, key: consuming VaultKey, anchor: Anchor? = nil
+  ) {
     self.frame = frame
     self.epoch = epoch
     self.secret = secret
     self.key = key
+    self.anchor = anchor
   }
 
   /// False in the child of a fork, where secret and key read as zeros.
@@ -45,23 +50,64 @@ struct OpenSlot: ~Copyable, Sendable {
     return try NewSlot.make(kind, for: inputs, id: id, secret: copy, cost: cost, memory: memory, place: place)
   }
 
-  /// Takes over the key of the epoch that `header` is of. On an error nothing has changed.
+  /// The same slot, open in `header`; nil where that has it no more, or as another.
+  borrowing func copied(in header: VaultHeader) throws(StoreError) -> OpenSlot? {
+    do throws(StoreError) {
+      let key = try key(in: header, path: nil)
+      let frame = try slot(in: header, nil).frame
+      let secret: SlotSecret
+      do { secret = try self.secret.copy() } catch { throw error.storeError() }
+      return OpenSlot(frame: frame, epoch: header.epoch, secret: secret, key: key, anchor: anchor)
+    } catch {
+      guard error.kind == .locked || error.kind == .tampered else { throw error }
+      return nil
+    }
+  }
+
+  /// The slot as `header` has it.
   ///
-  /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
-  mutating func reopen(in header: VaultHeader, path: String? = nil) throws(StoreError) {
+  /// - Throws: `.locked` when the slot is gone or was given to another key pair: nothing can be proven any more.
+  private borrowing func slot(in header: VaultHeader, _ path: String?) throws(StoreError) -> SealedSlot {
     guard let slot = header.slots.first(where: { $0.id == frame.id }), slot.frame.publicKey == frame.publicKey,
       slot.frame.kind == frame.kind
     else {
       throw StoreError(
-        .locked, "the vault's key was changed, and the slot it was unlocked with is gone", place: path,
-        cure: "unlock it again")
+        .locked, "the slot that the vault was unlocked with was removed, or edited", place: path,
+        cure: "unlock it again, with another secret if this one was removed")
     }
+    return slot
+  }
+
+  /// The key of the epoch that `header` is of, for the secret that is kept. It changes nothing: who made the header is to be proven first.
+  ///
+  /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
+  borrowing func key(in header: VaultHeader, path: String?) throws(StoreError) -> VaultKey {
+    let slot = try slot(in: header, path)
     do throws(FormatError) {
-      key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
+      return try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
     } catch {
       throw error.storeError(place: path)
     }
-    frame = slot.frame
+  }
+
+  /// Takes over the key of the epoch that `header` is of.
+  mutating func take(_ key: consuming VaultKey, of header: VaultHeader, path: String?) throws(StoreError) {
+    frame = try slot(in: header, path).frame
     epoch = header.epoch
+    self.key = key
+  }
+
+  /// Takes over what a header that the held key has sealed says of the slot.
+  ///
+  /// - Throws: `.locked` when the slot is gone or was given to another key pair.
+  mutating func takeFrame(of header: VaultHeader, path: String?) throws(StoreError) {
+    frame = try slot(in: header, path).frame
+  }
+
+  /// Takes over the key of the epoch that `header`, which this process wrote or has proven, is of. On an error nothing has changed.
+  ///
+  /// - Throws: what ``key(in:path:)`` throws.
+  mutating func reopen(in header: VaultHeader, path: String? = nil) throws(StoreError) {
+    try take(key(in: header, path: path), of: header, path: path)
   }
 }

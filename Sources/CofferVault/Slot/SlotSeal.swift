@@ -4,29 +4,42 @@ internal import CofferMemory
 enum SlotSeal {
   private static let ownPart = "slot"
   private static let boxPart = "slot's box"
+  /// LE64 a ‖ mark_a, after the secret in `own`.
+  static let anchorBytes = 8 + 32
 
-  /// `own` of the format: the slot's secret under IKM.
+  /// `own` of the format: the slot's secret, and the mark of the vault's key, under IKM.
   static func own(
-    _ secret: borrowing SlotSecret, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace
-  ) -> CommittedBox {
+    _ secret: borrowing SlotSecret, _ key: EpochMark, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace
+  ) throws(FormatError) -> CommittedBox {
     let context = place.context(of: frame)
+    let content = try ByteWriter.secret(SlotSecret.count + anchorBytes) { out in
+      secret.withBoth { out.write($0) }
+      out.write(key.epoch)
+      out.write(key.mark)
+    }
     return input.withUnsafeBytes { input in
-      secret.withBoth { CommittedBox.seal($0, under: input, for: .own, salt: frame.id, context: context) }
+      content.withUnsafeBytes { CommittedBox.seal($0, under: input, for: .own, salt: frame.id, context: context) }
     }
   }
 
-  /// The slot's secret.
+  /// The slot's secret, and the key that the vault had when the slot was sealed.
   ///
   /// - Throws: ``FormatError/unauthentic(_:)`` when `input` is not this slot's, or the slot was changed: nothing tells which.
   static func openOwn(
-    _ own: CommittedBox, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace
+    _ own: CommittedBox, under input: borrowing SecretBytes, frame: SlotFrame, place: SlotPlace, anchor: inout Anchor?
   ) throws(FormatError) -> SlotSecret {
     let context = place.context(of: frame)
-    let both = try input.withUnsafeBytes { (input) throws(FormatError) in
+    let content = try input.withUnsafeBytes { (input) throws(FormatError) in
       try own.open(under: input, for: .own, salt: frame.id, context: context, part: ownPart)
     }
-    guard both.count == SlotSecret.count else { throw .damaged(ownPart, "it holds no pair of keys") }
-    return SlotSecret(both)
+    return try content.withUnsafeBytes { (content) throws(FormatError) in
+      try FormatError.reading(content, of: ownPart) { (reader) throws(FormatError) in
+        let both = try reader.take(SlotSecret.count)
+        let key = EpochMark(epoch: try reader.counter("epoch"), mark: try reader.block32())
+        anchor = Anchor(vault: place.vault, key: key, source: .slot)
+        do throws(SecretMemoryError) { return SlotSecret(try SecretBytes(copying: both)) } catch { throw .memory(error) }
+      }
+    }
   }
 
   /// Seals the vault's key to a slot: of its secret, only W is needed, which the sealed header keeps for rotation.

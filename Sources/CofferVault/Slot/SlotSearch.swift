@@ -71,12 +71,13 @@ enum SlotSearch {
   private static func attempt(
     _ slot: SealedSlot, of header: VaultHeader, _ inputs: borrowing SlotInputs, _ memory: Int
   ) throws(StoreError) -> OpenSlot? {
-    guard let secret = try secret(of: slot, header.place, inputs, memory) else { return nil }
+    var anchor: Anchor?
+    guard let secret = try secret(of: slot, header.place, inputs, memory, &anchor) else { return nil }
     do throws(FormatError) {
       // The own box is bound to the public key, so this only fails for a mistake of whoever made the slot.
       guard secret.publicKey == slot.frame.publicKey else { throw .unauthentic("slot's public key") }
       let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
-      return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key)
+      return OpenSlot(frame: slot.frame, epoch: header.epoch, secret: secret, key: key, anchor: anchor)
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {
@@ -87,16 +88,18 @@ enum SlotSearch {
   }
 
   private static func secret(
-    of slot: SealedSlot, _ place: SlotPlace, _ inputs: borrowing SlotInputs, _ memory: Int
+    of slot: SealedSlot, _ place: SlotPlace, _ inputs: borrowing SlotInputs, _ memory: Int, _ anchor: inout Anchor?
   ) throws(StoreError) -> SlotSecret? {
     guard let own = slot.own else { return try inputs.recipientSecret(for: slot.frame.publicKey) }
     guard let input = try inputs.input(for: slot.frame, memory: memory) else { return nil }
     do throws(FormatError) {
-      return try SlotSeal.openOwn(own, under: input, frame: slot.frame, place: place)
+      return try SlotSeal.openOwn(own, under: input, frame: slot.frame, place: place, anchor: &anchor)
+    } catch .unauthentic {
+      return nil
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {
-      return nil
+      throw FormatError.unauthentic("slot, which knows this secret,").storeError()
     }
   }
 

@@ -42,6 +42,7 @@ struct FuzzCampaign {
     case .damaged: "damaged"
     case .unauthentic: "tampered"
     case .newer: "newerFormat"
+    case .contradicted: "CONTRADICTED"
     case .memory: "NO MEMORY"
     }
   }
@@ -60,8 +61,8 @@ struct FuzzCampaign {
       let slot = try SlotSearch.open(
         header, with: Credentials(keyFile: SecretBytes(sample.keyFile)), memory: 1 << 24)
       // Whatever opens the slot, the sealed part knows the bytes before it.
-      let keys = try Subkeys(of: slot.key, vault: header.vault)
-      _ = try header.openBody(keys)
+      let keys = try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
+      _ = try header.openBody(keys, proving: [])
       return false
     }
   }
@@ -80,8 +81,10 @@ struct FuzzCampaign {
       }
       let bytes = header.publicPart + ByteWriter.bytes(4) { $0.write(UInt32(box.bytes.count)) } + box.bytes
       let decoded = try VaultHeader(decoding: bytes + PlainHash.digest(bytes).bytes)
-      let read = try decoded.openBody(sample.keys)
-      let again = try read.sealed(publicPart: header.publicPart, slots: header.slots, keys: sample.keys)
+      let read = try decoded.openBody(sample.keys, proving: [])
+      let again = try decoded.withNextLineage(sample.keys, isLast: false) { (lineage) throws(FormatError) in
+        try read.sealed(publicPart: header.publicPart, slots: header.slots, keys: sample.keys, lineage: lineage)
+      }
       let written = try sample.keys.withKey(.hdr) { key throws(FormatError) in
         try again.open(under: key, for: .head, salt: header.vault, context: header.publicPart, part: "header")
       }
@@ -165,7 +168,7 @@ struct FuzzCampaign {
 
   @Test func `pins of vaults`() throws {
     let record = PinRecord(
-      vault: .random(), replica: .random(), epoch: 2, seen: .init(generation: 5, commit: .random()), own: .never)
+      vault: .random(), replica: .random(), key: .some(2), seen: .init(generation: 5, commit: .random()), own: .never)
     let content = Array(record.encoded().dropLast(16))
     try fuzz("pin", [content], seed: 7) { content in
       let bytes = content + PlainHash.digest(content).bytes.prefix(16)

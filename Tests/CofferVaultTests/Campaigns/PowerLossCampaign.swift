@@ -35,7 +35,10 @@ struct PowerLossCampaign {
         epoch = UInt64(numbers[0])
         if numbers[0] == 3 { slots = 1 }
       case "backup": hasBackup = true
-      case "restored": items = rounds[numbers[0]] ?? [:]
+      case "restored":
+        items = rounds[numbers[0]] ?? [:]
+        // The slots stay those of the vault that was replaced.
+        epoch += 1
       default: break
       }
     }

@@ -3,58 +3,64 @@ import Foundation
 
 @testable import CofferVault
 
-/// A ciphertext of 64 bytes that XChaCha20-Poly1305 opens under two keys.
+/// A ciphertext that XChaCha20-Poly1305 opens under two keys.
 ///
 /// Poly1305 is a polynomial in a point that the key gives: for a chosen tag, two blocks of the ciphertext are the unknowns of two
 /// linear equations, one for each key (Dodis, Grubbs, Ristenpart and Woodage 2018; Len, Grubbs and Ristenpart 2021).
 struct Salamander {
-  /// What the first 32 bytes say under the first key is chosen; all that follows is what came out.
+  /// What it says under the first key is chosen, but for the 32 bytes after the first 32, which are what came out.
   let box: [UInt8]
   let nonce: [UInt8]
 
-  init(_ keys: (first: [UInt8], second: [UInt8]), start: [UInt8], context: [UInt8]) {
+  init(_ keys: (first: [UInt8], second: [UInt8]), start: [UInt8], end: [UInt8], context: [UInt8]) {
     let nonce = (0..<24).map { _ in UInt8.random(in: 0...255) }
-    let streams = [keys.first, keys.second].map { Self.keyStream($0, nonce) }
+    let streams = [keys.first, keys.second].map { Self.keyStream($0, nonce, 128 + end.count) }
     let start = zip(start, streams[0][64...]).map { $0 ^ $1 }
-    let sides = streams.map { Side($0, start, context) }
+    let end = zip(end, streams[0][128...]).map { $0 ^ $1 }
+    let sides = streams.map { Side($0, start, end, context) }
     while true {
       let tag = (0..<16).map { _ in UInt8.random(in: 0...255) }
       guard let free = Self.solve(sides, tag) else { continue }
-      (box, self.nonce) = (start + free + tag, nonce)
+      (box, self.nonce) = (start + free + end + tag, nonce)
       return
     }
   }
 
-  /// The cipher's first two blocks: of the first, 32 bytes are Poly1305's key; the second is what 64 bytes are encrypted with.
-  private static func keyStream(_ key: [UInt8], _ nonce: [UInt8]) -> [UInt8] {
-    var stream = [UInt8](repeating: 0, count: 128)
+  /// The cipher's stream: of its first 64 bytes, 32 are Poly1305's key; with the rest the message is encrypted.
+  private static func keyStream(_ key: [UInt8], _ nonce: [UInt8], _ count: Int) -> [UInt8] {
+    var stream = [UInt8](repeating: 0, count: count)
     crypto_stream_xchacha20(&stream, UInt64(stream.count), nonce, key)
     return stream
   }
 
-  /// One key's equation: known + x · r³ + y · r² = tag − s.
+  /// One key's equation: known + x · rⁿ⁺¹ + y · rⁿ = tag − s.
   private struct Side {
     let pad: [UInt8]
-    let square, cube, known: Poly1305Number
+    let lower, higher, known: Poly1305Number
 
-    init(_ stream: [UInt8], _ start: [UInt8], _ context: [UInt8]) {
+    init(_ stream: [UInt8], _ start: [UInt8], _ end: [UInt8], _ context: [UInt8]) {
       var clamped = Array(stream[..<16])
       for place in [3, 7, 11, 15] { clamped[place] &= 15 }
       for place in [4, 8, 12] { clamped[place] &= 252 }
       let point = Poly1305Number(clamped)
       pad = Array(stream[16..<32])
-      let padded = context + [UInt8](repeating: 0, count: (16 - context.count % 16) % 16) + start
       let lengths = ByteWriter.bytes(16) {
         $0.write(UInt64(context.count))
-        $0.write(UInt64(64))
+        $0.write(UInt64(64 + end.count))
       }
-      var sum = Poly1305Number.zero
-      for place in stride(from: 0, to: padded.count, by: 16) {
-        sum = (sum + Poly1305Number(Array(padded[place..<place + 16]), isBlock: true)) * point
+      let after = Self.blocks(end) + Self.blocks(lengths)
+      // The two free blocks come between.
+      lower = after.reduce(point) { power, _ in power * point }
+      higher = lower * point
+      let before = (Self.blocks(context) + Self.blocks(start)).reduce(Poly1305Number.zero) { ($0 + $1) * point }
+      known = before * higher + after.reduce(Poly1305Number.zero) { ($0 + $1) * point }
+    }
+
+    private static func blocks(_ bytes: [UInt8]) -> [Poly1305Number] {
+      let padded = bytes + [UInt8](repeating: 0, count: (16 - bytes.count % 16) % 16)
+      return stride(from: 0, to: padded.count, by: 16).map {
+        Poly1305Number(Array(padded[$0..<$0 + 16]), isBlock: true)
       }
-      (square, cube) = (point * point, point * point * point)
-      // The two free blocks come between, and the lengths are the last block.
-      known = (sum * square + Poly1305Number(lengths, isBlock: true)) * point
     }
 
     /// What the unknowns have to make up for `tag`: (tag − s) mod 2¹²⁸ is one of the sums that end so.
@@ -73,7 +79,7 @@ struct Salamander {
   /// The two blocks; nil where they would not be blocks of 16 bytes, which 15 tags of 16 lead to.
   private static func solve(_ sides: [Side], _ tag: [UInt8]) -> [UInt8]? {
     let (one, two) = (sides[0], sides[1])
-    let (a, b, c, d) = (one.cube, one.square, two.cube, two.square)
+    let (a, b, c, d) = (one.higher, one.lower, two.higher, two.lower)
     let inverse = (a * d - b * c).inverse
     let (left, right) = (one.missing(tag), two.missing(tag))
     guard let x = ((left * d - right * b) * inverse).block, let y = ((a * right - c * left) * inverse).block else { return nil }

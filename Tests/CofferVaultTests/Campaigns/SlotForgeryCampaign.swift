@@ -66,13 +66,13 @@ struct SlotForgeryCampaign {
   private func parts(_ header: [UInt8]) throws -> (head: [UInt8], slots: [[UInt8]], sealed: [UInt8]) {
     let decoded = try VaultHeader(decoding: header)
     let slots = decoded.slots.map { slot in ByteWriter.bytes(slot.encodedCount) { slot.write(to: &$0) } }
-    let start = 8 + 4 + 4 + 16 + 8 + 1
+    let start = 8 + 4 + 4 + 16 + 8 + 2
     let end = start + slots.reduce(0) { $0 + $1.count }
     return (Array(header[..<start]), slots, Array(header[end..<header.count - 32]))
   }
 
   private func joined(_ head: [UInt8], _ slots: [[UInt8]], _ sealed: [UInt8]) -> [UInt8] {
-    Array(head.dropLast(1)) + [UInt8(slots.count)] + Array(slots.joined()) + sealed + [UInt8](repeating: 0, count: 32)
+    Array(head.dropLast(2)) + [UInt8(slots.count), 0] + Array(slots.joined()) + sealed + [UInt8](repeating: 0, count: 32)
   }
 
   @Test func `slots added removed exchanged and taken from elsewhere`() throws {
@@ -115,7 +115,7 @@ struct SlotForgeryCampaign {
       let place = decoded.place
       let inputs = try SlotInputs(Credentials(passphrase: CofferVaultTests.secret(secret)))
       let made = try NewSlot.make(.passphrase, for: inputs, cost: .testing, memory: 1 << 30, place: place)
-      let slot = try made.sealed(VaultKey.random(), epoch: decoded.epoch, place: place)
+      let slot = try made.sealed(VaultKey.random(), .some(decoded.epoch), place: place)
       let bytes = ByteWriter.bytes(slot.encodedCount) { slot.write(to: &$0) }
       try forge("an attacker's slot added", ascending(slots + [bytes]), sealed, as: ["tampered"])
     }

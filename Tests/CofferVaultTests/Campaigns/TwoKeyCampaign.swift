@@ -23,7 +23,7 @@ struct TwoKeyCampaign {
     /// For each passphrase what the AEAD alone makes of the ciphertext.
     let opened: [[UInt8]?]
 
-    init(_ place: SlotPlace) throws {
+    init(_ place: SlotPlace, _ key: EpochMark) throws {
       let secretKey = try SecretBytes.random(32).revealed
       let publicKey = try SlotSecret(CofferVaultTests.secret(secretKey + [UInt8](repeating: 0, count: 32))).publicKey
       let frame = SlotFrame(id: .random(), kind: .passphrase, cost: .testing, salt: .random(), publicKey: publicKey)
@@ -41,7 +41,11 @@ struct TwoKeyCampaign {
         }
         return (encryption: Array(keys[..<32]), commitment: Array(keys[32...]))
       }
-      let made = Salamander((keys[0].encryption, keys[1].encryption), start: secretKey, context: context)
+      let end = ByteWriter.bytes(SlotSeal.anchorBytes) {
+        $0.write(key.epoch)
+        $0.write(key.mark)
+      }
+      let made = Salamander((keys[0].encryption, keys[1].encryption), start: secretKey, end: end, context: context)
       opened = keys.map { Self.open(made, $0.encryption, context) }
       boxes = keys.map { keys in
         let commitment: Digest32 = keys.commitment.withUnsafeBytes { key in
@@ -51,13 +55,13 @@ struct TwoKeyCampaign {
         }
         return CommittedBox(bytes: made.nonce + commitment.bytes + made.box)
       }
-      mix = Array(opened[0]?[32...] ?? [])
+      mix = Array(opened[0]?[32..<64] ?? [])
       self.frame = frame
     }
 
     private static func open(_ made: Salamander, _ key: [UInt8], _ context: [UInt8]) -> [UInt8]? {
       guard let nonce = made.nonce.withUnsafeBytes({ Nonce24($0) }) else { return nil }
-      var message = [UInt8](repeating: 0, count: 64)
+      var message = [UInt8](repeating: 0, count: SlotSecret.count + SlotSeal.anchorBytes)
       let isOpen = message.withUnsafeMutableBytes { out in
         made.box.withUnsafeBytes { box in
           key.withUnsafeBytes { key in
@@ -75,7 +79,7 @@ struct TwoKeyCampaign {
     let row = try [UInt8](#require(Data(hex: place.hex("SELECT hex(bytes) FROM state"))))
     let header = try VaultHeader(decoding: bytes)
     let open = try SlotSearch.open(header, with: TemporaryVault.credentials(), memory: 1 << 24)
-    let keys = try Subkeys(of: open.key, vault: header.vault)
+    let keys = try Subkeys(of: open.key, vault: header.vault, epoch: header.epoch)
     let state = try row.withUnsafeBytes {
       try VaultState(opening: $0, epoch: header.epoch, header: PlainHash.digest(bytes), keys: keys)
     }
@@ -84,7 +88,7 @@ struct TwoKeyCampaign {
     }
     let slot = SealedSlot(frame: made.frame, own: own, ephemeral: sealed.ephemeral, box: sealed.box)
     let slots = (header.slots + [slot]).sorted { $0.id < $1.id }
-    let body = try header.openBody(keys)
+    let body = try header.openBody(keys, proving: [])
     let bodies = try HeaderBody(
       created: body.created, rotated: body.rotated, floor: body.floor, labels: slots.map { _ in "" }
     ) { index, out in
@@ -93,7 +97,7 @@ struct TwoKeyCampaign {
       }
       body.withMix(old) { out.copyMemory(from: $0) }
     }
-    let new = try VaultHeader(vault: header.vault, epoch: header.epoch, slots: slots, body: bodies, keys: keys).encoded()
+    let new = try VaultHeader(slots: slots, body: bodies, keys: keys, lineage: .first).encoded()
     let newRow = state.sealed(epoch: header.epoch, header: PlainHash.digest(new), keys: keys)
     let hex = Hex.text(new)
     try place.attack(
@@ -114,12 +118,13 @@ struct TwoKeyCampaign {
     let original = try TemporaryVault()
     let vault = try UnlockedVault.create(at: original.path, with: TemporaryVault.credentials(), cost: .testing)
     try vault.set(form("value"), for: Self.name)
+    let key = try vault.invitation().key
     let id = VaultSalt(try vault.lock().id.bytes)
     let kept = try KeptFiles(original.folder, ["vault.sqlite"])
     let place = try TemporaryVault()
     var tally = Tally()
     for number in 0..<Campaign.size(short: 2, long: 200) {
-      let made = try TwoKeySlot(SlotPlace(format: 1, vault: #require(id)))
+      let made = try TwoKeySlot(SlotPlace(format: 1, vault: #require(id)), key)
       // The AEAD alone is fooled: one box, two keys, two secrets.
       let (first, second) = try (#require(made.opened[0]), #require(made.opened[1]))
       #expect(first != second)

@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `its sealed part tells policy, labels and mix keys`() throws {
-    let body = try sample.header.openBody(sample.keys)
+    let body = try sample.header.openBody(sample.keys, proving: [])
     #expect(body.created == 1 && body.rotated == 2 && body.floor == .standard)
     for (index, slot) in sample.header.slots.enumerated() {
       #expect(body.labels[index] == (slot.frame.kind == .keyFile ? "mine" : ""))
@@ -53,7 +53,9 @@ import Testing
     let bytes = sample.header.encoded()
     for bit in 0..<(bytes.count - 32) * 8 {
       let changed = Self.edited(bytes) { $0[bit / 8] ^= 1 << (bit % 8) }
-      #expect(throws: FormatError.self, "bit \(bit)") { try VaultHeader(decoding: changed).openBody(sample.keys).created }
+      #expect(throws: FormatError.self, "bit \(bit)") {
+        try VaultHeader(decoding: changed).openBody(sample.keys, proving: []).created
+      }
     }
   }
 
@@ -82,7 +84,7 @@ import Testing
   @Test func `refuses slots out of order, twice, none, or of a combination that is not named`() throws {
     let bytes = sample.header.encoded()
     let slots = sample.header.slots
-    let start = 8 + 4 + 4 + 16 + 8 + 1
+    let start = 8 + 4 + 4 + 16 + 8 + 2
     let first = slots[0].encodedCount
     let second = slots[1].encodedCount
     let swapped = Self.edited(bytes) { content in
@@ -93,11 +95,11 @@ import Testing
     #expect(throws: FormatError.damaged("header", "its slots are not in order")) { try VaultHeader(decoding: swapped) }
     let twice = Self.edited(bytes) { content in
       content.insert(contentsOf: content[start..<start + first], at: start)
-      content[start - 1] = 3
+      content[start - 2] = 3
     }
     #expect(throws: FormatError.damaged("header", "its slots are not in order")) { try VaultHeader(decoding: twice) }
     for count: UInt8 in [0, 1, 3, 17, 255] {
-      #expect(throws: FormatError.self) { try VaultHeader(decoding: Self.edited(bytes) { $0[start - 1] = count }) }
+      #expect(throws: FormatError.self) { try VaultHeader(decoding: Self.edited(bytes) { $0[start - 2] = count }) }
     }
     for (type, hash) in [(0, 0), (1, 0), (2, 0), (3, 2), (4, 2), (5, 2), (6, 0), (255, 255)] as [(UInt8, UInt8)] {
       let odd = Self.edited(bytes) {
@@ -110,7 +112,9 @@ import Testing
 
   @Test func `does not open under another vault's keys`() throws {
     let other = try SampleVault()
-    #expect(throws: FormatError.unauthentic("header's sealed part")) { try sample.header.openBody(other.keys).created }
+    #expect(throws: FormatError.unauthentic("header's sealed part")) {
+      try sample.header.openBody(other.keys, proving: []).created
+    }
   }
 
   @Test func `a label beyond its limit is not written`() {

@@ -67,18 +67,18 @@ import Testing
 @Suite struct PinRecordTests {
   @Test func `comes back as it was written, and no changed byte does`() throws {
     let pin = PinRecord(
-      vault: .random(), replica: .random(), epoch: 2, seen: .init(generation: 9, commit: .random()),
+      vault: .random(), replica: .random(), key: .some(2), seen: .init(generation: 9, commit: .random()),
       own: .init(generation: 8, commit: .random()))
     let bytes = pin.encoded()
-    #expect(bytes.count == 128)
+    #expect(bytes.count == 160)
     func decode(_ bytes: [UInt8]) throws -> PinRecord {
       try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try PinRecord(decoding: bytes) }
     }
     #expect(try decode(bytes) == pin)
     for changed in flips(bytes) { #expect(throws: FormatError.self) { try decode(changed) } }
-    for count in 0..<128 { #expect(throws: FormatError.self) { try decode(Array(bytes.prefix(count))) } }
-    var spare = Array(bytes.prefix(112))
-    spare[100] = 1
+    for count in 0..<160 { #expect(throws: FormatError.self) { try decode(Array(bytes.prefix(count))) } }
+    var spare = Array(bytes.prefix(144))
+    spare[130] = 1
     #expect(throws: FormatError.self) { try decode(spare + PlainHash.digest(spare).bytes.prefix(16)) }
   }
 }

@@ -36,7 +36,7 @@ struct Model: Decodable {
 
   func keys() throws -> Subkeys {
     let vault = try #require(VaultSalt(vault.bytes))
-    return try Subkeys(of: VaultKey(opened: key.secret(), part: "key"), vault: vault)
+    return try Subkeys(of: VaultKey(opened: key.secret(), part: "key"), vault: vault, epoch: epoch)
   }
 
   func credentials(for kind: SlotKind) throws -> Credentials {
@@ -72,7 +72,8 @@ struct Model: Decodable {
     let inputs = try SlotInputs(try model.credentials(for: .passphraseAndKeyFile))
     let input = try #require(try inputs.input(for: slot.frame, memory: 64 << 20)?.revealed)
     let own = try #require(slot.own)
-    let secret = try SlotSeal.openOwn(own, under: SecretBytes(input), frame: slot.frame, place: header.place)
+    var anchor: Anchor?
+    let secret = try SlotSeal.openOwn(own, under: SecretBytes(input), frame: slot.frame, place: header.place, anchor: &anchor)
     let key = try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
     #expect(key.bytes.revealed == model.key.bytes)
   }
@@ -82,7 +83,7 @@ struct Model: Decodable {
     let header = try VaultHeader(decoding: model.header.bytes)
     #expect(header.encoded() == model.header.bytes)
     #expect(header.epoch == model.epoch)
-    let body = try header.openBody(keys)
+    let body = try header.openBody(keys, proving: [])
     #expect(body.floor == PassphraseCost(passes: 3, mebibytes: 64))
     for (index, slot) in header.slots.enumerated() {
       let expected = try #require(model.slots.first { $0.id.bytes == slot.id.bytes })

@@ -15,7 +15,7 @@ final class SampleVault {
 
   init() throws {
     key = try VaultKey.random()
-    keys = try Subkeys(of: key, vault: vault)
+    keys = try Subkeys(of: key, vault: vault, epoch: epoch)
     keyFile = try KeyFile.generate().revealed
     let place = SlotPlace(format: 1, vault: vault)
     let inputs = try SlotInputs(Credentials(keyFile: SecretBytes(keyFile)))
@@ -23,14 +23,14 @@ final class SampleVault {
     let peer = try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) }
     let recipient = NewSlot.recipient(peer)
     let slots = [
-      try own.sealed(key, epoch: epoch, place: place), try recipient.sealed(key, epoch: epoch, place: place),
+      try own.sealed(key, keys.epochMark, place: place), try recipient.sealed(key, keys.epochMark, place: place),
     ].sorted { $0.id < $1.id }
     let body = try HeaderBody(
       created: 1, rotated: 2, floor: .standard, labels: slots.map { $0.id == own.id ? "mine" : "" }
     ) { index, out in
       if slots[index].id == own.id { own.writeMix(to: out) } else { recipient.writeMix(to: out) }
     }
-    header = try VaultHeader(vault: vault, epoch: epoch, slots: slots, body: body, keys: keys)
+    header = try VaultHeader(slots: slots, body: body, keys: keys, lineage: .first)
   }
 
   var headerDigest: Digest32 { PlainHash.digest(header.encoded()) }
@@ -57,6 +57,11 @@ final class SampleVault {
       try SealedRecord(meta, value: bytes, keys: keys)
     }
   }
+}
+
+extension EpochMark {
+  /// Some key of `epoch`.
+  static func some(_ epoch: UInt64) -> EpochMark { EpochMark(epoch: epoch, mark: .zero) }
 }
 
 /// Every single-bit change of `bytes`, or of some of them spread over the whole.

@@ -62,9 +62,12 @@ import Testing
     return (pinned, backup)
   }
 
-  func restore(_ backup: FilePath, _ pinned: PinnedVault, replacing: Bool = false) throws -> RestoreReport {
+  func restore(
+    _ backup: FilePath, _ pinned: PinnedVault, replacing: Bool = false, acceptingOlderKey: Bool = false
+  ) throws -> RestoreReport {
     try RestorableBackup(backup, toRestoreAt: pinned.place.path)
-      .restore(with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing)
+      .restore(
+        with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing, acceptingOlderKey: acceptingOlderKey)
   }
 
   @Test func `a restored backup is the newest commit, for this machine and for others, and what was there is kept`() throws {
@@ -73,7 +76,7 @@ import Testing
     let open = try pinned.unlock()
     #expect(text(try open.get(pinned.name)) == "newer")
     let report = try restore(backup, pinned)
-    #expect(report.restored == 4 && report.generation == 9 && report.items == 1)
+    #expect(report.restored == 4 && report.generation == 10 && report.items == 1)
     // The vault that was open goes on with what was restored.
     #expect(text(try open.get(pinned.name)) == "value 2")
     try open.set(form("after"), for: pinned.name)
@@ -98,7 +101,10 @@ import Testing
     try pinned.write("again")
 
     try pinned.replace(with: Data("no vault".utf8))
-    let report = try restore(backup, pinned)
+    // The first restore has changed the key: that the backup is older than the change is for somebody to know of.
+    #expect(kind { _ = try restore(backup, pinned) } == .rolledBack)
+    let report = try restore(backup, pinned, acceptingOlderKey: true)
+    #expect(report.returnedSlots.map(\.summary.kind) == [.keyFile])
     #expect(try Data(contentsOf: URL(fileURLWithPath: #require(report.kept).string)) == Data("no vault".utf8))
     #expect(text(try pinned.unlock().get(pinned.name)) == "value 2")
     #expect(try pinned.refusal() == nil)

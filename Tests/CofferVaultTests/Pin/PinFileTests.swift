@@ -14,7 +14,7 @@ import Testing
     let id = try pinned.locked.id
     #expect(try pinned.pin("id-").lastComponent?.string == "id-\(id)")
     #expect(try pinned.content(pinned.pin("at-")) == Data(id.bytes))
-    #expect(try pinned.content(pinned.pin("id-")).count == 4096 + 128)
+    #expect(try pinned.content(pinned.pin("id-")).count == 4096 + 160)
     for file in [try pinned.pin("id-"), try pinned.pin("at-")] {
       #expect(try Stat(file).permissions == FilePermissions(rawValue: 0o600))
     }
@@ -123,7 +123,7 @@ import Testing
     var calls = SystemCalls()
     calls.write = { _, _, _ in -Int(Errno.readOnlyFileSystem.rawValue) }
     let watch = try PinWatch(pinned.pins, vault: vault.view.header.vault, path: vault.view.path, calls: calls)
-    try watch.check(vault.view.state, epoch: 1)
+    try watch.check(vault.view.state, key: vault.view.keys.epochMark)
     vault.view.pins = watch
     for round in 0..<3 {
       _ = try vault.write { (_, change) throws(StoreError) in

@@ -61,7 +61,7 @@ struct PinOrderTests {
     var writer = try Process(false, world)
     try writer.run(.read)
     try writer.run(.begin)
-    try world.watch(accepting: true).accept(world.state, epoch: 1)
+    try world.watch(accepting: true).accept(world.state, key: .some(1))
     try writer.run(.commit)
     try writer.run(.pin)
     try world.look()
@@ -108,13 +108,13 @@ private struct Process {
     case .commit: if let next { world.states.append(next) }
     case .pin:
       guard let next else { return }
-      if isRestore { watch.acceptOwn(next, epoch: 1, replica: replica) } else { watch.remember(next, epoch: 1) }
+      if isRestore { watch.acceptOwn(next, key: .some(1), replica: replica) } else { watch.remember(next, key: .some(1)) }
     }
   }
 
   private func look() throws {
-    try watch.check(world.state, epoch: 1)
-    watch.remember(world.state, epoch: 1)
+    try watch.check(world.state, key: .some(1))
+    watch.remember(world.state, key: .some(1))
   }
 
   private func written() throws -> VaultState {
@@ -123,7 +123,7 @@ private struct Process {
   }
 
   private func restored() throws -> VaultState {
-    try watch.rememberReplaced(world.state, epoch: 1)
+    try watch.rememberReplaced(world.state, key: .some(1))
     let known = max(try watch.knownGeneration(), world.state.generation)
     return PinnedStates.commit(on: world.backup, above: known, by: [try watch.knownReplica(), replica])
   }
@@ -147,7 +147,7 @@ private final class PinnedStates {
     let last = Self.commit(on: backup, above: 2, by: [replica])
     states = [last]
     var folder = try PinFolder(place.folder.appending("pins"), calls: Self.calls)
-    _ = try folder.make(PinRecord(vault: salt, replica: replica, epoch: 1, seen: last.mark, own: last.mark))
+    _ = try folder.make(PinRecord(vault: salt, replica: replica, key: .some(1), seen: last.mark, own: last.mark))
     try folder.expect(salt, at: place.path)
     reader = try PinWatch(folder.path, vault: salt, path: place.path, calls: Self.calls)
   }
@@ -174,13 +174,13 @@ private final class PinnedStates {
   /// What someone who only looks says of `state`.
   func check(_ state: VaultState) throws {
     try reader.read()
-    try reader.check(state, epoch: 1)
+    try reader.check(state, key: .some(1))
   }
 
   /// Remembers what stands there.
   func look() throws {
     try check(state)
-    reader.remember(state, epoch: 1)
+    reader.remember(state, key: .some(1))
   }
 
   /// What another machine makes of `old`, above all that was seen here.

@@ -129,15 +129,15 @@ import Testing
 
   @Test func `an older key under a higher generation is a rollback`() throws {
     let record = PinRecord(
-      vault: .random(), replica: .random(), epoch: 2, seen: .init(generation: 5, commit: .random()), own: .never)
+      vault: .random(), replica: .random(), key: .some(2), seen: .init(generation: 5, commit: .random()), own: .never)
     var state = VaultState(
       generation: 6, commit: .random(), root: .zero, records: 0, time: 0, logSequence: 0, logHead: .zero)
-    #expect(kind { _ = try record.check(state, epoch: 1, vault: "/v") } == .rolledBack)
-    #expect(try record.check(state, epoch: 2, vault: "/v") == .fits)
-    let wrote = PinRecord(vault: record.vault, replica: .random(), epoch: 2, seen: record.seen, own: record.seen)
-    #expect(kind { _ = try wrote.check(state, epoch: 2, vault: "/v") } == .forked)
+    #expect(kind { _ = try record.check(state, key: .some(1), vault: "/v") } == .rolledBack)
+    #expect(try record.check(state, key: .some(2), vault: "/v") == .fits)
+    let wrote = PinRecord(vault: record.vault, replica: .random(), key: .some(2), seen: record.seen, own: record.seen)
+    #expect(kind { _ = try wrote.check(state, key: .some(2), vault: "/v") } == .forked)
     for _ in 0..<VaultState.mostReplicas { state.note(.random()) }
-    #expect(try wrote.check(state, epoch: 2, vault: "/v") == .ownEntryEvicted)
+    #expect(try wrote.check(state, key: .some(2), vault: "/v") == .ownEntryEvicted)
   }
 
   @Test func `a least generation and an expected id are asked for without any pin`() throws {
@@ -159,32 +159,15 @@ import Testing
       credentials.identity = try secret([UInt8](repeating: 7, count: 32))
       return credentials
     }
-    let id = try UnlockedVault.create(at: place.path, with: identity()).id
+    let invitation = try UnlockedVault.create(at: place.path, with: identity(), options: .withoutPins).invitation()
     var options = VaultOptions(pins: place.folder.appending("pins"))
     #expect(kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .unproven)
-    options.expected = id
+    options.expected = invitation.vault
+    #expect(kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .unproven)
+    options.invitations = [invitation]
     _ = try LockedVault.open(place.path, options: options).unlock(with: identity()).lock()
     options.expected = nil
+    options.invitations = []
     #expect(kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == nil)
-  }
-
-  @Test func `a commit of an older key that someone asked for lowers the epoch of the pin, and nothing else of it`() throws {
-    let pinned = try PinnedVault()
-    let open = try pinned.unlock()
-    try open.rotate()
-    let salt = try #require(VaultSalt(open.lock().id.bytes))
-    let watch = try PinWatch(pinned.pins, vault: salt, path: pinned.place.path, accepting: true)
-    func record() throws -> PinRecord {
-      try #require(try PinFolder(pinned.pins, calls: SystemCalls()).pin(of: salt)).read(of: salt)
-    }
-    let before = try record()
-    #expect(before.epoch == 2)
-    try watch.expect(epoch: 3)
-    #expect(try record() == before)
-    try watch.expect(epoch: 1)
-    let after = try record()
-    #expect(after.epoch == 1)
-    #expect((after.seen, after.own) == (before.seen, before.own) && after.replica == before.replica)
-    #expect(try pinned.refusal() == nil, "the vault as it was is still right")
   }
 }

@@ -18,7 +18,7 @@ final class SlotSample {
 
   init() throws {
     key = try VaultKey.random()
-    keys = try Subkeys(of: key, vault: vault)
+    keys = try Subkeys(of: key, vault: vault, epoch: 1)
     generated = try KeyFile.generate().revealed
     code = try RecoveryCode.generate().revealed
     identity = try SecretBytes.random(32).revealed
@@ -39,7 +39,7 @@ final class SlotSample {
 
   var place: SlotPlace { SlotPlace(format: 1, vault: vault) }
 
-  func header(_ kinds: [SlotKind], epoch: UInt64 = 1) throws -> VaultHeader {
+  func header(_ kinds: [SlotKind]) throws -> VaultHeader {
     var slots: [SealedSlot] = []
     var mixes: [SlotID: [UInt8]] = [:]
     for kind in kinds {
@@ -48,18 +48,18 @@ final class SlotSample {
       let new = try NewSlot.make(kind, for: inputs, cost: .testing, memory: Self.memory, place: place)
       var mix = [UInt8](repeating: 0xEE, count: 32)
       mix.withUnsafeMutableBytes { new.writeMix(to: $0) }
-      slots.append(try new.sealed(key, epoch: epoch, place: place))
+      slots.append(try new.sealed(key, keys.epochMark, place: place))
       mixes[new.id] = mix
     }
-    return try header(slots, mixes, epoch: epoch, keys: keys)
+    return try header(slots, mixes, keys: keys)
   }
 
-  func header(_ slots: [SealedSlot], _ mixes: [SlotID: [UInt8]], epoch: UInt64, keys: borrowing Subkeys) throws -> VaultHeader {
+  func header(_ slots: [SealedSlot], _ mixes: [SlotID: [UInt8]], keys: borrowing Subkeys) throws -> VaultHeader {
     let slots = slots.sorted { $0.id < $1.id }
     let body = try HeaderBody(
       created: 0, rotated: 0, floor: .testing, labels: slots.map { _ in "" },
       mix: { index, out in out.copyBytes(from: mixes[slots[index].id] ?? []) })
-    return try VaultHeader(vault: vault, epoch: epoch, slots: slots, body: body, keys: keys)
+    return try VaultHeader(slots: slots, body: body, keys: keys, lineage: .first)
   }
 
   func open(_ header: VaultHeader, _ credentials: consuming Credentials) throws -> SlotKind {
@@ -85,12 +85,12 @@ final class SlotSample {
 
 /// Where the fields of the first slot lie in a header.
 private enum Offset {
-  static let slot = 41
+  static let slot = 42
   static let cost = slot + 18
   static let salt = slot + 26
   static let publicKey = slot + 42
   static let own = slot + 74
-  static let ephemeral = own + 136
+  static let ephemeral = own + 176
   static let box = ephemeral + 32
 }
 
@@ -126,7 +126,7 @@ private enum Offset {
         own: slot.own, ephemeral: slot.ephemeral, box: slot.box)
     }
     if let genuine { slots.append(genuine) }
-    return try sample.header(slots, [:], epoch: 1, keys: sample.keys)
+    return try sample.header(slots, [:], keys: sample.keys)
   }
 
   @Test func `slots that ask for too much work together are not all tried`() throws {
@@ -226,13 +226,13 @@ private enum Offset {
     var both = try sample.credentials(.keyFile)
     both.recoveryCode = try SecretBytes(sample.code)
     _ = try sample.open(changed, both)
-    #expect(throws: FormatError.unauthentic("header's sealed part")) { try changed.openBody(sample.keys).created }
+    #expect(throws: FormatError.unauthentic("header's sealed part")) { try changed.openBody(sample.keys, proving: []).created }
   }
 
   @Test func `a box of another slot, or one that opens under two secrets, does not open`() throws {
     let header = try sample.header([.keyFile, .keyFile])
     let swapped = try sample.edited(header) { content in
-      let stride = 346
+      let stride = 386
       let first = Array(content[Offset.own..<Offset.slot + stride])
       let second = Array(content[Offset.own + stride..<Offset.slot + 2 * stride])
       content.replaceSubrange(Offset.own..<Offset.slot + stride, with: second)
@@ -242,7 +242,7 @@ private enum Offset {
     // The commitments of the two own boxes exchanged: each ciphertext is still a good one under its key.
     let commitments = try sample.edited(header) { content in
       let a = Offset.own + 24..<Offset.own + 56
-      let b = a.lowerBound + 346..<a.upperBound + 346
+      let b = a.lowerBound + 386..<a.upperBound + 386
       let first = Array(content[a])
       content.replaceSubrange(a, with: Array(content[b]))
       content.replaceSubrange(b, with: first)
@@ -252,7 +252,7 @@ private enum Offset {
 
   @Test func `a recipient of low order gets no slot`() throws {
     let error = #expect(throws: FormatError.self) {
-      try NewSlot.recipient(.zero).sealed(sample.key, epoch: 1, place: sample.place)
+      try NewSlot.recipient(.zero).sealed(sample.key, sample.keys.epochMark, place: sample.place)
     }
     #expect(error == .damaged("slot's box", "its public key is a point of low order"))
   }
@@ -261,24 +261,24 @@ private enum Offset {
     throws
   {
     let header = try sample.header([kind])
-    let body = try header.openBody(sample.keys)
+    let body = try header.openBody(sample.keys, proving: [])
     var open = try SlotSearch.open(header, with: try sample.credentials(kind), memory: SlotSample.memory)
     let fresh = try VaultKey.random()
-    let keys = try Subkeys(of: fresh, vault: sample.vault)
+    let keys = try Subkeys(of: fresh, vault: sample.vault, epoch: 2)
     let slot = header.slots[0]
     let mix = body.withMix(0) { [UInt8]($0) }
     let resealed = try mix.span.bytes.withUnsafeBytes { (mix) throws(FormatError) in
       try slot.resealed(fresh, epoch: 2, place: header.place, mix: mix)
     }
     #expect(resealed.own == slot.own && resealed.frame == slot.frame && resealed.box != slot.box)
-    let rotated = try sample.header([resealed], [slot.id: mix], epoch: 2, keys: keys)
+    let rotated = try sample.header([resealed], [slot.id: mix], keys: keys)
     try open.reopen(in: rotated)
     let (epoch, isIntact) = (open.epoch, open.isIntact)
     #expect(epoch == 2)
     #expect(isIntact)
     #expect(open.key.bytes.revealed == fresh.bytes.revealed)
     // The old box in the new header does not open: a rotation is not undone slot by slot.
-    let stale = try sample.header([slot], [slot.id: mix], epoch: 2, keys: keys)
+    let stale = try sample.header([slot], [slot.id: mix], keys: keys)
     #expect(reopenFailure(&open, stale) == .tampered)
     #expect(open.key.bytes.revealed == fresh.bytes.revealed)
   }
@@ -303,7 +303,7 @@ private enum Offset {
     let inputs = try SlotInputs(try sample.credentials(.keyFile))
     let new = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: sample.place)
     let id = new.id
-    let header = try sample.header([new.sealed(sample.key, epoch: 1, place: sample.place)], [:], epoch: 1, keys: sample.keys)
+    let header = try sample.header([new.sealed(sample.key, sample.keys.epochMark, place: sample.place)], [:], keys: sample.keys)
     let open = try new.opened(in: header)?.kind
     #expect(header.slots.map(\.id) == [id])
     #expect(open == .keyFile)

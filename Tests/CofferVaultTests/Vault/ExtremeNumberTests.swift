@@ -136,12 +136,12 @@ struct ExtremeNumberTests {
       _ = try pinned.locked.backup(to: pinned.place.folder.appending("backup"))
       let pin = try pinned.pin("id-")
       var record = try pinned.content(pin).withUnsafeBytes {
-        try PinRecord(decoding: UnsafeRawBufferPointer(rebasing: $0[..<128]))
+        try PinRecord(decoding: UnsafeRawBufferPointer(rebasing: $0[..<160]))
       }
       switch field {
       case 0: record.seen = .init(generation: number, commit: .random())
       case 1: record.own = .init(generation: number, commit: .random())
-      default: record.epoch = number
+      default: record.key = .some(number)
       }
       var content = Data(record.encoded())
       content.append(Data(repeating: 0, count: 4096 - content.count))
@@ -211,8 +211,10 @@ extension OpenVault {
 
   fileprivate func plantHeader(epoch: UInt64, rotated: UInt64) throws(StoreError) {
     try view.database.write { () throws(StoreError) in
-      // A plan that changes nothing seals no box of another epoch where the epoch stays.
-      let next = try slots.nextHeader(SlotPlan(), epoch: epoch, key: view.slot.key, view.keys, rotated: rotated)
+      let keys = try view.checked { () throws(FormatError) in
+        try Subkeys(of: view.slot.key, vault: view.header.vault, epoch: epoch)
+      }
+      let next = try slots.nextHeader(SlotPlan(), key: view.slot.key, keys, rotated: rotated)
       let encoded = next.encoded()
       try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
         try view.database.putHeader(.first, bytes)

@@ -14,6 +14,8 @@ final class FullVault {
   let vault: VaultEngineHolder
   let secrets: SlotSample
   private(set) var ids: [SlotKind: SlotSummary.ID] = [:]
+  /// Of the vault as it was made.
+  let invitation: Invitation
 
   /// Keeps the vault that made the slots: opened by the key file.
   final class VaultEngineHolder {
@@ -28,6 +30,7 @@ final class FullVault {
     secrets = try SlotSample()
     vault = VaultEngineHolder(
       try UnlockedVault.create(at: place.path, with: secrets.credentials(.keyFile), cost: .testing, label: "keyFile"))
+    invitation = try vault.unlocked.invitation()
     for kind in SlotKind.allCases where kind != .keyFile {
       ids[kind] = try vault.unlocked.addSlot(credentials(kind), label: "\(kind)", cost: .testing).id
     }
@@ -43,7 +46,8 @@ final class FullVault {
   }
 
   func unlock(_ kind: SlotKind) throws -> UnlockedVault {
-    try LockedVault.open(place.path).unlock(with: credentials(kind))
+    let options = VaultOptions(pins: nil, invitations: kind == .recipient ? [invitation] : [])
+    return try LockedVault.open(place.path, options: options).unlock(with: credentials(kind))
   }
 
   /// The kinds whose secrets open the vault and read the item.
@@ -88,7 +92,8 @@ extension ItemName {
     let id = try vault.addSlot(recipient, label: "build machine").id
     var theirs = Credentials()
     theirs.identity = try identity.duplicate()
-    let opened = try LockedVault.open(place.path).unlock(with: theirs)
+    let options = VaultOptions(pins: nil, invitations: [try vault.invitation()])
+    let opened = try LockedVault.open(place.path, options: options).unlock(with: theirs)
     let inUse = try opened.slots().first(where: \.isInUse)
     #expect(inUse?.summary.id == id)
     let failure = kind {
@@ -125,7 +130,8 @@ extension ItemName {
     #expect(try vault.status().epoch == 2)
     #expect(try !vault.status().oldBytesRemain)
     // A copy of the file made before is what it was: that is what was promised, and no more.
-    let old = try LockedVault.open(before.path).unlock(with: full.credentials(removed))
+    let options = VaultOptions(pins: nil, invitations: removed == .recipient ? [full.invitation] : [])
+    let old = try LockedVault.open(before.path, options: options).unlock(with: full.credentials(removed))
     #expect(text(try old.get(FullVault.name)) == "hush")
   }
 
@@ -168,13 +174,19 @@ extension ItemName {
     #expect(try full.opening() == Set(SlotKind.allCases))
   }
 
-  @Test func `the seventeenth slot is refused and nothing changes`() throws {
+  @Test func `the seventeenth slot with a secret, a recipient's second, and the 241st recipient's are refused`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()
-    for _ in 1..<16 { try vault.addSlot(Identity.recipient(of: Identity.generate()), label: String(repeating: "x", count: 64)) }
+    let label = String(repeating: "x", count: 64)
+    for _ in 1..<16 { try vault.addSlot(Credentials(keyFile: KeyFile.generate()), label: label) }
+    let recipients = try (0..<240).map { _ in try Identity.recipient(of: Identity.generate()) }
+    for recipient in recipients.dropLast() { try vault.addSlot(recipient, label: label) }
+    #expect(kind { try vault.addSlot(recipients[7], label: label) } == .alreadyExists)
+    try vault.addSlot(recipients[239], label: label)
     let generation = try vault.status().generation
     #expect(kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: 16))
-    #expect(try vault.slots().count == 16)
+    #expect(kind { try vault.addSlot(Identity.recipient(of: Identity.generate())) } == .tooLarge(limit: 240))
+    #expect(try vault.slots().count == 256)
     #expect(try vault.status().generation == generation)
     _ = try place.unlock().verify()
   }

@@ -1,0 +1,162 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+/// A header that a slot opened and whose key was proven, with all that making the next one needs. The rest of its vault may be gone.
+struct KnownHeader: ~Copyable {
+  let header: VaultHeader
+  let digest: Digest32
+  private let body: HeaderBody
+  let keys: Subkeys
+  private let path: FilePath
+
+  /// Opens `header` with its slot.
+  ///
+  /// - Throws: `.tampered` when header and key do not belong together; what an anchor that does not hold is refused with.
+  init(
+    _ header: VaultHeader, _ digest: Digest32, slot: borrowing OpenSlot, proving anchors: [Anchor], path: FilePath
+  ) throws(StoreError) {
+    let keys = try VerifiedView.checked(path) { () throws(FormatError) in
+      try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
+    }
+    body = try VerifiedView.checked(path) { () throws(FormatError) in try header.openBody(keys, proving: anchors) }
+    self.keys = keys
+    self.header = header
+    self.digest = digest
+    self.path = path
+  }
+
+  /// The slots, by id.
+  ///
+  /// - Parameter inUse: the one that opened it.
+  func summaries(inUse: SlotID?) -> [VaultStatus.Slot] {
+    zip(header.slots, body.labels).map { VaultStatus.Slot(summary: $0.summary, label: $1, isInUse: $0.id == inUse) }
+  }
+
+  /// Whether the key comes from that of each of `anchors`.
+  func comes(from anchors: [Anchor]) throws(StoreError) -> Bool {
+    do throws(FormatError) {
+      _ = try header.openBody(keys, proving: anchors)
+      return true
+    } catch .contradicted {
+      return false
+    } catch {
+      throw error.storeError(place: path.string)
+    }
+  }
+
+  /// The key, as an anchor.
+  func anchor(_ source: Anchor.Source) -> Anchor { Anchor(vault: header.vault, key: keys.epochMark, source: source) }
+
+  /// The header with the same slots under the key `key` of a later epoch.
+  borrowing func next(key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64) throws(StoreError) -> VaultHeader {
+    let plan = SlotPlan()
+    return try Self.next(after: header, body, keys, plan, key: key, nextKeys, rotated: rotated, path: path)
+  }
+
+  /// The state that `database`, whose header this is, has; nil where it does not open.
+  func state(of database: VaultDatabase) throws(StoreError) -> VaultState? {
+    do throws(StoreError) {
+      return try database.read { () throws(StoreError) in try VerifiedView.readState(database, header, digest, keys) }
+    } catch {
+      guard error.kind == .damaged || error.kind == .tampered else { throw error }
+      return nil
+    }
+  }
+}
+
+extension KnownHeader {
+  /// A slot of the next header.
+  private typealias Next = (slot: SealedSlot, label: String, before: Int?)
+
+  /// The header with the slots of `plan`, after `header`. In its epoch the slots that stay keep their boxes; in the later one of `nextKeys`
+  /// the key is sealed to each of them, for which the sealed part has what is needed, and the sealed part lists the epoch that ended.
+  ///
+  /// - Throws: `.notFound` for a slot that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots, 240 recipients
+  ///   or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
+  static func next(
+    after header: VaultHeader, _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ plan: borrowing SlotPlan,
+    key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64, path: FilePath
+  ) throws(StoreError) -> VaultHeader {
+    for id in plan.expected where !header.slots.contains(where: { $0.id == id }) {
+      throw StoreError(.notFound, "the vault has no such slot", place: path.string, cure: "list the slots to see their ids")
+    }
+    let slots = try VerifiedView.checked(path) { () throws(FormatError) in
+      try nextSlots(after: header, body, plan, key: key, nextKeys)
+    }
+    try SlotLimits.check(slots.map(\.slot.frame), labels: slots.map(\.label), path)
+    return try VerifiedView.checked(path) { () throws(FormatError) in
+      let next = try HeaderBody(
+        created: body.created, rotated: rotated, floor: plan.floor ?? body.floor, labels: slots.map(\.label)
+      ) { (index, out) throws(FormatError) in
+        if let before = slots[index].before {
+          body.withMix(before) { out.copyMemory(from: $0) }
+        } else {
+          plan.writeAddedMix(to: out)
+        }
+      }
+      let isLast = nextKeys.epochMark.epoch != header.epoch
+      return try header.withNextLineage(keys, isLast: isLast) { (lineage) throws(FormatError) in
+        try VaultHeader(slots: slots.map(\.slot), body: next, keys: nextKeys, lineage: lineage)
+      }
+    }
+  }
+
+  private static func nextSlots(
+    after header: VaultHeader, _ body: borrowing HeaderBody, _ plan: borrowing SlotPlan, key: borrowing VaultKey,
+    _ nextKeys: borrowing Subkeys
+  ) throws(FormatError) -> [Next] {
+    let epoch = nextKeys.epochMark.epoch
+    var slots: [Next] = []
+    var replaced = ""
+    for (index, slot) in header.slots.enumerated() where plan.keeps(slot.id) {
+      guard !plan.replaces(slot.id) else {
+        replaced = body.labels[index]
+        continue
+      }
+      let sealed =
+        epoch == header.epoch
+        ? slot
+        : try body.withMix(index) { (mix) throws(FormatError) in
+          try slot.resealed(key, epoch: epoch, place: header.place, mix: mix)
+        }
+      slots.append((sealed, plan.labels[slot.id] ?? body.labels[index], index))
+    }
+    switch plan.added {
+    case .some(let added):
+      let sealed = try added.sealed(key, nextKeys.epochMark, place: header.place)
+      slots.append((sealed, plan.labels[added.id] ?? replaced, nil))
+    case .none: break
+    }
+    return slots.sorted { $0.slot.id < $1.slot.id }
+  }
+}
+
+/// How many slots a header may have, said to whoever changes them.
+private enum SlotLimits {
+  static func check(_ frames: [SlotFrame], labels: [String], _ path: FilePath) throws(StoreError) {
+    guard !frames.isEmpty else {
+      throw StoreError(
+        .lastSlot, "no slot would remain, and nothing would open the vault", place: path.string, cure: "add another slot first")
+    }
+    let recipients = frames.count { $0.kind == .recipient }
+    try check(recipients, most: VaultHeader.mostRecipients, "recipients", path)
+    try check(frames.count - recipients, most: VaultHeader.mostOwned, "slots that are no recipients'", path)
+    guard Set(frames.map(\.publicKey)).count == frames.count else {
+      throw StoreError(
+        .alreadyExists, "this recipient has a slot already", place: path.string, cure: "list the slots to see whose they are")
+    }
+    for label in labels where label.utf8.count > HeaderBody.longestLabel {
+      throw StoreError(
+        .tooLarge(limit: HeaderBody.longestLabel), "a slot's label of \(label.utf8.count) bytes", place: path.string,
+        cure: "use at most \(HeaderBody.longestLabel) bytes")
+    }
+  }
+
+  private static func check(_ count: Int, most: Int, _ what: String, _ path: FilePath) throws(StoreError) {
+    guard count > most else { return }
+    throw StoreError(
+      .tooLarge(limit: most), "the vault has \(most) \(what), and no room for another", place: path.string,
+      cure: "remove a slot first")
+  }
+}

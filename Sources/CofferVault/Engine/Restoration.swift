@@ -1,0 +1,260 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+/// One restore, once the backup has been verified: its records become the next commit of the vault in whose place it is put.
+///
+/// The key is a new one, in an epoch after all that are known. Where the present vault opens, and its key comes from every anchor, the new
+/// header is its: with its slots, its list of epochs, and its own. Otherwise it is the backup's.
+struct Restoration: ~Copyable {
+  private let backup: OpenVault
+  private let source: KnownHeader
+  private let place: FilePath
+  private let options: VaultOptions
+  private let consent: Consent
+  private let pin: PinWatch?
+  /// What a key of this vault must come from, beside the pin.
+  private let invitations: [Anchor]
+  private let replica = ReplicaID.random()
+
+  /// What the caller has said may be lost.
+  struct Consent {
+    /// Another vault.
+    let replacing: Bool
+    /// What was done to the slots since the backup.
+    let acceptingOlderKey: Bool
+  }
+
+  /// - Parameter invitations: those that the credentials hold.
+  init(
+    _ backup: OpenVault, _ place: FilePath, _ options: VaultOptions, _ consent: Consent, invitations: [Invitation]
+  ) throws(StoreError) {
+    let (header, digest) = (backup.view.header, backup.view.headerDigest)
+    let known = try options.invitations(to: header.vault, and: invitations)
+    let pin = try options.pins.map { (folder) throws(StoreError) in
+      try PinWatch(folder, vault: header.vault, path: place, accepting: true)
+    }
+    source = try KnownHeader(header, digest, slot: backup.view.slot, proving: [], path: place)
+    self.invitations = known
+    self.pin = pin
+    self.backup = backup
+    self.place = place
+    self.options = options
+    self.consent = consent
+  }
+
+  /// - Parameters:
+  ///   - others: what may open the vault that stands there.
+  ///   - items: how many the backup has.
+  consuming func run(_ others: consuming Openers, items: Int) throws(StoreError) -> RestoreReport {
+    let restored = backup.view.state.generation
+    var returned: [VaultStatus.Slot] = []
+    let kept: FilePath?
+    if let current = try readableVault() {
+      kept = try replace(current, others, &returned)
+    } else {
+      kept = try moveIn(&returned)
+    }
+    pin?.acceptOwn(backup.view.state, key: backup.view.keys.epochMark, replica: replica)
+    return RestoreReport(
+      id: backup.view.id, restored: restored, generation: backup.view.state.generation,
+      items: items, kept: kept, returnedSlots: returned)
+  }
+
+  /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.
+  private func readableVault() throws(StoreError) -> VaultDatabase? {
+    do throws(StoreError) { return try VaultDatabase.open(place) } catch {
+      switch error.kind {
+      case .noVault, .damaged, .notAVault, .tampered: return nil
+      default: throw error
+      }
+    }
+  }
+
+  private func replace(
+    _ current: VaultDatabase, _ others: consuming Openers, _ returned: inout [VaultStatus.Slot]
+  ) throws(StoreError) -> FilePath {
+    let found = try Self.header(of: current)
+    try requireSameVault(found?.header)
+    // Outside of the transaction, as it may run Argon2id.
+    var slot: OpenSlot?
+    if let found { slot = try presentSlot(found.header, others) }
+    let replacement = try VaultReplacement(of: current, by: backup.view.database)
+    // From here on nobody else writes: what is kept, and the generation, are of the last commit.
+    let before = try VaultDatabase.open(place)
+    let kept = try KeptName.beside(place)
+    try before.backUp(to: kept)
+    if let slot = slot.take(), let present = try present(before, slot) {
+      try commit(under: present, present.state(of: before), &returned)
+    } else {
+      try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+    }
+    before.close()
+    try replacement.commit()
+    return kept
+  }
+
+  private static func header(of current: VaultDatabase) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
+    do throws(StoreError) {
+      return try current.read { () throws(StoreError) in try VerifiedView.readHeader(current) }
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      return nil
+    }
+  }
+
+  private func requireSameVault(_ found: VaultHeader?) throws(StoreError) {
+    guard !consent.replacing, let found = found?.vault, found != source.header.vault else { return }
+    throw StoreError(
+      .otherVault, "vault \(found) stands there, and the backup is of vault \(source.header.vault)", place: place.string,
+      cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
+  }
+
+  /// The slot of the present vault that opens here; nil when none does.
+  private func presentSlot(_ header: VaultHeader, _ others: consuming Openers) throws(StoreError) -> OpenSlot? {
+    guard header.vault == source.header.vault else { return nil }
+    if let slot = try backup.view.slot.copied(in: header) { return slot }
+    return try others.open(header, options, place)
+  }
+
+  /// The present vault's header under the key that `slot` opens; nil where nothing proves that it is the right one.
+  private func present(_ database: VaultDatabase, _ slot: consuming OpenSlot) throws(StoreError) -> KnownHeader? {
+    guard let (header, digest) = try Self.header(of: database) else { return nil }
+    let known = try (slot.anchor.map { [$0] } ?? []) + anchors()
+    // A vault that only a recipient's key opens may be anyone's.
+    guard !known.isEmpty else { return nil }
+    do throws(StoreError) {
+      if slot.epoch != header.epoch { try slot.reopen(in: header, path: place.string) }
+      return try KnownHeader(header, digest, slot: slot, proving: known, path: place)
+    } catch {
+      switch error.kind {
+      case .locked, .tampered, .damaged, .forked, .rolledBack: return nil
+      default: throw error
+      }
+    }
+  }
+
+  private func anchors() throws(StoreError) -> [Anchor] {
+    let key = try pin?.knownKey()
+    return invitations + (key.map { [Anchor(vault: source.header.vault, key: $0, source: .pin)] } ?? [])
+  }
+
+  /// Commits the backup's records under the present vault's slots, or, where the backup is of a later epoch of its history, under those of
+  /// the backup.
+  private func commit(
+    under present: borrowing KnownHeader, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
+  ) throws(StoreError) {
+    let known = present.anchor(.backup)
+    let isOlder = known.key.epoch < source.keys.epochMark.epoch
+    if isOlder, try source.comes(from: [known]) { return try commitAlone(beside: present.header, &returned) }
+    let isOfThisHistory = try present.comes(from: [source.anchor(.backup)])
+    guard isOfThisHistory || consent.acceptingOlderKey else {
+      throw source.anchor(.backup).error(.forked, place: place.string)
+    }
+    if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
+    let epoch = try FileCounter.after(present.header.epoch, place)
+    let now = backup.view.now
+    try backup.commit(.restored, above: generation(above: state), as: replica, after: pin?.knownReplica(), epoch: epoch) {
+      (key, keys) throws(StoreError) in try present.next(key: key, keys, rotated: now)
+    }
+  }
+
+  /// Commits the backup's records under its own slots.
+  ///
+  /// - Parameter present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write.
+  private func commitAlone(beside present: VaultHeader?, _ returned: inout [VaultStatus.Slot]) throws(StoreError) {
+    let anchors = try anchors()
+    let isNewest = present?.vault != source.header.vault || (present?.epoch ?? 0) <= source.header.epoch
+    let comesFromAll = try source.comes(from: anchors)
+    let isProven = isNewest && comesFromAll
+    if !isProven {
+      try requireConsent()
+      returned = source.summaries(inUse: backup.view.slot.id)
+    }
+    if backup.view.slot.kind == .recipient { try requireProof(anchors.filter { $0.key.epoch <= source.header.epoch }) }
+    let newest = max(source.header.epoch, try pin?.knownKey()?.epoch ?? 0)
+    let epoch = try FileCounter.after(newest, place)
+    try backup.commit(.restored, above: generation(above: nil), as: replica, after: pin?.knownReplica(), epoch: epoch) {
+      (key, keys) throws(StoreError) in try source.next(key: key, keys, rotated: backup.view.now)
+    }
+    // Before the vault is: a pin that refused it would ask for what was just said.
+    if !isProven { try pin?.expect(backup.view.keys.epochMark) }
+  }
+
+  private func requireConsent() throws(StoreError) {
+    guard !consent.acceptingOlderKey else { return }
+    throw StoreError(
+      .rolledBack,
+      "the vault's key was changed since the backup of key epoch \(source.header.epoch): restored with its slots, the vault would open with secrets that were removed since",
+      place: place.string,
+      cure:
+        "give what opens the vault that stands there as well, or restore a newer backup; to go back on purpose, say acceptingOlderKey: true",
+      remedy: .acceptOlderKey)
+  }
+
+  /// Anyone can make a backup that a recipient's public key opens.
+  private func requireProof(_ anchors: [Anchor]) throws(StoreError) {
+    if !anchors.isEmpty, try source.comes(from: anchors) { return }
+    throw StoreError(
+      .unproven, "a recipient's key opens this backup, and anyone could have made it", place: place.string,
+      cure: "restore with another secret, or give an invitation to the vault that is as old as the backup", remedy: .expectVault)
+  }
+
+  private func generation(above present: VaultState?) throws(StoreError) -> UInt64 {
+    max(try pin?.knownGeneration() ?? 0, present?.generation ?? 0, backup.view.state.generation)
+  }
+
+  /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
+  private func moveIn(_ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
+    // Opened first: a folder that cannot be refuses while all is as it was.
+    let folder = try OpenFolder(of: place, SystemCalls())
+    try commitAlone(beside: nil, &returned)
+    try backup.view.database.emptyLog()
+    backup.view.database.close()
+    let aside = try KeptName.beside(place)
+    let kept = try Stat.ofLink(place) == nil ? nil : aside
+    var displaced = DisplacedFiles(of: place, to: aside)
+    do throws(StoreError) {
+      try displaced.move()
+      try DisplacedFiles.rename(backup.view.path, to: place)
+    } catch { throw displaced.putBack(after: error) }
+    try folder.synchronize()
+    return kept
+  }
+}
+
+/// What may open a vault: tried one after the other.
+struct Openers: ~Copyable {
+  private let first: Credentials
+  private let second: Credentials
+
+  init(_ first: consuming Credentials, _ second: consuming Credentials) {
+    self.first = first
+    self.second = second
+  }
+
+  /// The slot of `header` that one of them opens; nil when none does.
+  consuming func open(_ header: VaultHeader, _ options: VaultOptions, _ path: FilePath) throws(StoreError) -> OpenSlot? {
+    let first = first
+    let second = second
+    if let slot = try Self.open(header, with: first, options, path) { return slot }
+    return try Self.open(header, with: second, options, path)
+  }
+
+  private static func open(
+    _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ path: FilePath
+  ) throws(StoreError) -> OpenSlot? {
+    guard !credentials.isEmpty else { return nil }
+    do throws(StoreError) { return try OpenVault.search(header, with: credentials, options, path) } catch {
+      guard error.kind == .wrongSecret || error.kind == .tampered else { throw error }
+      return nil
+    }
+  }
+}
+
+extension FileCounter {
+  /// The epoch after `epoch`.
+  fileprivate static func after(_ epoch: UInt64, _ path: FilePath) throws(StoreError) -> UInt64 {
+    try VerifiedView.checked(path) { () throws(FormatError) in try next(epoch, "header") }
+  }
+}
