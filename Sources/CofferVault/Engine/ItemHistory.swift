@@ -57,7 +57,7 @@ struct ItemHistory {
 
   /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record.
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) {
-    for note in try records.notes(of: item, in: .old, &change) where present == nil || note.present == present {
+    for note in try records.notes(of: item, in: .old, lenient: true, &change) where present == nil || note.present == present {
       _ = try records.drop(note.index, in: .old, &change)
     }
   }

@@ -137,7 +137,7 @@ extension ItemTable {
     guard let id = try records.touch(bucket(of: index), change).record(at: index) else { return false }
     var keeping = keeping
     if keeping { keeping = try !meta(index, id, of: name).itemMetadata.isSessionItem }
-    let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, &change).map(\.index) : []
+    let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, lenient: true, &change).map(\.index) : []
     let moment = view.now
     for index in [index] + fields {
       if keeping { try history.keepDeleted(index, at: moment, &change) }

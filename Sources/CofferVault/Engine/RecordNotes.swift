@@ -23,9 +23,13 @@ struct RecordNote: Sendable {
 
 extension RecordSet {
   /// The fields of the item at `item`, or its contents of the past and those of its fields.
-  func notes(of item: RecordIndex, in table: RecordTable, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+  ///
+  /// - Parameter lenient: whether records that do not open are passed over: what is removed must not depend on all others being sound.
+  func notes(
+    of item: RecordIndex, in table: RecordTable, lenient: Bool = false, _ change: inout Change
+  ) throws(StoreError) -> [RecordNote] {
     var found: [RecordNote] = []
-    try forEachNote(in: table, &change) { if $0.item == item { found.append($0) } }
+    try forEachNote(in: table, lenient: lenient, &change) { if $0.item == item { found.append($0) } }
     return found
   }
 
@@ -44,32 +48,54 @@ extension RecordSet {
   }
 
   private func forEachNote(
-    in table: RecordTable, _ change: inout Change, _ body: (RecordNote) -> Void
+    in table: RecordTable, lenient: Bool = false, _ change: inout Change, _ body: (RecordNote) -> Void
   ) throws(StoreError) {
     // Most vaults keep nothing of the past.
     guard table == .present || !view.tree.isEmpty(.old) || change.lists.keys.contains(where: table.buckets.contains) else {
       return
     }
     for bucket in table.buckets where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
-      for note in try notes(inBucket: bucket, &change) { body(note) }
+      for note in try notes(inBucket: bucket, lenient: lenient, &change) { body(note) }
     }
   }
 
-  private func notes(inBucket bucket: Int, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+  /// The fields and the contents of the past in one bucket.
+  func notes(inBucket bucket: Int, lenient: Bool, _ change: inout Change) throws(StoreError) -> [RecordNote] {
     if let known = change.notes[bucket] ?? view.notes(inBucket: bucket) { return known }
     let isTouched = change.lists[bucket] != nil
+    do throws(StoreError) {
+      let notes = try read(bucket, change)
+      // What the change at hand has made of a bucket is so once it is committed.
+      if isTouched { change.notes[bucket] = notes } else { view.remember(notes, ofBucket: bucket) }
+      return notes
+    } catch {
+      guard lenient, error.kind == .tampered || error.kind == .damaged else { throw error }
+      return try read(bucket, change, lenient: true)
+    }
+  }
+
+  private func read(_ bucket: Int, _ change: borrowing Change, lenient: Bool = false) throws(StoreError) -> [RecordNote] {
     let table = RecordTable(ofBucket: bucket)
     var notes: [RecordNote] = []
-    for entry in try list(of: bucket, change).entries {
-      let note = try view.withRow(entry.index, entry.id, in: table, .metadata) { (row) throws(StoreError) in
-        try view.checked { () throws(FormatError) in RecordNote(try row.openMeta(keys: view.keys), at: row.index, keys: view.keys)
+    do throws(StoreError) {
+      for entry in try list(of: bucket, change).entries {
+        do throws(StoreError) { if let note = try note(entry, in: table) { notes.append(note) } } catch {
+          try pass(error, lenient)
         }
       }
-      if let note { notes.append(note) }
-    }
-    // What the change at hand has made of a bucket is so once it is committed.
-    if isTouched { change.notes[bucket] = notes } else { view.remember(notes, ofBucket: bucket) }
+    } catch { try pass(error, lenient) }
     return notes
+  }
+
+  private func note(_ entry: BucketEntry, in table: RecordTable) throws(StoreError) -> RecordNote? {
+    try view.withRow(entry.index, entry.id, in: table, .metadata) { (row) throws(StoreError) in
+      let meta = try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+      return RecordNote(meta, at: row.index, keys: view.keys)
+    }
+  }
+
+  private func pass(_ error: StoreError, _ lenient: Bool) throws(StoreError) {
+    guard lenient, error.kind == .tampered || error.kind == .damaged else { throw error }
   }
 
   /// Notes that the record at `index` is `meta` now, or is none where that is nil.

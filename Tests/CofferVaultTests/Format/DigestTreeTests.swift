@@ -33,7 +33,8 @@ import Testing
     }
   }
 
-  @Test func `each table has half of the buckets, and the mid of 32 empty ones is zeros`() {
+  @Test
+  func `each table has half of the buckets, the mid of 32 empty ones is zeros, and those of no former content are left out`() {
     var tree = DigestTree(emptyUnder: sample.keys)
     #expect(tree.isEmpty(.present) && tree.isEmpty(.old))
     func root(_ mids: [Digest32]) -> Digest32 {

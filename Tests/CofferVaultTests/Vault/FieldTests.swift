@@ -139,6 +139,29 @@ import Testing
     #expect(try place.hex("SELECT count(*) FROM old") == "0")
   }
 
+  @Test func `an item is removed with its fields although other records do not open`() throws {
+    let vault = try vault("pin")
+    for number in 0..<20 { try vault.set(form("other"), for: ItemName(service: "other", account: "\(number)")) }
+    try vault.set(form("kept"), for: .sample, keeping: 1)
+    try vault.set(form("kept still"), for: .sample)
+    let spared = try [item, item.field(named: "pin")].map { name in
+      try vault.core.run { (vault) throws(StoreError) in "x'\(vault.items.index(of: name))'" }
+    }
+    try place.attack(
+      """
+      UPDATE rec SET meta = zeroblob(144) WHERE idx = (SELECT idx FROM rec WHERE idx NOT IN (\(spared.joined(separator: ","))) LIMIT 1);
+      UPDATE old SET meta = zeroblob(144)
+      """)
+    let again = try place.unlock()
+    #expect(kind { _ = try again.verify() } == .tampered && kind { _ = try again.list() } == .tampered)
+    #expect(try again.status().items == 22, "what does not open is counted as an item")
+    #expect(try again.remove(item))
+    #expect(try again.get(item) == nil)
+    // Whatever is made needs to be counted above all that was.
+    #expect(kind { try again.set(form("x"), for: ItemName(service: "new")) } == .tampered)
+    #expect(text(try again.get(.sample)) == "kept still")
+  }
+
   @Test func `a field whose item is not there, and a 65th, are damage to verify; a repair leaves the former out`() throws {
     for orphan in [true, false] {
       let place = try TemporaryVault()
