@@ -38,7 +38,7 @@ extension OpenVault {
         try database.putHeader(.second, bytes)
       }
       var state = VaultState(
-        generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, records: 0, time: now, logSequence: 0,
+        generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, counts: .none, time: now, logSequence: 0,
         logHead: .zero)
       try VaultLog.append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, database, keys)
       try VerifiedView.put(state, header, digest, database, keys)

@@ -233,11 +233,11 @@ final class VaultRepair {
     _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
   ) throws(StoreError) -> VaultState {
     try database.removeWhatIsAdded()
-    let (tree, records) = try rebuildSet()
+    let (tree, counts) = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())
     var state = VaultState(
-      generation: generation, commit: .random(), root: tree.root, records: UInt64(records), time: now,
+      generation: generation, commit: .random(), root: tree.root, counts: counts, time: now,
       logSequence: log.sequence, logHead: log.head)
     if let start = log.start, log.trim != start {
       try VaultLog.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
