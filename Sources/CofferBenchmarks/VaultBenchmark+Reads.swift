@@ -25,7 +25,7 @@ extension VaultBenchmark {
   }
 
   private func fill(_ file: String, _ count: Int) throws {
-    _ = try UnlockedVault.create(at: path(file), with: credentials(), options: .withoutPins)
+    _ = try UnlockedVault.create(at: .file(path(file)), with: credentials(), options: .withoutPins)
     let store = try VaultStore(service: "bench", vault: unlock(file))
     for first in stride(from: 0, to: count, by: 10_000) {
       var batch = Batch<Vault>()
@@ -72,7 +72,7 @@ extension VaultBenchmark {
       [
         Contender(name: "with a key file", count: 1) { _ in _ = try unlock(file) },
         Contender(name: "with a passphrase, 3 passes over 64 MiB", count: 1, goals: [.microsecondsMore(20_000)]) { _ in
-          _ = try LockedVault.open(path(file), options: .withoutPins)
+          _ = try LockedVault.open(.file(path(file)), options: .withoutPins)
             .unlock(with: Credentials(passphrase: passphrase.bytes.duplicate()))
         },
         Contender(name: "raw libsodium, Argon2id alone", count: 1) { _ in

@@ -31,7 +31,7 @@ final class AgentVault: Sendable {
     self.clock = clock
   }
 
-  private var place: String { settings.vault.string }
+  private var place: String { settings.vault.description }
 
   /// Runs `body` with the vault, and counts as its use.
   ///
@@ -69,6 +69,7 @@ final class AgentVault: Sendable {
       var options = settings.options
       options.expected = expectation.vault
       options.leastGeneration = expectation.leastGeneration
+      options.invitations += expectation.invitations
       let vault: UnlockedVault
       do throws(StoreError) { vault = try LockedVault.open(settings.vault, options: options).unlock(with: credentials) } catch {
         if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }

@@ -22,7 +22,7 @@ struct Restoration: ~Copyable {
     /// Another vault.
     let replacing: Bool
     /// What was done to the slots since the backup.
-    let acceptingOlderKey: Bool
+    var acceptingOlderKey: Bool
   }
 
   /// - Parameter invitations: those that the credentials hold.
@@ -232,6 +232,9 @@ struct Openers: ~Copyable {
     self.first = first
     self.second = second
   }
+
+  /// The same again.
+  borrowing func copied() throws(StoreError) -> Openers { Openers(try first.copied(), try second.copied()) }
 
   /// The slot of `header` that one of them opens; nil when none does.
   consuming func open(_ header: VaultHeader, _ options: VaultOptions, _ path: FilePath) throws(StoreError) -> OpenSlot? {

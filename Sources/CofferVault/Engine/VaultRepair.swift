@@ -111,8 +111,9 @@ final class VaultRepair {
       key: known.keys.epochMark)
   }
 
-  func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
-    try checkEpoch(acceptingOlderKey)
+  /// - Parameter acceptsOlderKey: whether the slots of an older key may come back.
+  func run(rebuilding: Bool, acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) -> RepairReport {
+    try checkEpoch(acceptsOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }
     if let contradicted { try renewKey(past: contradicted) }
@@ -120,9 +121,10 @@ final class VaultRepair {
   }
 
   /// An older header is authentic, and brings back the slots of its time: who was removed since has a way in again.
-  private func checkEpoch(_ acceptingOlderKey: Bool) throws(StoreError) {
+  private func checkEpoch(_ acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) {
     guard let contradicted else { return }
-    guard acceptingOlderKey else {
+    let slots = try known().summaries(inUse: slot.id)
+    guard acceptsOlderKey(slots) else {
       throw StoreError(
         .rolledBack,
         "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): repaired with it, the vault would open with secrets that were removed since",
@@ -132,7 +134,7 @@ final class VaultRepair {
         remedy: .acceptOlderKey
       )
     }
-    report.returnedSlots = try known().summaries(inUse: slot.id)
+    report.returnedSlots = slots
   }
 
   private func known() throws(StoreError) -> KnownHeader {
