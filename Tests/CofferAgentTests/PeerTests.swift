@@ -64,7 +64,7 @@ import Testing
     let top = try TestAgent.newFolder()
     defer { TestAgent.remove(top) }
     let folder = top.appending(String(repeating: "d", count: 120))
-    let server = try AgentServer(AgentSettings(folder: folder, vault: top.appending("v"), options: .withoutPins))
+    let server = try AgentServer(AgentSettings(folder: folder, vault: .file(top.appending("v")), options: .withoutPins))
     Thread.detachNewThread { try? server.run() }
     #expect(try AgentClient(folder: folder).isRunning())
     server.stop()
@@ -128,7 +128,7 @@ import Testing
     let folder = try TestAgent.newFolder()
     defer { TestAgent.remove(folder) }
     let ended = try Self.serve(version: version, at: AgentPlace(folder: folder))
-    let client = AgentClient(folder: folder, vault: folder.appending("v"), options: .withoutPins)
+    let client = AgentClient(folder: folder, vault: .file(folder.appending("v")), options: .withoutPins)
     for ask: () throws -> Void in [
       { _ = try client.list() }, { try client.set(form("v"), for: ItemName(service: "x")) },
       { _ = try client.unlock(with: TestAgent.credentials()) }, { _ = try client.isRunning() },

@@ -36,7 +36,7 @@ import Testing
     #expect(places == Places(home: "/srv/coffer"))
     #expect(places.vault == "/srv/coffer/data/vault.sqlite" && places.defaults == "/srv/coffer/config")
     #expect(places.state == "/srv/coffer/state" && places.run == "/srv/coffer/run")
-    #expect(try self.places(["COFFER_HOME": "x"]).vault.isAbsolute)
+    #expect(try self.places(["COFFER_HOME": "x"]).vault.path?.isAbsolute == true)
   }
 
   @Test

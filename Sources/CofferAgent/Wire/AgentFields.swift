@@ -75,8 +75,7 @@ extension FrameReader {
 
   private mutating func invitations() throws(StoreError) -> [Invitation] {
     let count = try count(ofAtLeast: 4)
-    // Those of the options and of the environment may come together.
-    guard count <= 2 * Invitation.most else { throw Self.malformed("it has more than \(2 * Invitation.most) invitations") }
+    guard count <= Invitation.most else { throw Self.malformed("it has more than \(Invitation.most) invitations") }
     var invitations: [Invitation] = []
     for _ in 0..<count { invitations.append(try Invitation(text())) }
     return invitations
