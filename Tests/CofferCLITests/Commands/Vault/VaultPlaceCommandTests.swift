@@ -16,7 +16,7 @@ struct VaultPlaceCommandTests {
     try home.transcript("--vault=\(other.vault) --quiet get a --domain x \(key)", err: "nothing is stored", exit: 1)
     try home.transcript("vault get a \(key)", with: ["COFFER_VAULT": other.vault], out: "theirs")
     try home.transcript("vault get a --vault \(other.vault) \(key)", with: ["COFFER_VAULT": home.vault], out: "theirs")
-    try home.transcript("vault get a", err: "the vault has no such item", exit: 1)
+    try home.transcript("vault get a", err: "the vault has no item of this service", exit: 1)
     // Set and empty, as a shell leaves it, it names nothing.
     try home.transcript("vault list", with: ["COFFER_VAULT": ""])
     try home.transcript("vault list --vault ''", err: "the place of the vault is empty", exit: 64)
