@@ -84,10 +84,16 @@ struct Restoration: ~Copyable {
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    if let slot = slot.take(), let present = try present(before, slot) {
-      try commit(under: present, present.state(of: before), &returned)
-    } else {
-      try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+    do throws(StoreError) {
+      if let slot = slot.take(), let present = try present(before, slot) {
+        try commit(under: present, present.state(of: before), &returned)
+      } else {
+        try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+      }
+    } catch {
+      // Nothing is replaced, and what opened the vault once would open the copy.
+      VaultDatabase.remove(kept)
+      throw error
     }
     before.close()
     try replacement.commit()
