@@ -57,7 +57,7 @@ protocol CommandOptions: ParsableArguments {
 /// The options of a command whose answer no program reads.
 struct CommonOptions: CommandOptions {
   @Option(help: .home) var home: String?
-  @Option(help: .vault) var vault: String?
+  @Option(help: .vault, completion: .file()) var vault: String?
   @Flag(name: .quiet, help: .quiet) var quiet = false
   @Flag(help: .yes) var yes = false
 }
@@ -66,7 +66,7 @@ struct CommonOptions: CommandOptions {
 struct AnswerOptions: CommandOptions {
   @Flag(help: "Answer in JSON, and errors in JSON on standard error.") var json = false
   @Option(help: .home) var home: String?
-  @Option(help: .vault) var vault: String?
+  @Option(help: .vault, completion: .file()) var vault: String?
   @Flag(name: .quiet, help: .quiet) var quiet = false
   @Flag(help: .yes) var yes = false
 }

@@ -62,6 +62,14 @@ struct Consumer: Sendable {
         guard let first = try vault.get(name), let second = try vault.get(name) else { return false }
         return first.bytes.isEqual(to: second.bytes) && first.metadata.label == "Mail"
       }
+      static func elsewhere(_ path: FilePath, _ place: String, _ text: String, _ identity: Credentials.Type) throws -> UnlockedVault {
+        var places = try Places.standard()
+        places.vault = "/srv/team/vault.sqlite"
+        places.vault = .init(place)
+        var vault = try LockedVault.open(.file(path), options: places.vaultOptions)
+        vault.options.invitations = [try .init(text)]
+        return try vault.join(with: identity.standard()) { claim in claim.mark.hasPrefix("0a") }
+      }
       static func plain() throws -> DefaultsStore { try Places.standard().openDefaults("app") }
       static func kind(_ error: StoreError) -> Bool { error.kind == .locked }
     """)

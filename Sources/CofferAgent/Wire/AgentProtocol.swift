@@ -36,6 +36,13 @@ enum AgentProtocol {
     case list = 12
     case apply = 13
     case delete = 14
+    case fields = 15
+    case revisions = 30
+    case revision = 31
+    case deleted = 32
+    case revert = 33
+    case undelete = 34
+    case prune = 35
     case load = 20
     case contains = 21
     case names = 22
