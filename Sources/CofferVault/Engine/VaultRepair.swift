@@ -111,9 +111,10 @@ final class VaultRepair {
       key: known.keys.epochMark)
   }
 
-  func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
+  /// - Parameter acceptsOlderKey: whether the slots of an older key may come back.
+  func run(rebuilding: Bool, acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) -> RepairReport {
     try VerifiedView.checkWritable(header, database.path)
-    try checkEpoch(acceptingOlderKey)
+    try checkEpoch(acceptsOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }
     if let contradicted { try renewKey(past: contradicted) }
@@ -121,9 +122,10 @@ final class VaultRepair {
   }
 
   /// An older header is authentic, and brings back the slots of its time: who was removed since has a way in again.
-  private func checkEpoch(_ acceptingOlderKey: Bool) throws(StoreError) {
+  private func checkEpoch(_ acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) {
     guard let contradicted else { return }
-    guard acceptingOlderKey else {
+    let slots = try known().summaries(inUse: slot.id)
+    guard acceptsOlderKey(slots) else {
       throw StoreError(
         .rolledBack,
         "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): repaired with it, the vault would open with secrets that were removed since",
@@ -133,7 +135,7 @@ final class VaultRepair {
         remedy: .acceptOlderKey
       )
     }
-    report.returnedSlots = try known().summaries(inUse: slot.id)
+    report.returnedSlots = slots
   }
 
   private func known() throws(StoreError) -> KnownHeader {
