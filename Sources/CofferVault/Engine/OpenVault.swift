@@ -50,7 +50,7 @@ final class OpenVault {
         guard error.kind.mayBeOfAnOlderMemory, !isSecondTry else { throw error }
         isSecondTry = true
         view.forget()
-        try view.pins?.read()
+        try view.readPin()
       }
     }
   }
@@ -64,7 +64,7 @@ final class OpenVault {
     var sealed: SealedChange?
     let result: Result
     // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
-    try view.pins?.read()
+    try view.readPin()
     do {
       result = try view.database.write { () throws(StoreError) in
         try view.refresh()

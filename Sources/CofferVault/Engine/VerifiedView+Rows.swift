@@ -111,6 +111,12 @@ extension VerifiedView {
       .damaged, "the vault's \(part) is missing", place: database.path.string, cure: "restore the vault from a backup")
   }
 
+  static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ path: FilePath) -> StoreError {
+    StoreError(
+      .replaced, "vault \(found) stands where \(expected) was read before", place: path.string,
+      cure: "unlock it again, if this vault is the right one")
+  }
+
   static func putBack(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
     StoreError(
       kind, "an older vault was put back while it was open: \(what)", place: path.string,
