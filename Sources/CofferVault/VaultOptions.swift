@@ -28,8 +28,8 @@ public struct VaultOptions: Sendable, Equatable {
   /// Options with the given parts. What is remembered of the vault is for each caller to say; nothing else is compared and no turns are
   /// taken unless they say so.
   public init(
-    pins: FilePath?, expected: VaultID? = nil, invitations: [Invitation] = [], leastGeneration: UInt64? = nil, lockFolder: FilePath? = nil,
-    leastCost: PassphraseCost? = nil
+    pins: FilePath?, expected: VaultID? = nil, invitations: [Invitation] = [], leastGeneration: UInt64? = nil,
+    lockFolder: FilePath? = nil, leastCost: PassphraseCost? = nil
   ) {
     self.pins = pins
     self.expected = expected

@@ -47,7 +47,8 @@ extension OpenVault {
       let created = try database.read { () throws(StoreError) in
         guard let slot = slot.take() else { throw VerifiedView.missing("slot", database) }
         return try OpenVault(
-          database: database, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, options: options, clock: clock)
+          database: database, header: header, headerDigest: digest, slot: slot, anchors: [], pin: nil, options: options,
+          clock: clock)
       }
       created.watchCreated()
       return created
@@ -168,6 +169,11 @@ extension OpenVault {
 extension VaultOptions {
   /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has several vaults.
   func invitations(to vault: VaultSalt, and others: [Invitation]) throws(StoreError) -> [Anchor] {
+    guard invitations.count <= Invitation.most else {
+      throw StoreError(
+        .tooLarge(limit: Invitation.most), "\(invitations.count) invitations were given",
+        cure: "give at most \(Invitation.most), each of which is checked whenever the vault's key has changed")
+    }
     do throws(FormatError) {
       var anchors: [Anchor] = []
       for invitation in invitations { anchors.append(try invitation.anchor()) }

@@ -53,7 +53,8 @@ extension Anchor {
         cure: forkCure, remedy: source == .pin ? .acceptFork : nil)
     case .tooOld:
       StoreError(
-        .forked, "the vault's key was changed more than \(Lineage.most) times since epoch \(key.epoch), which is that of \(source)",
+        .forked,
+        "the vault's key was changed more than \(Lineage.most) times since epoch \(key.epoch), which is that of \(source)",
         place: place, cure: "ask someone who has the vault for an invitation, and give it")
     }
   }
