@@ -1,15 +1,30 @@
 """A reader and a writer of Coffer's vaults, made from VaultFormat.md alone: `python3 Witness VERB`.
 
-Each line of the input is a request in JSON, and each is answered by one line. Secrets come in with the requests.
+`vectors` prints `Fixtures/Vectors/format-1.json`. For the other verbs each line of the input is a request in JSON, and each is answered
+by one line. Secrets come in with the requests, and none is printed but those of a vault that was just made.
 """
 
 import json
+import sqlite3
 import sys
 
-import report
-from primitives import Refused
-from reader import Request, open_vault
-from samples import Sample
+LACKING = 77  # How the program ends where the machine lacks a part that it needs.
+
+if sys.version_info < (3, 9) or sqlite3.sqlite_version_info < (3, 37):
+    print(f"Python is {sys.version}, its SQLite {sqlite3.sqlite_version}", file=sys.stderr)
+    sys.exit(LACKING)
+
+try:
+    import report
+    from forge import forge
+    from malformed import malform
+    from primitives import Refused
+    from reader import Request, open_vault
+    from samples import Sample
+    from vectors import Vectors
+except OSError as error:
+    print(error, file=sys.stderr)
+    sys.exit(LACKING)
 
 
 def read(request):
@@ -25,10 +40,13 @@ def write(request):
     return answer
 
 
-VERBS = {"read": read, "write": write}
+VERBS = {"read": read, "write": write, "forge": forge, "malform": malform}
 
 
 def main():
+    if sys.argv[1:] == ["vectors"]:
+        print(json.dumps(Vectors().file(), indent=1))
+        return
     verb = VERBS[sys.argv[1]]
     for line in sys.stdin:
         request = json.loads(line)

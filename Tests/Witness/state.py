@@ -76,4 +76,6 @@ def root_of(keys, digests):
         children = b"".join(digests.get(bucket, EMPTY) for bucket in range(32 * number, 32 * number + 32))
         empty = children == bytes(len(children))
         mids.append(EMPTY if empty else F(keys.set, "PV1 mid", keys.vault, le32(number) + children, 32))
+    if mids[32:] == 32 * [EMPTY]:
+        del mids[32:]
     return F(keys.set, "PV1 root", keys.vault, b"".join(mids), 32)
