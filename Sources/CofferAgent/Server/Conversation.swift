@@ -147,7 +147,7 @@ final class Conversation {
     let least = greeting?.leastGeneration
     return try server.vault.use { (vault) throws(StoreError) in
       if let least {
-        let found = try vault.status().generation
+        let found = try vault.generation()
         guard found >= least else {
           throw StoreError(
             .rolledBack, "commit \(found) stands where commit \(least) was expected", place: vault.path.string,

@@ -102,6 +102,15 @@ final class VaultItems {
     }
   }
 
+  /// The fields of an item, by name.
+  func fields(of name: ItemName) throws -> [VaultItem] {
+    try ask { (agent) throws(StoreError) in
+      try agent.fields(of: name)
+    } or: { (vault) throws(StoreError) in
+      try vault.fields(of: name)
+    }
+  }
+
   /// Stores `form` under `name` and returns what a listing now says.
   @discardableResult
   func set(_ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always) throws -> VaultItem {

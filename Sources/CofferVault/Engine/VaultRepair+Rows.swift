@@ -14,11 +14,18 @@ extension VaultRepair {
 
   private func rebuild(_ table: RecordTable, _ lists: inout [BucketList]) throws(StoreError) {
     var unreadable: [RecordIndex] = []
+    var fields: [(index: RecordIndex, item: RecordIndex)] = []
     try database.forEachRecord(in: table) { (bytes, columns) throws(StoreError) in
       guard let index = RecordIndex(bytes) else { return }  // It has 16 bytes.
       guard let (entry, meta) = try opened(index, in: table, columns) else { return unreadable.append(index) }
       lists[table.bucket(of: entry.index)].append(entry)
       if meta.isItem { report.items += 1 }
+      if meta.kind == .present, !meta.isItem { fields.append((index, meta.address.item.index(keys))) }
+    }
+    // A field belongs to its item.
+    for (index, item) in fields where lists[table.bucket(of: item)].record(at: item) == nil {
+      lists[table.bucket(of: index)].remove(at: index)
+      unreadable.append(index)
     }
     for index in unreadable { try database.deleteRecord(at: index, in: table) }
     report.droppedRecords += unreadable.count

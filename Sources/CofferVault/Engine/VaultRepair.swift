@@ -112,6 +112,7 @@ final class VaultRepair {
   }
 
   func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
+    try VerifiedView.checkWritable(header, database.path)
     try checkEpoch(acceptingOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }

@@ -26,6 +26,25 @@ extension VerifiedView {
     }
   }
 
+  /// Refuses to write to a vault of a format that this version reads, and does not know all of.
+  static func checkWritable(_ header: VaultHeader, _ path: FilePath) throws(StoreError) {
+    guard header.format > VaultFormat.version else { return }
+    throw StoreError(
+      .newerFormat(found: Int(header.format), supported: VaultFormat.version),
+      "the vault is of format version \(header.format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
+      place: path.string, cure: "update coffer")
+  }
+
+  /// The same for who has no key. A header that is damaged says nothing of its format.
+  static func checkWritable(_ database: VaultDatabase) throws(StoreError) {
+    let header: VaultHeader
+    do throws(StoreError) { header = try readHeader(database).header } catch {
+      guard error.kind == .damaged else { throw error }
+      return
+    }
+    try checkWritable(header, database.path)
+  }
+
   static func readState(
     _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, _ keys: borrowing Subkeys
   ) throws(StoreError) -> VaultState {
@@ -139,6 +158,7 @@ extension VerifiedView {
   /// - Returns: how many are items.
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> Int {
     var (done, items) = (0, 0)
+    var fields: [RecordIndex: Int] = [:]
     for bucket in RecordTable.allCases.flatMap(tree.filled) {
       let table = RecordTable(ofBucket: bucket)
       for entry in try list(of: bucket).entries {
@@ -146,14 +166,26 @@ extension VerifiedView {
           guard let meta = try checked({ () throws(FormatError) in try row.authenticatedMeta(keys) }) else {
             throw Self.tampered("a record was changed without the key", path)
           }
-          if meta.isItem { items += 1 }
+          if meta.isItem { items += 1 } else if meta.kind == .present { fields[meta.address.item.index(keys), default: 0] += 1 }
         }
         done += 1
         if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
       }
     }
     Reentrancy.inside { progress(done, total) }
+    try checkFields(fields)
     return items
+  }
+
+  /// Checks that items have no more fields than they can, and fields their item.
+  private func checkFields(_ counts: [RecordIndex: Int]) throws(StoreError) {
+    for (item, count) in counts {
+      let isThere = try list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil
+      try checked { () throws(FormatError) in
+        guard isThere else { throw .damaged(RecordMeta.part, "it is a field of an item that is not there") }
+        guard count <= RecordMeta.mostFields else { throw .damaged(RecordMeta.part, "its item has \(count) fields") }
+      }
+    }
   }
 }
 

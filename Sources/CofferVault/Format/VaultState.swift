@@ -151,6 +151,10 @@ extension VaultState {
       let replica = Replica(
         id: try reader.block16(), generation: try reader.counter("replica's generation", atLeast: 1), commit: try reader.block16()
       )
+      // A commit is made once, by whomever, and none is yet to come.
+      guard replica.generation < generation || (replica.generation == generation && replica.commit == commit) else {
+        throw reader.damaged("it tells of another commit \(replica.generation) of a replica")
+      }
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
       replicas.append(replica)
     }

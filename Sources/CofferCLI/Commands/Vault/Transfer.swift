@@ -62,7 +62,7 @@ struct VaultExportCommand: OpeningCommand {
     var isFirst = true
     try Output.write("{\"coffer\":1,\"items\":[")
     let isWanted = { (item: VaultItem) in service.isEmpty || service.contains(item.name.service) }
-    try vault.forEachItem {
+    try vault.forEachItem(withFields: true) {
       if isWanted($0) { context.leavesOut($0) }
     } _: { item, form in
       guard isWanted(item) else { return }
