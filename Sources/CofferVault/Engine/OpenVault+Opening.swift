@@ -69,7 +69,9 @@ extension OpenVault {
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     let database = try VaultDatabase.openToRead(path)
-    let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
+    let (tried, version) = try database.read { () throws(StoreError) in
+      (try VerifiedView.readHeader(database), try database.dataVersion())
+    }
     let pins = try watch(tried.header, at: database.path, options, trust)
     let invitations = try trust == .caller ? [] : options.invitations(to: tried.header.vault, and: credentials.invitations())
     var inputs = try trust == .caller ? nil : credentials.passphraseInputs()
@@ -79,7 +81,8 @@ extension OpenVault {
     }
     if trust == .everyAnchor { try pins?.read() }
     let vault = try database.read { () throws(StoreError) in
-      let (header, digest) = try VerifiedView.readHeader(database)
+      // Where nobody has committed since, it is the same.
+      let (header, digest) = try database.dataVersion() == version ? tried : VerifiedView.readHeader(database)
       guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
       var own = current.anchor

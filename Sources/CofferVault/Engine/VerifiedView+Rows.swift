@@ -21,8 +21,7 @@ extension VerifiedView {
     _ copy: VaultDatabase.HeaderCopy, _ database: VaultDatabase
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
     try database.withHeader(copy) { (bytes) throws(StoreError) in
-      let header = try checked(database.path) { () throws(FormatError) in try VaultHeader(decoding: bytes) }
-      return (header, PlainHash.digest(bytes))
+      try checked(database.path) { () throws(FormatError) in try VaultHeader.decode(bytes) }
     }
   }
 

@@ -58,6 +58,7 @@ final class VerifiedView {
     self.headerDigest = headerDigest
     self.anchors = anchors
     self.clock = clock
+    dataVersion = try database.dataVersion()
     id = VaultID(bytes: header.vault.bytes)
   }
 
