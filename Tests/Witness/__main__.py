@@ -17,6 +17,7 @@ if sys.version_info < (3, 9) or sqlite3.sqlite_version_info < (3, 37):
 try:
     import report
     from forge import forge
+    from golden import golden
     from malformed import malform
     from primitives import Refused
     from reader import Request, open_vault
@@ -40,7 +41,7 @@ def write(request):
     return answer
 
 
-VERBS = {"read": read, "write": write, "forge": forge, "malform": malform}
+VERBS = {"read": read, "write": write, "forge": forge, "golden": golden, "malform": malform}
 
 
 def main():

@@ -222,13 +222,12 @@ def log_head(case):
 
 
 def malform(request):
-    """Makes a vault of each kind in a folder; the file is named in the answer, and one key file opens them all."""
+    """Makes a vault of every `step`th kind in a folder; the files are named in the answer, and one key file opens them all."""
     made, key_file = {}, bytes.fromhex(request["keyFile"])
-    for part in (RECORDS, HEADERS, STATES, LOGS):
-        for name, change in part.items():
-            path = os.path.join(request["folder"], f"{len(made)}.vault")
-            case = Case(path, key_file)
-            change(case)
-            case.finish()
-            made[name] = path
+    kinds = list({**RECORDS, **HEADERS, **STATES, **LOGS}.items())
+    for name, change in kinds[request["first"]::request["step"]]:
+        made[name] = os.path.join(request["folder"], f"{len(made)}.vault")
+        case = Case(made[name], key_file)
+        change(case)
+        case.finish()
     return {"made": made}

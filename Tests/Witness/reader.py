@@ -70,8 +70,8 @@ class Vault:
         anchors = [(one.epoch, one.mark) for one in invitations]
         anchors += [self.opened.anchor] if self.opened.anchor else []
         anchors += [(self.pin.epoch, self.pin.mark)] if self.pin else []
-        check_anchors(header, self.sealed, self.keys.mark, anchors)
         check_first_use(self.opened.slot.type, self.pin, expected, invitations, request.vault is not None)
+        check_anchors(header, self.sealed, self.keys.mark, anchors)
         if copies[0] != copies[1]:
             raise damaged("the two copies of the header differ")
         for table, id in database.HEADER_ROWS + (("state", 1),):

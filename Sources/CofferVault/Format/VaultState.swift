@@ -156,6 +156,9 @@ extension VaultState {
         throw reader.damaged("it tells of another commit \(replica.generation) of a replica")
       }
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
+      guard replica.generation < generation || (replica.generation == generation && replica.commit == commit) else {
+        throw reader.damaged("it names a later commit of a replica, or another one in the place of its own")
+      }
       replicas.append(replica)
     }
   }

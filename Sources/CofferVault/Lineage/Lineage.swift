@@ -65,11 +65,12 @@ struct Lineage {
   ///
   /// - Throws: ``FormatError/contradicted(_:_:)``.
   func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {
+    // Of several anchors that do not hold, these are told first.
+    for anchor in anchors where anchor.vault != vault { throw .contradicted(anchor, .replaced) }
+    for anchor in anchors where anchor.key.epoch > own.epoch { throw .contradicted(anchor, .rolledBack(found: own.epoch)) }
     var undecided: Anchor?
     var holds = false
     for anchor in anchors {
-      guard anchor.vault == vault else { throw .contradicted(anchor, .replaced) }
-      guard anchor.key.epoch <= own.epoch else { throw .contradicted(anchor, .rolledBack(found: own.epoch)) }
       if isFull, anchor.key.epoch < epochs[0] {
         if !anchor.mayBeTooOld { undecided = anchor }
         continue

@@ -32,8 +32,6 @@ struct RandomVault {
       try Self.change(vault, use: use, &keys, &random)
       told.append(try vault.invitation().description)
     }
-    try Self.plant(vault, &random)
-    if Bool.random(using: &random) { try vault.rotate() }
     if Bool.random(using: &random) { try Self.trim(vault) }
     for _ in 0..<Int.random(in: 0...2, using: &random) {
       try vault.core.write { (vault, _) throws(StoreError) in
@@ -62,11 +60,11 @@ struct RandomVault {
   private static func change(
     _ vault: borrowing UnlockedVault, use: SlotSummary.ID, _ keys: inout [SlotSummary.ID: Witness.Key], _ random: inout Random
   ) throws {
-    switch Int.random(in: 0..<10, using: &random) {
+    switch Int.random(in: 0..<12, using: &random) {
     case 0..<4: try setItems(vault, &random)
-    case 4: try removeItem(vault, &random)
-    case 5..<8: try addSlot(vault, &keys, &random)
-    case 8: try vault.rotate()
+    case 4..<8: try changeItem(vault, &random)
+    case 8: try addSlot(vault, &keys, &random)
+    case 9..<11: try vault.rotate()
     default:
       if let id = keys.keys.filter({ $0 != use }).randomElement(using: &random) {
         try vault.removeSlot(id)
@@ -84,33 +82,32 @@ struct RandomVault {
       let metadata = ItemMetadata(
         label: text(30, &random), contentType: ["", "text/plain"].randomElement(using: &random) ?? "", attributes: attributes,
         expires: Bool.random(using: &random) ? Date(timeIntervalSince1970: 4_102_444_800) : nil)
-      let sizes = [0, 1, 255, 256, 2047, 2048, Int.random(in: 0...40_000, using: &random)]
-      let value = bytes(sizes.randomElement(using: &random) ?? 0, &random)
-      try vault.set(SecretForm(try secret(value), metadata: metadata), for: name(&random))
+      try vault.set(SecretForm(try value(&random), metadata: metadata), for: name(&random), keeping: keeping(&random))
     }
   }
 
-  private static func removeItem(_ vault: borrowing UnlockedVault, _ random: inout Random) throws {
-    guard let item = try vault.list().randomElement(using: &random) else { return }
-    _ = try vault.remove(item.name)
+  /// Replaces, deletes, or brings back an item; or gives it a field.
+  private static func changeItem(_ vault: borrowing UnlockedVault, _ random: inout Random) throws {
+    if let gone = try vault.deleted().randomElement(using: &random), Bool.random(using: &random) {
+      if gone.name.field.isEmpty, try vault.item(gone.name) == nil { try vault.undelete(gone.name) }
+      return
+    }
+    guard let item = try vault.list().randomElement(using: &random) else { return try setItems(vault, &random) }
+    switch Int.random(in: 0..<5, using: &random) {
+    case 0: try vault.remove(item.name, if: .always, keeping: Bool.random(using: &random))
+    case 1:
+      guard let former = try vault.revisions(of: item.name).last else { return }
+      try vault.revert(item.name, to: former.item.revision)
+    case 2: try vault.set(SecretForm(value(&random)), for: item.name, keeping: 100)
+    default:
+      for _ in 0...1 {
+        let field = try item.name.field(named: ["pin", "seed", "key"].randomElement(using: &random) ?? "")
+        try vault.set(SecretForm(value(&random)), for: field, keeping: keeping(&random))
+      }
+    }
   }
 
-  /// A field, a former content and a deleted one of an item, as the engine seals them.
-  private static func plant(_ vault: borrowing UnlockedVault, _ random: inout Random) throws {
-    guard let item = try vault.list().randomElement(using: &random) else { return }
-    var metas: [RecordMeta] = []
-    for (number, kind) in [RecordKind.present, .former, .deleted].enumerated() {
-      var meta = RecordMeta(
-        revision: UInt64.random(in: 1...FileCounter.most, using: &random), service: item.name.service, account: item.name.account,
-        field: number == 0 ? "field" : "", label: text(9, &random), created: 1, modified: 2, history: 100)
-      meta.kind = kind
-      metas.append(meta)
-    }
-    let (planted, value) = (metas, bytes(Int.random(in: 0...3000, using: &random), &random))
-    try vault.core.write { (vault, change) throws(StoreError) in
-      for meta in planted { try vault.plant(meta, meta.kind == .deleted ? nil : value, &change) }
-    }
-  }
+  private static func keeping(_ random: inout Random) -> Int? { [nil, 0, 1, 3].randomElement(using: &random) ?? nil }
 
   private static func addSlot(
     _ vault: borrowing UnlockedVault, _ keys: inout [SlotSummary.ID: Witness.Key], _ random: inout Random
@@ -144,6 +141,11 @@ struct RandomVault {
     case .recoveryCode: return Witness.Key(recovery: content(try RecoveryCode.generate()))
     case .recipient: return Witness.Key(identity: content(try Identity.generate()))
     }
+  }
+
+  private static func value(_ random: inout Random) throws -> SecretBytes {
+    let sizes = [0, 1, 255, 256, 2047, 2048, Int.random(in: 0...9_000, using: &random)]
+    return try secret(bytes(sizes.randomElement(using: &random) ?? 0, &random))
   }
 
   private static func bytes(_ count: Int, _ random: inout Random) -> [UInt8] {

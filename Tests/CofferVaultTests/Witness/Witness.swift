@@ -80,6 +80,22 @@ struct Witness {
     return answers
   }
 
+  /// Has it do one request, and takes the answer as it is.
+  static func askPlainly(_ verb: String, _ request: some Encodable) throws -> [String: Any] {
+    let (code, output, error) = try run(verb, input: JSONEncoder().encode(request))
+    guard code == 0, let answer = try JSONSerialization.jsonObject(with: output) as? [String: Any] else {
+      throw Failed(what: "the witness ended with \(code): \(error)")
+    }
+    return answer
+  }
+
+  /// What `Fixtures/Vectors/format-1.json` is to hold.
+  static func vectors() throws -> Data {
+    let (code, output, error) = try run("vectors", input: Data())
+    guard code == 0 else { throw Failed(what: "the witness ended with \(code): \(error)") }
+    return output
+  }
+
   /// Input and output are files, so that neither side ever waits for the other.
   private static func run(_ verb: String, input: Data) throws -> (code: Int32, output: Data, error: String) {
     let folder = try TestFolder("witness")
