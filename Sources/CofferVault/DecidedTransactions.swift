@@ -29,7 +29,11 @@ package enum DecidedTransactions {
   package static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
     let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
     let now = Milliseconds.count(Date())
-    guard let outcome = try database.write({ () throws(StoreError) in try database.outcomes.settle(transaction, now: now) })
+    guard
+      let outcome = try database.write({ () throws(StoreError) in
+        try VerifiedView.checkWritable(database)
+        return try database.outcomes.settle(transaction, now: now)
+      })
     else {
       throw StoreError(
         .busy, "\(OutcomeTable.mostDropped) transactions were dropped within a day, and no more can be remembered",
@@ -51,6 +55,9 @@ package enum DecidedTransactions {
       return recorded
     }
     guard !recorded.isEmpty else { return }
-    try database.write { () throws(StoreError) in for transaction in recorded { try database.outcomes.forget(transaction) } }
+    try database.write { () throws(StoreError) in
+      try VerifiedView.checkWritable(database)
+      for transaction in recorded { try database.outcomes.forget(transaction) }
+    }
   }
 }

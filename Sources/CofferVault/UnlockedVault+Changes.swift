@@ -5,24 +5,25 @@ internal import SystemPackage
 
 /// A change to one item, as one of several that happen together.
 public enum ItemChange: Sendable {
-  /// Stores a value under the name, as ``UnlockedVault/set(_:for:if:)`` does.
-  case set(SecretForm, for: ItemName, if: WriteCondition = .always)
-  /// Removes the item of that name; does nothing where there is none, unless the condition asks for one.
-  case remove(ItemName, if: WriteCondition = .always)
-  /// Gives an item, expired or not, another name, with all that belongs to it and its dates; the condition is about what has that
-  /// name already. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item.
+  /// Stores a value under the name, as ``UnlockedVault/set(_:for:if:keeping:)`` does.
+  case set(SecretForm, for: ItemName, if: WriteCondition = .always, keeping: Int? = nil)
+  /// Removes the item or field of that name, as ``UnlockedVault/remove(_:if:keeping:)`` does; does nothing where there is none, unless the
+  /// condition asks for one.
+  case remove(ItemName, if: WriteCondition = .always, keeping: Bool = false)
+  /// Gives an item, expired or not, another name, with its fields, its former contents and its dates; the condition is about what has that
+  /// name already. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item. A field gets the name of a field.
   case move(ItemName, to: ItemName, if: WriteCondition = .absent)
 
   /// The item that changes.
   public var name: ItemName {
     switch self {
-    case .set(_, let name, _), .remove(let name, _), .move(let name, _, _): name
+    case .set(_, let name, _, _), .remove(let name, _, _), .move(let name, _, _): name
     }
   }
 
   fileprivate var names: [ItemName] {
     switch self {
-    case .set(_, let name, _), .remove(let name, _): [name]
+    case .set(_, let name, _, _), .remove(let name, _, _): [name]
     case .move(let name, let new, _): [name, new]
     }
   }
@@ -32,7 +33,7 @@ extension UnlockedVault {
   /// Makes all of `changes` in one transaction, or none.
   ///
   /// - Returns: what a listing now says of each item that was set or moved, in order.
-  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and what ``set(_:for:if:)`` throws; nothing has changed then,
+  /// - Throws: `StoreError` `.ambiguous` for a name given twice, and what ``set(_:for:if:keeping:)`` throws; nothing has changed then,
   ///   unless it is `.outcomeUnknown`.
   @discardableResult
   public borrowing func apply(_ changes: [ItemChange]) throws(StoreError) -> [VaultItem] {
@@ -53,15 +54,22 @@ extension UnlockedVault {
     }
   }
 
-  /// Removes `name` where `condition` holds; false when there was nothing.
+  /// Removes `name` where `condition` holds, an item with its fields; false when there was nothing.
   ///
+  /// - Parameters:
+  ///   - name: the item, or the field.
+  ///   - condition: what must be so for the removal to happen.
+  ///   - keeping: whether it can be brought back, by ``undelete(_:)``. Otherwise it is gone with all that is known of its past, as
+  ///     an item that ends with a session is in any case.
   /// - Throws: `StoreError` `.conflict` when the item is not at the revision that the condition names, and what writing throws.
   @discardableResult
-  public borrowing func remove(_ name: ItemName, if condition: WriteCondition) throws(StoreError) -> Bool {
+  public borrowing func remove(
+    _ name: ItemName, if condition: WriteCondition = .always, keeping: Bool = false
+  ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try core.write { (vault, change) throws(StoreError) in
         try vault.items.require(condition, of: name)
-        return try vault.items.remove(name, &change)
+        return try vault.items.remove(name, keeping: keeping, &change)
       }
     } catch { throw error.about(key: name.description) }
   }
@@ -71,10 +79,11 @@ extension ItemTable {
   /// Makes one change within a write transaction that has not touched its item before.
   fileprivate func apply(_ itemChange: ItemChange, _ change: inout Change) throws(StoreError) -> VaultItem? {
     switch itemChange {
-    case .set(let form, let name, let condition): return try put(form, for: name, if: condition, &change)
-    case .remove(let name, let condition):
+    case .set(let form, let name, let condition, let keeping):
+      return try put(form, for: name, if: condition, keeping: keeping, &change)
+    case .remove(let name, let condition, let keeping):
       try require(condition, of: name)
-      _ = try remove(name, &change)
+      _ = try remove(name, keeping: keeping, &change)
       return nil
     case .move(let name, let new, let condition): return try move(name, to: new, if: condition, &change)
     }

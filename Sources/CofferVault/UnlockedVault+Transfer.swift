@@ -1,13 +1,13 @@
 public import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
-public import SystemPackage
+internal import SystemPackage
 
 extension UnlockedVault {
   /// Adds all of `items` in one transaction, or none.
   ///
   /// - Parameters:
-  ///   - items: what to add; a name given twice is refused.
+  ///   - items: what to add, items and fields in any order; a name given twice is refused.
   ///   - duplicates: what becomes of an item whose name is taken.
   ///   - isTrial: only look what would happen.
   ///   - progress: told how many items are sealed, before each next one.
@@ -20,7 +20,9 @@ extension UnlockedVault {
     return try core.write { (vault, change) throws(StoreError) in
       let report = try vault.items.plan(items, duplicates)
       let kept = Set(report.kept)
-      for (index, item) in items.enumerated() where !kept.contains(item.name) {
+      // A field can be made once its item is there.
+      let ordered = items.filter(\.name.field.isEmpty) + items.filter { !$0.name.field.isEmpty }
+      for (index, item) in ordered.enumerated() where !kept.contains(item.name) {
         progress(index)
         try vault.items.adopt(item, &change)
       }
@@ -31,14 +33,17 @@ extension UnlockedVault {
   /// Lends each item with its value to `body`, expired ones too, by name: for an export.
   ///
   /// - Parameters:
+  ///   - withFields: whether each field is lent too, after its item.
   ///   - withoutValue: is called for an item that has none, which another program may have made; Coffer's own always have one.
   ///   - body: is called with each other item and its value.
   /// - Throws: `StoreError` `.damaged` for an item without a value, which names it, where nobody asked to be told of it;
   ///   `.conflict` for one that was deleted meanwhile; what the closures throw.
   public borrowing func forEachItem(
+    withFields: Bool = false,
     withoutValue: ((VaultItem) throws -> Void)? = nil, _ body: (VaultItem, SecretForm) throws -> Void
   ) throws {
-    for item in try list() {
+    let items = try core.read { (vault) throws(StoreError) in try vault.items.list(service: nil, withFields: withFields) }
+    for item in items {
       let form = try core.read { (vault) throws(StoreError) in
         try vault.items.form(item.name)
       }
@@ -56,13 +61,13 @@ extension UnlockedVault {
     }
   }
 
-  /// Writes a new vault to `target` that holds the items of this one, or those of some services, as they are at this moment, and
-  /// opens with `credentials`: with no key, slot, id or history of this vault.
+  /// Writes a new vault to `target` that holds the items of this one with their fields, or those of some services, as they are at this
+  /// moment, and opens with `credentials`: with no key, slot, id or history of this vault, and no former content of an item.
   ///
   /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write.
   ///
   /// - Parameters:
-  ///   - target: the new vault's file.
+  ///   - target: where the new vault will be.
   ///   - services: whose items; nil for all.
   ///   - credentials: what will open the new vault.
   ///   - cost: the Argon2id cost of a passphrase.
@@ -71,12 +76,13 @@ extension UnlockedVault {
   /// - Throws: `StoreError` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is left
   ///   behind then.
   public borrowing func export(
-    to target: FilePath, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
+    to target: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
     label: String = ""
   ) throws(StoreError) -> Int {
-    guard try Stat.ofLink(target) == nil else {
+    let file = try target.file()
+    guard try Stat.ofLink(file) == nil else {
       throw StoreError(
-        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+        .alreadyExists, "something stands there already", place: file.string, cure: "choose another path; nothing is replaced")
     }
     let draft = try Draft(beside: path)
     let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
@@ -85,7 +91,7 @@ extension UnlockedVault {
     }
     try made.view.database.emptyLog()
     made.view.database.close()
-    try PrivateCopy.publish(draft.path, as: target)
+    try PrivateCopy.publish(draft.path, as: file)
     return count
   }
 }

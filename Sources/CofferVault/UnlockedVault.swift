@@ -1,7 +1,7 @@
 public import CofferMemory
 public import CofferPlatform
 public import CofferStorage
-public import SystemPackage
+package import SystemPackage
 
 /// An open vault. Safe to share between threads; locking it consumes it, so that nothing can be asked of a locked vault.
 public struct UnlockedVault: ~Copyable, Sendable {
@@ -16,23 +16,25 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// A missing folder is made with mode 0700; the file, of mode 0600, appears under its name once it is complete.
   ///
   /// - Parameters:
-  ///   - path: where the vault will be.
+  ///   - place: where the vault will be.
   ///   - credentials: what opens it.
   ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots; nil measures this machine:
   ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
   ///   - options: how the vault is opened, and where this machine remembers it.
-  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`; nothing is left
-  ///   behind then.
+  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`, `.unsupported` (a server); nothing is
+  ///   left behind then.
   public static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
+    at place: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
     options: VaultOptions
   ) throws(StoreError) -> UnlockedVault {
-    UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label, options: options))
+    UnlockedVault(try OpenVault.create(at: place.file(), with: credentials, cost: cost, label: label, options: options))
   }
 
+  /// Where it is.
+  public var place: VaultPlace { .file(core.path) }
   /// The vault's file.
-  public var path: FilePath { core.path }
+  package var path: FilePath { core.path }
   /// The vault's id.
   public var id: VaultID { core.id }
 
@@ -63,29 +65,44 @@ public struct UnlockedVault: ~Copyable, Sendable {
     }
   }
 
+  /// What a listing says of the fields of an item, by name; none where it has none.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item.
+  public borrowing func fields(of name: ItemName) throws(StoreError) -> [VaultItem] {
+    try about(name) { () throws(StoreError) in
+      guard let fields = try core.read({ (vault) throws(StoreError) in try vault.items.fields(of: name) }) else {
+        throw StoreError(.notFound, "there is no such item", place: path.string, cure: "look at the list of items")
+      }
+      return fields
+    }
+  }
+
   /// Stores `form` under `name` and returns what a listing now says. A label or attributes left empty keep what was there; an
   /// expiry does not outlive its value.
   ///
   /// - Parameters:
   ///   - form: the value and what describes it.
-  ///   - name: the item.
+  ///   - name: the item, or the field of an item that is there.
   ///   - condition: what must be so for the write to happen.
-  /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.busy`, `.tampered`, `.noSpace`, `.io`; nothing has changed
-  ///   then, and nothing of it comes back. `.outcomeUnknown` when the disk fails so that nobody can tell.
+  ///   - keeping: how many former contents are kept from now on, up to ``VaultItem/longestHistory``: those of so many writes before this
+  ///     one, of which the first now to be kept is the content that is replaced. Nil for as many as the item keeps already, a new one none.
+  ///     Of an item that ends with a session none is kept whatever is asked.
+  /// - Throws: `StoreError` `.tooLarge`, `.alreadyExists`, `.conflict`, `.notFound` (the item of a field), `.busy`, `.tampered`, `.noSpace`,
+  ///   `.io`; nothing has changed then, and nothing of it comes back. `.outcomeUnknown` when the disk fails so that nobody can tell.
   @discardableResult
   public borrowing func set(
-    _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always
+    _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
   ) throws(StoreError) -> VaultItem {
     try about(name) { () throws(StoreError) in
       try core.write { (vault, change) throws(StoreError) in
-        try vault.items.put(form, for: name, if: condition, &change)
+        try vault.items.put(form, for: name, if: condition, keeping: keeping, &change)
       }
     }
   }
 
   /// Stores `secret` under `name`, called `label` in listings. A label left empty keeps the one that was there.
   ///
-  /// - Throws: what ``set(_:for:if:)`` throws.
+  /// - Throws: what ``set(_:for:if:keeping:)`` throws.
   @discardableResult
   public borrowing func set(_ secret: consuming SecretBytes, label: String = "", for name: ItemName) throws(StoreError)
     -> VaultItem
@@ -93,51 +110,71 @@ public struct UnlockedVault: ~Copyable, Sendable {
     try set(SecretForm(secret, metadata: ItemMetadata(label: label)), for: name)
   }
 
-  /// Removes `name`; false when there was nothing.
-  @discardableResult
-  public borrowing func remove(_ name: ItemName) throws(StoreError) -> Bool {
-    try about(name) { () throws(StoreError) in
-      try core.write { (vault, change) throws(StoreError) in
-        try vault.items.remove(name, &change)
-      }
-    }
-  }
-
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
     core.close()
-    return try LockedVault.open(core.path, options: core.options)
+    return try LockedVault.open(.file(core.path), options: core.options)
+  }
+}
+
+// What a vault tells of itself.
+extension UnlockedVault {
+  /// Checks everything a vault holds without decrypting a value: both headers, state, lists, digests, root, the log's chain,
+  /// both tags of every row of both tables, that there is no row more, and every page of the file.
+  ///
+  /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
+  /// - Throws: `StoreError` `.tampered`, `.damaged`.
+  public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
+    try core.read { (vault) throws(StoreError) in
+      try vault.verify(progress)
+    }
+  }
+
+  /// What is known of the vault: for `status`.
+  public borrowing func status() throws(StoreError) -> VaultStatus {
+    try core.read { (vault) throws(StoreError) in
+      vault.status
+    }
+  }
+
+  /// What happened to the vault, oldest first, after the whole chain was checked. Reading writes nothing, and is not logged.
+  ///
+  /// - Parameter limit: how many of the newest entries to return; nil for all that are kept.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when a row was changed, added or taken away.
+  public borrowing func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
+    try core.read { (vault) throws(StoreError) in
+      try vault.entries(limit: limit)
+    }
+  }
+
+  /// How many entries the log keeps at the moment.
+  public borrowing func logLength() throws(StoreError) -> Int {
+    try core.read { (vault) throws(StoreError) in
+      try vault.log.length()
+    }
+  }
+
+  /// What someone who is to trust this vault needs to know of it: its id, and what its key is known by. It is to be given by a way that nobody
+  /// can change, and anew when a slot was removed.
+  public borrowing func invitation() throws(StoreError) -> Invitation {
+    try core.read { (vault) throws(StoreError) in Invitation(vault: vault.view.id, key: vault.view.keys.epochMark) }
+  }
+
+  /// Checks that the vault's key comes from that of each of `invitations`.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/replaced``, ``/CofferPlatform/StoreError/Kind/rolledBack``, ``/CofferPlatform/StoreError/Kind/forked``.
+  public borrowing func check(_ invitations: [Invitation]) throws(StoreError) {
+    guard !invitations.isEmpty else { return }
+    try core.read { (vault) throws(StoreError) in try vault.view.check(invitations) }
+  }
+
+  /// What comparing the vault with this machine's pin has shown since it was unlocked.
+  public borrowing func pinStatus() throws(StoreError) -> PinStatus {
+    try core.run { (vault) throws(StoreError) in vault.view.pins?.status ?? .none }
   }
 }
 
 /// Runs `body`, whose errors are said of `name`.
-private func about<Result>(_ name: ItemName, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+func about<Result>(_ name: ItemName, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
   do { return try body() } catch { throw error.about(key: name.description) }
-}
-
-/// What must be so for a write to happen.
-public enum WriteCondition: Sendable, Equatable {
-  /// Whatever is there is replaced.
-  case always
-  /// Nothing may be there: ``/CofferPlatform/StoreError/Kind/alreadyExists`` otherwise.
-  case absent
-  /// The item's revision must be this one: ``/CofferPlatform/StoreError/Kind/conflict`` otherwise.
-  case revision(UInt64)
-}
-
-/// The Argon2id cost of a passphrase slot: passes over a memory.
-public struct PassphraseCost: Sendable, Equatable {
-  /// Passes over the memory.
-  public let passes: UInt32
-  /// Memory in MiB.
-  public let mebibytes: UInt32
-  /// 3 passes over 256 MiB: 324 ms measured.
-  public static let standard = PassphraseCost(passes: 3, mebibytes: 256)
-  /// 1 pass over 8 MiB, the least that a reader accepts: for tests, where slowness protects nothing.
-  public static let testing = PassphraseCost(passes: 1, mebibytes: 8)
-  /// A cost of `passes` over `mebibytes` MiB.
-  public init(passes: UInt32, mebibytes: UInt32) {
-    self.passes = passes
-    self.mebibytes = mebibytes
-  }
 }

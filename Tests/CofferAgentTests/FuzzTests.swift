@@ -33,11 +33,28 @@ struct FuzzTests {
       try body(.apply) {
         try $0.put(2 as UInt32)
         try $0.put(.set(form("v", metadata), for: name, if: .revision(1)) as ItemChange)
-        try $0.put(.move(ItemName(service: "a"), to: ItemName(service: "b")) as ItemChange)
+        try $0.put(.move(ItemName(service: "a"), to: ItemName(service: "b").field(named: "f")) as ItemChange)
       },
       try body(.delete) {
         try $0.put(name)
         try $0.put(.absent as WriteCondition)
+        try $0.put(true)
+      },
+      try body(.fields) { try $0.put(name.field(named: "f")) }, try body(.revisions) { try $0.put(name) },
+      try body(.revision) {
+        try $0.put(name)
+        try $0.put(3 as UInt64)
+      },
+      try body(.revert) {
+        try $0.put(name)
+        try $0.put(3 as UInt64)
+        try $0.put(.revision(4) as WriteCondition)
+      },
+      try body(.undelete) { try $0.put(name) }, try body(.deleted) { try $0.put("s" as String?) },
+      try body(.prune) {
+        try $0.put(.olderThan(Date(timeIntervalSince1970: 5)) as PruneRule)
+        try $0.put(true)
+        try $0.put(name)
       },
       try body(.load) {
         try $0.put("s")
@@ -87,6 +104,20 @@ struct FuzzTests {
       case .delete:
         _ = try fields.itemName()
         _ = try fields.condition()
+        _ = try fields.flag()
+      case .fields, .undelete: _ = try fields.itemName()
+      case .revisions: _ = try fields.revision()
+      case .revision:
+        _ = try fields.itemName()
+        _ = try fields.number(UInt64.self)
+      case .deleted: _ = try fields.optionalText()
+      case .revert:
+        _ = try fields.itemName()
+        _ = try fields.number(UInt64.self)
+        _ = try fields.condition()
+      case .prune:
+        _ = try fields.pruneRule()
+        if try fields.flag() { _ = try fields.itemName() }
       case .load:
         _ = try fields.text()
         _ = try fields.texts()

@@ -31,12 +31,21 @@ extension AgentClient {
     }
   }
 
+  /// The fields of an item, by name.
+  public func fields(of name: ItemName) throws(StoreError) -> [VaultItem] {
+    try askForPages(.fields) { (writer) throws(StoreError) in
+      try writer.put(name)
+    } element: { (fields) throws(StoreError) in
+      try fields.item()
+    }
+  }
+
   /// Stores `form` under `name` and returns what a listing now says.
   @discardableResult
   public func set(
-    _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always
+    _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
   ) throws(StoreError) -> VaultItem {
-    guard let item = try apply([.set(form, for: name, if: condition)]).first else {
+    guard let item = try apply([.set(form, for: name, if: condition, keeping: keeping)]).first else {
       throw FrameReader.malformed("it does not say what was stored")
     }
     return item
@@ -44,10 +53,13 @@ extension AgentClient {
 
   /// Removes `name` where `condition` holds; false when there was nothing.
   @discardableResult
-  public func remove(_ name: ItemName, if condition: WriteCondition = .always) throws(StoreError) -> Bool {
+  public func remove(
+    _ name: ItemName, if condition: WriteCondition = .always, keeping: Bool = false
+  ) throws(StoreError) -> Bool {
     try ask(.delete, isWrite: true) { (writer) throws(StoreError) in
       try writer.put(name)
       try writer.put(condition)
+      try writer.put(keeping)
     } answer: { (fields) throws(StoreError) in
       try fields.flag()
     }

@@ -26,12 +26,60 @@ extension Conversation {
       let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .delete:
-      let (name, condition) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.itemName(), try fields.condition())
+      let (name, condition, keeping) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.itemName(), try fields.condition(), try fields.flag())
       }
-      let isDone = try change(on: socket) { (vault) throws(StoreError) in try vault.remove(name, if: condition) }
+      let isDone = try change(on: socket) { (vault) throws(StoreError) in
+        try vault.remove(name, if: condition, keeping: keeping)
+      }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
+    case .fields:
+      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
+      let items = try withVault { (vault) throws(StoreError) in try vault.fields(of: name) }
+      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .revisions, .revision, .deleted, .revert, .undelete, .prune: try answerFromHistory(request, frame, on: socket)
     case .load, .contains, .names, .commit, .forget, .version, .marked: try answerFromStore(request, frame, on: socket)
+    }
+  }
+
+  /// Answers a request about what items and fields were.
+  private func answerFromHistory(
+    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  ) throws(AnswerFailure) {
+    switch request {
+    case .revisions:
+      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
+      let revisions = try withVault { (vault) throws(StoreError) in try vault.revisions(of: name) }
+      try pages(of: revisions, on: socket) { (revision, writer) throws(StoreError) in try writer.put(revision) }
+    case .revision:
+      let (name, revision) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.itemName(), try fields.number(UInt64.self))
+      }
+      let form = try withVault { (vault) throws(StoreError) in try vault.get(name, revision: revision) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(form) }
+    case .deleted:
+      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.optionalText() }
+      let items = try withVault { (vault) throws(StoreError) in try vault.deleted(service: service) }
+      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .revert:
+      let (name, revision, condition) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.itemName(), try fields.number(UInt64.self), try fields.condition())
+      }
+      let item = try change(on: socket) { (vault) throws(StoreError) in
+        try vault.revert(name, to: revision, if: condition)
+      }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(item) }
+    case .undelete:
+      let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
+      let item = try change(on: socket) { (vault) throws(StoreError) in try vault.undelete(name) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(item) }
+    case .prune:
+      let (rule, name) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.pruneRule(), try fields.flag() ? try fields.itemName() : nil)
+      }
+      let count = try change(on: socket) { (vault) throws(StoreError) in try vault.prune(rule, of: name) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(UInt64(clamping: count)) }
+    default: return
     }
   }
 

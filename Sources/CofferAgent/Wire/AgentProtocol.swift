@@ -3,7 +3,7 @@ internal import CofferVault
 /// The numbers of the agent's protocol: see the article "The agent".
 enum AgentProtocol {
   /// The version of the protocol that this build speaks, the first byte of every frame's body.
-  static let version: UInt8 = 2
+  static let version: UInt8 = 3
 
   /// Bytes of a frame's body, at most: a transaction of four of the largest values with their descriptions. More in guarded memory
   /// than `RLIMIT_MEMLOCK` usually lets a process lock would only end in swap.
@@ -36,6 +36,13 @@ enum AgentProtocol {
     case list = 12
     case apply = 13
     case delete = 14
+    case fields = 15
+    case revisions = 30
+    case revision = 31
+    case deleted = 32
+    case revert = 33
+    case undelete = 34
+    case prune = 35
     case load = 20
     case contains = 21
     case names = 22

@@ -8,6 +8,7 @@ extension FrameWriter {
   mutating func put(_ name: ItemName) throws(StoreError) {
     try put(name.service)
     try put(name.account)
+    try put(name.field)
   }
 
   /// Seconds since 1970, as the bits of a double: what a date is, without rounding.
@@ -32,6 +33,27 @@ extension FrameWriter {
     try put(item.modified)
     try put(item.revision)
     try put(UInt64(clamping: item.valueBytes))
+    try put(UInt32(clamping: item.history))
+  }
+
+  mutating func put(_ revision: VaultRevision) throws(StoreError) {
+    try put(revision.item)
+    switch revision.state {
+    case .present: try put(0 as UInt8)
+    case .former: try put(1 as UInt8)
+    case .deleted: try put(2 as UInt8)
+    }
+  }
+
+  mutating func put(_ rule: PruneRule) throws(StoreError) {
+    switch rule {
+    case .olderThan(let date):
+      try put(0 as UInt8)
+      try put(date)
+    case .allBut(let count):
+      try put(1 as UInt8)
+      try put(UInt32(clamping: count))
+    }
   }
 
   mutating func put(_ form: SecretForm) throws(StoreError) {
@@ -59,15 +81,19 @@ extension FrameWriter {
 
   mutating func put(_ change: ItemChange) throws(StoreError) {
     switch change {
-    case .set(let form, let name, let condition):
+    case .set(let form, let name, let condition, let keeping):
       try put(1 as UInt8)
       try put(name)
       try put(condition)
       try put(form)
-    case .remove(let name, let condition):
+      try put(keeping != nil)
+      // What is no number of contents stays none: the vault refuses both.
+      if let keeping { try put(UInt32(exactly: keeping) ?? .max) }
+    case .remove(let name, let condition, let keeping):
       try put(0 as UInt8)
       try put(name)
       try put(condition)
+      try put(keeping)
     case .move(let name, let new, let condition):
       try put(2 as UInt8)
       try put(name)
@@ -102,7 +128,7 @@ extension FrameWriter {
 
 extension FrameReader {
   /// The name of an item that is there, perhaps one of another writer's that none may be given any more.
-  mutating func itemName() throws(StoreError) -> ItemName { try ItemName(sealed: text(), text()) }
+  mutating func itemName() throws(StoreError) -> ItemName { try ItemName(sealed: text(), text(), field: text()) }
 
   /// A name that an item is to get.
   ///
@@ -110,7 +136,8 @@ extension FrameReader {
   mutating func newName() throws(StoreError) -> ItemName { try Self.checked(itemName()) }
 
   private static func checked(_ name: ItemName) throws(StoreError) -> ItemName {
-    try ItemName(service: name.service, account: name.account)
+    let item = try ItemName(service: name.service, account: name.account)
+    return name.field.isEmpty ? item : try item.field(named: name.field)
   }
 
   mutating func date() throws(StoreError) -> Date {
@@ -134,7 +161,25 @@ extension FrameReader {
   mutating func item() throws(StoreError) -> VaultItem {
     try VaultItem(
       name: itemName(), metadata: metadata(), created: date(), modified: date(), revision: number(),
-      valueBytes: Int(clamping: number(UInt64.self)))
+      valueBytes: Int(clamping: number(UInt64.self)), history: Int(number(UInt32.self)))
+  }
+
+  mutating func revision() throws(StoreError) -> VaultRevision {
+    let item = try item()
+    switch try number(UInt8.self) {
+    case 0: return VaultRevision(item: item, state: .present)
+    case 1: return VaultRevision(item: item, state: .former)
+    case 2: return VaultRevision(item: item, state: .deleted)
+    default: throw Self.malformed("it has an unknown state of a revision")
+    }
+  }
+
+  mutating func pruneRule() throws(StoreError) -> PruneRule {
+    switch try number(UInt8.self) {
+    case 0: .olderThan(try date())
+    case 1: .allBut(Int(try number(UInt32.self)))
+    default: throw Self.malformed("it has an unknown rule")
+    }
   }
 
   mutating func form() throws(StoreError) -> SecretForm {
@@ -158,8 +203,9 @@ extension FrameReader {
     let name = try itemName()
     let condition = try condition()
     switch kind {
-    case 0: return .remove(name, if: condition)
-    case 1: return .set(try form(), for: try Self.checked(name), if: condition)
+    case 0: return .remove(name, if: condition, keeping: try flag())
+    case 1:
+      return .set(try form(), for: try Self.checked(name), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
     case 2: return .move(name, to: try newName(), if: condition)
     default: throw Self.malformed("it has an unknown change")
     }

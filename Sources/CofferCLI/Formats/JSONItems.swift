@@ -41,6 +41,7 @@ enum JSONItems {
   private static func item(_ scanner: inout JSONScanner, _ place: String) throws -> ImportedItem {
     var service: String?
     var account = ""
+    var part = ""
     var metadata = ItemMetadata()
     var created: Date?
     var modified: Date?
@@ -49,6 +50,7 @@ enum JSONItems {
       switch field {
       case "service": service = try scanner.text()
       case "account": account = try scanner.text()
+      case "field": part = try scanner.text()
       case "label": metadata.label = try scanner.text()
       case "type": metadata.contentType = try scanner.text()
       case "attributes": metadata.attributes = try attributes(&scanner)
@@ -63,7 +65,10 @@ enum JSONItems {
     guard let service else { throw scanner.damaged("an item has no service") }
     guard let value else { throw scanner.damaged("an item has no value") }
     let name: ItemName
-    do throws(StoreError) { name = try ItemName(service: service, account: account) } catch {
+    do throws(StoreError) {
+      let item = try ItemName(service: service, account: account)
+      name = part.isEmpty ? item : try item.field(named: part)
+    } catch {
       throw error.ofImported(account.isEmpty ? service : "\(service)/\(account)", place: place, line: scanner.line)
     }
     return ImportedItem(

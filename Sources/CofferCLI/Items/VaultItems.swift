@@ -102,6 +102,15 @@ final class VaultItems {
     }
   }
 
+  /// The fields of an item, by name.
+  func fields(of name: ItemName) throws -> [VaultItem] {
+    try ask { (agent) throws(StoreError) in
+      try agent.fields(of: name)
+    } or: { (vault) throws(StoreError) in
+      try vault.fields(of: name)
+    }
+  }
+
   /// Stores `form` under `name` and returns what a listing now says.
   @discardableResult
   func set(_ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always) throws -> VaultItem {
@@ -150,7 +159,7 @@ final class VaultItems {
     }
     switch own {
     case .some(let vault): return try local(vault)
-    case .none: throw StoreError(.locked, "the vault is locked", place: context.places.vault.string, cure: "coffer unlock")
+    case .none: throw StoreError(.locked, "the vault is locked", place: context.places.vault.description, cure: "coffer unlock")
     }
   }
 }
@@ -170,7 +179,7 @@ extension Context {
 
   /// The items of one service as a store; nil where there is no vault.
   func secrets(service: String) throws -> (any Store<Vault>)? {
-    if let agent = try agent() { return try AgentStore(service: service, vault: places.vault.string, client: agent) }
+    if let agent = try agent() { return try AgentStore(service: service, vault: places.vault, client: agent) }
     return try vaultStore(service: service)
   }
 

@@ -5,14 +5,14 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 extension ItemTable {
-  /// Where an item is to be written: its place, and what stands there.
-  private struct Target {
+  /// Where a content is to be written: its name and place, and what stands there.
+  struct Target {
     let name: ItemName
     let index: RecordIndex
     let old: RecordMeta?
   }
 
-  private func target(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Target {
+  func target(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Target {
     let index = index(of: name)
     let list = try records.touch(bucket(of: index), change)
     // Read once: what is written next goes on with it.
@@ -21,42 +21,80 @@ extension ItemTable {
     return Target(name: name, index: index, old: old)
   }
 
-  /// Seals `value` under its description, at the next revision, in the place of what stands at `target`.
-  private func store(
-    _ described: RecordMeta, _ value: borrowing SecretBytes, at target: Target, _ change: inout Change
+  /// Seals `value` under its description, at the next revision, in the place of what stands at `target`, which is kept where the
+  /// description says so.
+  ///
+  /// - Parameter above: how many revisions are left out, for contents of the past that come along.
+  func store(
+    _ described: RecordMeta, _ value: borrowing SecretBytes, at target: Target, above: Int = 0, _ change: inout Change
   ) throws(StoreError) -> RecordMeta {
     var meta = described
-    meta.revision = try revision(after: target.old)
+    meta.revision = try revision(after: target, above: above, &change)
+    // What a logout removes is gone then, and was nowhere else before.
+    if meta.history > 0, meta.itemMetadata.isSessionItem { meta.history = 0 }
     try RecordLimits.check(meta)
+    if let old = target.old {
+      try history.keep(old, at: target.index, replacedBy: meta, &change)
+    } else {
+      try checkRoom(for: target.name, &change)
+    }
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
       try records.seal(sealed, value, at: target.index)
     }
-    try records.put(record, in: .present, &change)
+    try records.put(record, of: meta, &change)
     change.events.append(entry(.itemSet, target.index))
     return meta
   }
 
+  /// Checks that a field that is not there yet may be made: its item is there, and has room for it.
+  func checkRoom(for name: ItemName, _ change: inout Change) throws(StoreError) {
+    guard !name.field.isEmpty else { return }
+    let item = index(of: name.item)
+    guard try records.touch(bucket(of: item), change).record(at: item) != nil else {
+      throw StoreError(
+        .notFound, "there is no such item, whose field it would be", place: view.path.string, cure: "store the item first")
+    }
+    guard try records.notes(of: item, in: .present, &change).count < RecordMeta.mostFields else {
+      throw StoreError(
+        .tooLarge(limit: RecordMeta.mostFields), "the item has \(RecordMeta.mostFields) fields, and no room for another",
+        place: view.path.string, cure: "delete a field first, or make another item")
+    }
+  }
+
+  /// The revision of what is stored at `target`: one above all that were ever known under its name.
+  private func revision(after target: Target, above: Int, _ change: inout Change) throws(StoreError) -> UInt64 {
+    // A present content's is the highest. One that was deleted and kept goes on counting.
+    let last: UInt64
+    if let old = target.old { last = old.revision } else { last = try records.highestRevision(of: target.index, &change) }
+    return try view.checked { () throws(FormatError) in try FileCounter.next(last + UInt64(above), RecordMeta.part) }
+  }
+
   /// Stores `form` under `name` within a write transaction.
+  ///
+  /// - Parameter keeping: how many former contents are kept from now on; nil for as many as before.
   func put(
-    _ form: SecretForm, for name: ItemName, if condition: WriteCondition, _ change: inout Change
+    _ form: SecretForm, for name: ItemName, if condition: WriteCondition, keeping: Int? = nil, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
     try check(form)
     let target = try target(name, &change)
     try require(condition, revision: target.old?.revision)
-    return item(try store(description(of: form, name, replacing: target.old), form.bytes, at: target, &change))
+    var meta = description(of: form, name, replacing: target.old)
+    if let keeping { meta.history = try RecordLimits.history(keeping) }
+    return item(try store(meta, form.bytes, at: target, &change))
   }
 
   /// What will be said of the item: a label or attributes left empty are those of before. An expiry is not kept: it belonged
   /// to the old value.
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
     var meta = RecordMeta(
-      revision: 0, service: name.service, account: name.account, created: old?.created ?? view.now, modified: view.now,
-      valueCount: form.bytes.count)
+      revision: 0, service: name.service, account: name.account, field: name.field, created: old?.created ?? view.now,
+      modified: view.now, valueCount: form.bytes.count)
     meta.take(form.metadata)
     if let old {
       if meta.label.isEmpty { meta.label = old.label }
       if meta.attributes.isEmpty { meta.setAttributes(old.attributes) }
+      meta.history = old.history
     }
     return meta
   }
@@ -65,19 +103,22 @@ extension ItemTable {
   func adopt(_ item: ImportedItem, _ change: inout Change) throws(StoreError) {
     try check(item.form)
     var meta = RecordMeta(
-      revision: 0, service: item.name.service, account: item.name.account,
+      revision: 0, service: item.name.service, account: item.name.account, field: item.name.field,
       created: item.created.map(Milliseconds.count) ?? view.now,
       modified: item.modified.map(Milliseconds.count) ?? view.now, valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
-    try adopt(meta, item.form.bytes, &change)
+    let target = try target(item.name, &change)
+    meta.history = target.old?.history ?? 0
+    _ = try adopt(meta, item.form.bytes, at: target, &change)
   }
 
-  /// Stores a record of these names, whatever is there.
-  func adopt(_ meta: RecordMeta, _ value: borrowing SecretBytes, _ change: inout Change) throws(StoreError) {
+  /// Stores a record of another name or vault, whatever is there.
+  func adopt(
+    _ meta: RecordMeta, _ value: borrowing SecretBytes, at target: Target, above: Int = 0, _ change: inout Change
+  ) throws(StoreError) -> RecordMeta {
     try RecordLimits.checkValue(value.count)
     try RecordLimits.check(meta)
-    let target = try target(ItemName(sealed: meta.service, meta.account), &change)
-    _ = try store(meta, value, at: target, &change)
+    return try store(meta, value, at: target, above: above, &change)
   }
 
   private func check(_ form: SecretForm) throws(StoreError) {
@@ -88,16 +129,25 @@ extension ItemTable {
     try RecordLimits.check(form.metadata)
   }
 
-  /// The revision of what takes the place of `old`, or of nothing.
-  func revision(after old: RecordMeta?) throws(StoreError) -> UInt64 {
-    try view.checked { () throws(FormatError) in try FileCounter.next(old?.revision ?? 0, RecordMeta.part) }
-  }
-
-  /// Removes `name` within a write transaction; false when there is nothing.
-  func remove(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Bool {
+  /// Removes `name` within a write transaction, an item with its fields; false when there is nothing.
+  ///
+  /// - Parameter keeping: whether it can be brought back; otherwise all that is known of its past goes as well.
+  func remove(_ name: ItemName, keeping: Bool = false, _ change: inout Change) throws(StoreError) -> Bool {
     let index = index(of: name)
-    guard try records.drop(index, in: .present, &change) else { return false }
-    change.events.append(entry(.itemDeleted, index))
+    guard let id = try records.touch(bucket(of: index), change).record(at: index) else { return false }
+    var keeping = keeping
+    if keeping { keeping = try !meta(index, id, of: name).itemMetadata.isSessionItem }
+    let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, lenient: true, &change).map(\.index) : []
+    let moment = view.now
+    let own: RecordCounts.Role = name.field.isEmpty ? .item : .field
+    for (index, role) in [(index, own)] + fields.map({ ($0, .field) }) {
+      if keeping { try history.keepDeleted(index, at: moment, &change) }
+      _ = try records.drop(index, as: role, &change)
+      change.events.append(entry(.itemDeleted, index))
+    }
+    if !keeping {
+      try history.forget(name.field.isEmpty ? index : self.index(of: name.item), only: name.field.isEmpty ? nil : index, &change)
+    }
     return true
   }
 
@@ -119,32 +169,69 @@ extension ItemTable {
     if let id = batch.decides { try view.database.outcomes.commit(id, now: view.now) }
   }
 
-  /// Stores the record of `name` under another name, and removes it, within a write transaction.
+  /// Stores the record of `name` under another name, with its fields and what is kept of their past, and removes it, within a write
+  /// transaction. What has the name already is replaced, with its fields.
   func move(
     _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
+    guard name.field.isEmpty == new.field.isEmpty else {
+      throw StoreError(
+        .invalidName, "an item cannot become a field, nor a field an item", place: view.path.string,
+        cure: "store it under the new name")
+    }
     let from = index(of: name)
-    guard let id = try records.touch(bucket(of: from), change).record(at: from) else {
+    guard try records.touch(bucket(of: from), change).record(at: from) != nil else {
       throw StoreError(.notFound, "there is no such item", place: view.path.string, cure: "look at the list of items")
     }
     let taken = try target(new, &change).old
     try require(condition, revision: taken?.revision)
+    guard new.field.isEmpty else { return item(try moveRecord(from, to: new, &change)) }
+    let fields = try records.notes(of: from, in: .present, &change)
+    for field in try records.notes(of: index(of: new), in: .present, &change) {
+      _ = try remove(self.name(ofRecordAt: field.index, change), &change)
+    }
+    let moved = try moveRecord(from, to: new, &change)
+    for field in fields {
+      let name = try self.name(ofRecordAt: field.index, change)
+      _ = try moveRecord(field.index, to: ItemName(sealed: new.service, new.account, field: name.field), &change)
+    }
+    return item(moved)
+  }
+
+  /// Stores one record under another name, and removes it.
+  private func moveRecord(_ from: RecordIndex, to new: ItemName, _ change: inout Change) throws(StoreError) -> RecordMeta {
+    let target = try target(new, &change)
+    guard let id = try records.touch(bucket(of: from), change).record(at: from) else {
+      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+    }
     let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
     }
+    let past = try history.past(of: record.meta, at: from, &change)
     var meta = record.meta
-    (meta.service, meta.account) = (new.service, new.account)
+    (meta.service, meta.account, meta.field) = (new.service, new.account, new.field)
+    let stored: RecordMeta
     switch record.value {
-    case .some(let value): try adopt(meta, value, &change)
-    case .none: throw Self.withoutValue(name, view.path)
+    case .some(let value): stored = try adopt(meta, value, at: target, above: past.count, &change)
+    case .none: throw Self.withoutValue(record.meta.name, view.path)
     }
-    _ = try remove(name, &change)
-    meta.revision = try revision(after: taken)
-    return item(meta)
+    try history.move(past, before: stored, &change)
+    _ = try records.drop(from, as: record.meta.role, &change)
+    change.events.append(entry(.itemDeleted, from))
+    return stored
+  }
+
+  private func name(ofRecordAt index: RecordIndex, _ change: borrowing Change) throws(StoreError) -> ItemName {
+    guard let id = try records.touch(bucket(of: index), change).record(at: index) else {
+      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+    }
+    return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).name }
+    }
   }
 
   /// A log entry about the record at `index`, by whoever asked for the change, now.
-  private func entry(_ event: LogEntry.Event, _ index: RecordIndex) -> LogEntry {
+  func entry(_ event: LogEntry.Event, _ index: RecordIndex) -> LogEntry {
     LogEntry(event, by: .current, time: view.now, index: index)
   }
 
@@ -196,7 +283,7 @@ extension ItemTable {
   func copyItems(of services: [String]?, to target: OpenVault) throws(StoreError) -> Int {
     var names: [ItemName] = []
     for service in services.map({ $0.map(Optional.some) }) ?? [nil] {
-      let found = try list(service: service).map(\.name)
+      let found = try list(service: service, withFields: true).map(\.name)
       if let service, found.isEmpty {
         throw StoreError(
           .notFound, "no item is of this service", key: service, place: view.path.string, cure: "check its spelling")
@@ -207,11 +294,12 @@ extension ItemTable {
       for name in Set(names).sorted() {
         guard let record = try record(name) else { continue }
         switch record.value {
-        case .some(let value): try target.items.adopt(record.meta, value, &change)
+        case .some(let value):
+          _ = try target.items.adopt(record.meta, value, at: target.items.target(name, &change), &change)
         case .none: throw Self.withoutValue(name, view.path)
         }
       }
     }
-    return Set(names).count
+    return Set(names).count(where: \.field.isEmpty)
   }
 }

@@ -8,13 +8,14 @@ internal import SystemPackage
 struct ItemTable {
   let view: VerifiedView
   var records: RecordSet { RecordSet(view: view) }
+  var history: ItemHistory { ItemHistory(items: self) }
 
   /// Clocks drift and are set by hand; a day of it, in milliseconds, says nothing about expiry yet.
   private static let clockTolerance: UInt64 = 24 * 3_600_000
 
   /// Where `name` stands.
   func index(of name: ItemName) -> RecordIndex {
-    RecordAddress(kind: .present, service: name.service, account: name.account, field: "", revision: 0).index(view.keys)
+    RecordAddress(kind: .present, service: name.service, account: name.account, field: name.field, revision: 0).index(view.keys)
   }
 
   /// The bucket of the present record at `index`.
@@ -77,20 +78,35 @@ struct ItemTable {
     return item(try meta(entry.index, entry.id, of: name))
   }
 
-  /// What a listing says of all items, or those of one service, by name.
-  func list(service: String?) throws(StoreError) -> [VaultItem] {
+  /// What a listing says of all items, or those of one service, by name, with or without their fields.
+  func list(service: String?, withFields: Bool = false) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
     for bucket in view.tree.filled(.present) {
       for entry in try view.list(of: bucket).entries {
         let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
           try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
         }
-        guard meta.isItem else { continue }
+        guard withFields || meta.isItem else { continue }
         if let service, !meta.service.hasSameBytes(as: service) { continue }
         items.append(item(meta))
       }
     }
     return Self.sorted(items)
+  }
+
+  /// What a listing says of the fields of `name`, by name; nil when there is no such item.
+  func fields(of name: ItemName) throws(StoreError) -> [VaultItem]? {
+    guard try find(name.item) != nil else { return nil }
+    var (none, fields) = (Change(), [VaultItem]())
+    for note in try records.notes(of: index(of: name.item), in: .present, &none) {
+      let bucket = bucket(of: note.index)
+      guard let id = try view.list(of: bucket).record(at: note.index) else { continue }
+      let meta = try view.withRow(note.index, id, .metadata) { (row) throws(StoreError) in
+        try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+      }
+      fields.append(item(meta))
+    }
+    return Self.sorted(fields)
   }
 
   /// By name. What is moved about are places in the list: an item is ten times as large, and counts references.
@@ -111,9 +127,9 @@ struct ItemTable {
 
   func item(_ meta: RecordMeta) -> VaultItem {
     VaultItem(
-      name: ItemName(sealed: meta.service, meta.account), metadata: meta.itemMetadata,
-      created: Milliseconds.date(meta.created), modified: Milliseconds.date(meta.modified), revision: meta.revision,
-      valueBytes: meta.valueCount ?? 0)
+      name: meta.name, metadata: meta.itemMetadata, created: Milliseconds.date(meta.created),
+      modified: Milliseconds.date(meta.modified), revision: meta.revision, valueBytes: meta.valueCount ?? 0,
+      history: Int(meta.history))
   }
 
   /// The items of `service` that a logout removes, by their descriptions alone.
@@ -132,12 +148,12 @@ struct ItemTable {
   }
 
   private func check(_ meta: RecordMeta, is name: ItemName) throws(StoreError) {
-    guard meta.isItem, meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account) else {
+    guard meta.kind == .present, meta.name == name else {
       throw VerifiedView.tampered("a record stands at another name's place", view.path)
     }
   }
 
-  private func checkExpiry(_ meta: RecordMeta) throws(StoreError) {
+  func checkExpiry(_ meta: RecordMeta) throws(StoreError) {
     guard meta.expires != 0 else { return }
     let now = view.now
     guard view.state.time < Self.clockTolerance || now > view.state.time - Self.clockTolerance else {

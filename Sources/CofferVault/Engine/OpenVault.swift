@@ -68,6 +68,7 @@ final class OpenVault {
     do {
       result = try view.database.write { () throws(StoreError) in
         try view.refresh()
+        try VerifiedView.checkWritable(view.header, view.path)
         // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
         try view.pins?.check(view.state, key: view.keys.epochMark)
         var change = Change()
@@ -116,7 +117,10 @@ final class OpenVault {
   /// Drops the record of a decided transaction, which no seal covers.
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
-    try view.database.write { () throws(StoreError) in try view.database.outcomes.forget(transaction) }
+    try view.database.write { () throws(StoreError) in
+      try VerifiedView.checkWritable(view.database)
+      try view.database.outcomes.forget(transaction)
+    }
   }
 
   /// Seals what `change` did: digests, log, state, with the next generation.
@@ -141,14 +145,14 @@ final class OpenVault {
       max(try FileCounter.next(view.state.generation, VaultState.part), change.leastGeneration)
     }
     next.root = tree.root
-    next.records = min(FileCounter.most, UInt64(clamping: Int64(clamping: view.state.records) + Int64(change.added)))
+    next.counts = change.added.applied(to: view.state.counts)
     next.time = view.now
     var lost: [VaultState.Replica] = []
     for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
       if let replica, let given = next.note(replica) { lost.append(given) }
     }
     try VerifiedView.put(next, view.header, view.headerDigest, view.database, view.keys)
-    return SealedChange(state: next, tree: tree, lists: change.lists, lostReplicas: lost)
+    return SealedChange(state: next, tree: tree, lists: change.lists, notes: change.notes, lostReplicas: lost)
   }
 
   /// Goes on with what this machine remembers of the vault, and logs the unlocking with the first write.
@@ -163,7 +167,7 @@ final class OpenVault {
   /// What is known of the vault.
   var status: VaultStatus {
     VaultStatus(
-      items: Int(clamping: view.state.records), generation: view.state.generation, epoch: view.header.epoch,
+      items: Int(clamping: view.state.counts.items), generation: view.state.generation, epoch: view.header.epoch,
       created: Milliseconds.date(view.headerBody.created), rotated: Milliseconds.date(view.headerBody.rotated),
       slots: slots.summaries, oldBytesRemain: view.state.scrub)
   }
@@ -219,8 +223,10 @@ extension StoreError.Kind {
 struct Change {
   /// The lists of the touched buckets, as they will be. Each was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
+  /// What will be known of the touched buckets' records beside their lists.
+  var notes: [Int: [RecordNote]] = [:]
   /// Records added less records removed.
-  var added = 0
+  var added = RecordCounts.Change()
   /// What the log will say.
   var events: [LogEntry] = []
   /// The generation that the commit gets at least: one above another history that it comes after.
@@ -250,6 +256,7 @@ struct SealedChange {
   let state: VaultState
   let tree: DigestTree.Change
   let lists: [Int: BucketList]
+  let notes: [Int: [RecordNote]]
   /// What the state no longer tells of other machines' commits, as it holds no more.
   let lostReplicas: [VaultState.Replica]
 }

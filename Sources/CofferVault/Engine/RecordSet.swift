@@ -13,6 +13,12 @@ struct RecordSet {
     return try view.list(of: bucket, fresh: true)
   }
 
+  /// The list of a bucket, as the change has it so far.
+  func list(of bucket: Int, _ change: borrowing Change) throws(StoreError) -> BucketList {
+    if let list = change.lists[bucket] { return list }
+    return try view.list(of: bucket)
+  }
+
   /// Seals `value`, nil for none, under its description.
   ///
   /// - Parameter index: that of the description, where the caller has it already.
@@ -22,8 +28,9 @@ struct RecordSet {
     try view.checked { () throws(FormatError) in try SealedRecord(meta, value: value, index: index, keys: view.keys) }
   }
 
-  /// Stores a record in `table`, in the place of the one with its index, if there is one.
-  func put(_ record: SealedRecord, in table: RecordTable, _ change: inout Change) throws(StoreError) {
+  /// Stores a record, which `meta` describes, in its table, in the place of the one with its index, if there is one.
+  func put(_ record: SealedRecord, of meta: RecordMeta, _ change: inout Change) throws(StoreError) {
+    let table = meta.kind.table
     let bucket = table.bucket(of: record.index)
     var list = try touch(bucket, change)
     let replacing = list.record(at: record.index) != nil
@@ -32,18 +39,21 @@ struct RecordSet {
     change.lists[bucket] = nil
     list.put(record.id, at: record.index)
     change.lists[bucket] = list
-    if !replacing { change.added += 1 }
+    if !meta.isItem { note(meta, at: record.index, inBucket: bucket, &change) }
+    if !replacing { change.added.count(meta.role) }
   }
 
-  /// Removes the record at `index` of `table`; false where there is none.
-  func drop(_ index: RecordIndex, in table: RecordTable, _ change: inout Change) throws(StoreError) -> Bool {
+  /// Removes the record at `index`, which counts as `role`; false where there is none.
+  func drop(_ index: RecordIndex, as role: RecordCounts.Role, _ change: inout Change) throws(StoreError) -> Bool {
+    let table = role == .past ? RecordTable.old : .present
     let bucket = table.bucket(of: index)
     var list = try touch(bucket, change)
     guard list.record(at: index) != nil else { return false }
     try view.database.deleteRecord(at: index, in: table)
     list.remove(at: index)
     change.lists[bucket] = list
-    change.added -= 1
+    note(nil, at: index, inBucket: bucket, &change)
+    change.added.count(role, -1)
     return true
   }
 }

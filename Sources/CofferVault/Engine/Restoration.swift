@@ -22,7 +22,7 @@ struct Restoration: ~Copyable {
     /// Another vault.
     let replacing: Bool
     /// What was done to the slots since the backup.
-    let acceptingOlderKey: Bool
+    var acceptingOlderKey: Bool
   }
 
   /// - Parameter invitations: those that the credentials hold.
@@ -84,10 +84,16 @@ struct Restoration: ~Copyable {
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    if let slot = slot.take(), let present = try present(before, slot) {
-      try commit(under: present, present.state(of: before), &returned)
-    } else {
-      try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+    do throws(StoreError) {
+      if let slot = slot.take(), let present = try present(before, slot) {
+        try commit(under: present, present.state(of: before), &returned)
+      } else {
+        try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+      }
+    } catch {
+      // Nothing is replaced, and what opened the vault once would open the copy.
+      VaultDatabase.remove(kept)
+      throw error
     }
     before.close()
     try replacement.commit()
@@ -237,6 +243,9 @@ struct Openers: ~Copyable {
     self.first = first
     self.second = second
   }
+
+  /// The same again.
+  borrowing func copied() throws(StoreError) -> Openers { Openers(try first.copied(), try second.copied()) }
 
   /// The slot of `header` that one of them opens; nil when none does.
   consuming func open(_ header: VaultHeader, _ options: VaultOptions, _ path: FilePath) throws(StoreError) -> OpenSlot? {

@@ -97,8 +97,10 @@ final class VaultRepair {
       key: known.keys.epochMark)
   }
 
-  func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
-    try checkEpoch(acceptingOlderKey)
+  /// - Parameter acceptsOlderKey: whether the slots of an older key may come back.
+  func run(rebuilding: Bool, acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) -> RepairReport {
+    try VerifiedView.checkWritable(header, database.path)
+    try checkEpoch(acceptsOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }
     if let contradicted { try renewKey(past: contradicted) }
@@ -106,9 +108,10 @@ final class VaultRepair {
   }
 
   /// An older header is authentic, and brings back the slots of its time: who was removed since has a way in again.
-  private func checkEpoch(_ acceptingOlderKey: Bool) throws(StoreError) {
+  private func checkEpoch(_ acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) {
     guard let contradicted else { return }
-    guard acceptingOlderKey else {
+    let slots = try known().summaries(inUse: slot.id)
+    guard acceptsOlderKey(slots) else {
       throw StoreError(
         .rolledBack,
         "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): repaired with it, the vault would open with secrets that were removed since",
@@ -118,7 +121,7 @@ final class VaultRepair {
         remedy: .acceptOlderKey
       )
     }
-    report.returnedSlots = try known().summaries(inUse: slot.id)
+    report.returnedSlots = slots
   }
 
   private func known() throws(StoreError) -> KnownHeader {
@@ -218,11 +221,11 @@ final class VaultRepair {
     _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
   ) throws(StoreError) -> VaultState {
     try database.removeWhatIsAdded()
-    let (tree, records) = try rebuildSet()
+    let (tree, counts) = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())
     var state = VaultState(
-      generation: generation, commit: .random(), root: tree.root, records: UInt64(records), time: now,
+      generation: generation, commit: .random(), root: tree.root, counts: counts, time: now,
       logSequence: log.sequence, logHead: log.head)
     if let start = log.start, log.trim != start {
       try VaultLog.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)

@@ -21,9 +21,27 @@ extension VerifiedView {
     _ copy: VaultDatabase.HeaderCopy, _ database: VaultDatabase
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
     try database.withHeader(copy) { (bytes) throws(StoreError) in
-      let header = try checked(database.path) { () throws(FormatError) in try VaultHeader(decoding: bytes) }
-      return (header, PlainHash.digest(bytes))
+      try checked(database.path) { () throws(FormatError) in try VaultHeader.decode(bytes) }
     }
+  }
+
+  /// Refuses to write to a vault of a format that this version reads, and does not know all of.
+  static func checkWritable(_ header: VaultHeader, _ path: FilePath) throws(StoreError) {
+    guard header.format > VaultFormat.version else { return }
+    throw StoreError(
+      .newerFormat(found: Int(header.format), supported: VaultFormat.version),
+      "the vault is of format version \(header.format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
+      place: path.string, cure: "update coffer")
+  }
+
+  /// The same for who has no key. A header that is damaged says nothing of its format.
+  static func checkWritable(_ database: VaultDatabase) throws(StoreError) {
+    let header: VaultHeader
+    do throws(StoreError) { header = try readHeader(database).header } catch {
+      guard error.kind == .damaged else { throw error }
+      return
+    }
+    try checkWritable(header, database.path)
   }
 
   static func readState(
@@ -122,15 +140,16 @@ extension VerifiedView {
     let buckets = RecordTable.allCases.flatMap(tree.filled)
     var listed = 0
     for table in RecordTable.allCases { for list in try lists(of: table) { listed += list.entries.count } }
-    guard UInt64(listed) == state.records else {
-      throw Self.tampered("the vault holds \(listed) records where its state says \(state.records)", path)
+    guard UInt64(listed) == state.counts.records else {
+      throw Self.tampered("the vault holds \(listed) records where its state says \(state.counts.records)", path)
     }
-    let items = try verifyRows(total: listed, progress)
+    let counts = try verifyRows(total: listed, progress)
+    guard counts == state.counts else { throw Self.tampered("the vault holds other items than its state counts", path) }
     try log.verify()
     try database.outcomes.check()
     try database.checkNothingIsAdded()
     try database.checkPages()
-    return VerifyReport(records: listed, items: items, buckets: buckets.count)
+    return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
   }
 
   func verifyHeaders() throws(StoreError) {
@@ -142,9 +161,10 @@ extension VerifiedView {
 
   /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
   ///
-  /// - Returns: how many are items.
-  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> Int {
-    var (done, items) = (0, 0)
+  /// - Returns: how many there are of each kind.
+  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
+    var (done, counts) = (0, RecordCounts.none)
+    var fields: [RecordIndex: Int] = [:]
     for bucket in RecordTable.allCases.flatMap(tree.filled) {
       let table = RecordTable(ofBucket: bucket)
       for entry in try list(of: bucket).entries {
@@ -152,14 +172,27 @@ extension VerifiedView {
           guard let meta = try checked({ () throws(FormatError) in try row.authenticatedMeta(keys) }) else {
             throw Self.tampered("a record was changed without the key", path)
           }
-          if meta.isItem { items += 1 }
+          counts.add(meta)
+          if meta.role == .field { fields[meta.address.item.index(keys), default: 0] += 1 }
         }
         done += 1
         if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
       }
     }
     Reentrancy.inside { progress(done, total) }
-    return items
+    try checkFields(fields)
+    return counts
+  }
+
+  /// Checks that items have no more fields than they can, and fields their item.
+  private func checkFields(_ counts: [RecordIndex: Int]) throws(StoreError) {
+    for (item, count) in counts {
+      let isThere = try list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil
+      try checked { () throws(FormatError) in
+        guard isThere else { throw .damaged(RecordMeta.part, "it is a field of an item that is not there") }
+        guard count <= RecordMeta.mostFields else { throw .damaged(RecordMeta.part, "its item has \(count) fields") }
+      }
+    }
   }
 }
 

@@ -22,6 +22,8 @@ final class VerifiedView {
   private(set) var tree: DigestTree
   /// Verified lists by bucket, kept while the bucket's digest stays what it was.
   private var lists: [Int: BucketList] = [:]
+  /// What was found in the verified lists' records, by bucket; nil where nobody has looked.
+  private var notes: [[RecordNote]?] = []
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
   /// What this machine remembers of the vault; nil where no folder for pins was given.
@@ -58,6 +60,7 @@ final class VerifiedView {
     self.headerDigest = headerDigest
     self.anchors = anchors
     self.clock = clock
+    dataVersion = try database.dataVersion()
     id = VaultID(bytes: header.vault.bytes)
   }
 
@@ -88,6 +91,7 @@ final class VerifiedView {
     let read = try Self.readDigests(database, keys, expecting: next.root)
     state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
+    for bucket in notes.indices where notes[bucket] != nil && read.digests[bucket] != tree.digests[bucket] { notes[bucket] = nil }
     tree = read
     dataVersion = version
     pins?.remember(state, key: keys.epochMark)
@@ -155,6 +159,7 @@ final class VerifiedView {
     headerBody = body
     keys = nextKeys
     lists = [:]
+    notes = []
   }
 
   /// Goes back to the keys of the slot, where a change of the vault's key may not have been committed.
@@ -163,6 +168,14 @@ final class VerifiedView {
     keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
     lists = [:]
     keysAreInDoubt = false
+  }
+
+  /// What is remembered of the records of `bucket`, as the verified digests have it; nil where nobody has looked.
+  func notes(inBucket bucket: Int) -> [RecordNote]? { notes.isEmpty ? nil : notes[bucket] }
+
+  func remember(_ found: [RecordNote], ofBucket bucket: Int) {
+    if notes.isEmpty { notes = [[RecordNote]?](repeating: nil, count: DigestTree.buckets) }
+    notes[bucket] = found
   }
 
   /// The list of `bucket` as the verified digests have it.
@@ -214,6 +227,7 @@ final class VerifiedView {
     dataVersion = nil
     isPinRead = false
     lists = [:]
+    notes = []
   }
 
   /// Makes the next operation read everything anew, the header as well, and go on from the key that the slot holds.
@@ -228,6 +242,7 @@ final class VerifiedView {
     state = sealed.state
     tree.take(sealed.tree)
     for (bucket, list) in sealed.lists { lists[bucket] = list }
+    for (bucket, found) in sealed.notes { remember(found, ofBucket: bucket) }
   }
 
   /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
@@ -242,6 +257,7 @@ final class VerifiedView {
     keys = nextKeys
     try replaceHeader(with: next)
     lists = [:]
+    notes = []
     tree = DigestTree(emptyUnder: keys)
   }
 

@@ -44,6 +44,9 @@ struct RecordAddress {
     RecordAddress(kind: .present, service: service, account: account, field: field, revision: 0)
   }
 
+  /// Where the present content of the item stands that this is of, or of whose field.
+  var item: RecordAddress { RecordAddress(kind: .present, service: service, account: account, field: "", revision: 0) }
+
   /// Names are taken byte by byte, never normalized.
   func index(_ keys: borrowing Subkeys) -> RecordIndex {
     let vault = keys.vault

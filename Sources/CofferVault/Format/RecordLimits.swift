@@ -11,6 +11,18 @@ enum RecordLimits {
   /// - Throws: `.tooLarge`.
   static func checkValue(_ count: Int) throws(StoreError) { try check(count, largestValue, "a value") }
 
+  /// The number of former contents to be kept, as a description holds it.
+  ///
+  /// - Throws: `.tooLarge`.
+  static func history(_ count: Int) throws(StoreError) -> UInt32 {
+    guard let history = UInt32(exactly: count), history <= RecordMeta.longestHistory else {
+      throw StoreError(
+        .tooLarge(limit: Int(RecordMeta.longestHistory)), "a history of \(count) former contents",
+        cure: "keep 0 to \(RecordMeta.longestHistory)")
+    }
+    return history
+  }
+
   /// - Throws: `.tooLarge`.
   static func check(slotLabel label: String) throws(StoreError) {
     try check(label.utf8.count, HeaderBody.longestLabel, "a slot's label")
@@ -47,6 +59,9 @@ enum RecordLimits {
 }
 
 extension RecordMeta {
+  /// The name that callers see.
+  var name: ItemName { ItemName(sealed: service, account, field: field) }
+
   /// The metadata that callers see. Of two attributes whose names are different bytes and one text to Swift, which another writer may
   /// have made, callers see the first; both stay in the vault until the attributes are set anew.
   var itemMetadata: ItemMetadata {

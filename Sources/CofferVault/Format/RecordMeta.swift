@@ -10,6 +10,8 @@ struct RecordMeta: Hashable, Sendable {
   static let longestField = 256
   /// Former contents that are kept of one record, at most.
   static let longestHistory: UInt32 = 100
+  /// Present fields of one item.
+  static let mostFields = 64
   /// The longest registered media types have some 80 bytes.
   static let longestContentType = 256
   static let mostAttributes = 64
@@ -77,6 +79,9 @@ struct RecordMeta: Hashable, Sendable {
 
   /// Whether it is of an item as it is now.
   var isItem: Bool { kind == .present && field.isEmpty }
+
+  /// The first of the revisions before this one whose contents are kept.
+  var firstKept: UInt64 { revision - min(revision - 1, UInt64(history)) }
 
   /// Where the record stands.
   var address: RecordAddress {

@@ -8,35 +8,42 @@ struct Lineage {
   static let secretBytes = 32
   private static let entryBytes = 8 + secretBytes
 
-  /// LE64 e ‖ L_e of each entry, by ascending epoch.
+  /// e of each entry, ascending.
+  private let epochs: [UInt64]
+  /// LE64 e ‖ L_e of each entry.
   private let entries: UnsafeRawBufferPointer
 
   /// No epoch came before.
-  static var none: Lineage { Lineage(entries: .noBytes) }
+  static var none: Lineage { Lineage(epochs: [], entries: .noBytes) }
 
-  private init(entries: UnsafeRawBufferPointer) { self.entries = entries }
+  private init(epochs: [UInt64], entries: UnsafeRawBufferPointer) {
+    self.epochs = epochs
+    self.entries = entries
+  }
 
   /// Reads the list of a header of `epoch`.
   init(from reader: inout ByteReader, before epoch: UInt64) throws(FormatError) {
     let count = Int(try reader.number(UInt32.self))
     guard count <= Self.most else { throw reader.damaged("it lists \(count) epochs") }
+    var fields = reader
     entries = try reader.take(count * Self.entryBytes)
-    var last: UInt64 = 0
-    for place in 0..<count {
-      let found = epochOfEntry(place)
-      guard found > last, found < epoch else { throw reader.damaged("its epochs are not in order, or not before its own") }
-      last = found
+    var epochs: [UInt64] = []
+    epochs.reserveCapacity(count)
+    for _ in 0..<count {
+      let found = try fields.counter("epoch")
+      guard found > epochs.last ?? 0, found < epoch else {
+        throw reader.damaged("its epochs are not in order, or not before its own")
+      }
+      epochs.append(found)
+      _ = try fields.take(Self.secretBytes)
     }
+    self.epochs = epochs
   }
 
-  var count: Int { entries.count / Self.entryBytes }
+  var count: Int { epochs.count }
 
   /// Whether an older epoch may have been left out for want of room.
   private var isFull: Bool { count == Self.most }
-
-  private func epochOfEntry(_ place: Int) -> UInt64 {
-    UInt64(littleEndian: entries.loadUnaligned(fromByteOffset: place * Self.entryBytes, as: UInt64.self))
-  }
 
   /// What the key of `epoch` is known by; nil where the list has none.
   private func mark(of epoch: UInt64, vault: VaultSalt) -> EpochMark? {
@@ -44,9 +51,9 @@ struct Lineage {
     var high = count
     while low < high {
       let middle = (low + high) / 2
-      if epochOfEntry(middle) < epoch { low = middle + 1 } else { high = middle }
+      if epochs[middle] < epoch { low = middle + 1 } else { high = middle }
     }
-    guard low < count, epochOfEntry(low) == epoch else { return nil }
+    guard low < count, epochs[low] == epoch else { return nil }
     let at = low * Self.entryBytes + 8
     return EpochMark(of: entries.part(at..<at + Self.secretBytes), vault: vault, epoch: epoch)
   }
@@ -65,7 +72,7 @@ struct Lineage {
     var undecided: Anchor?
     var holds = false
     for anchor in anchors {
-      if isFull, anchor.key.epoch < epochOfEntry(0) {
+      if isFull, anchor.key.epoch < epochs[0] {
         if !anchor.mayBeTooOld { undecided = anchor }
         continue
       }

@@ -30,14 +30,7 @@ extension Connection {
 
   /// Runs `body` on one state of the database, whatever others commit meanwhile. The state is that of its first statement.
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try begin(.begin)
-    let result: Result
-    do { result = try body() } catch {
-      rollBack()
-      throw error
-    }
-    if let failed = commitOrRollBack() { throw failed.error }
-    return result
+    try transaction(.begin, body) { (_, error) throws(StoreError) in throw error }
   }
 
   /// Runs `body` as the only writer of the database. What it changed is durable once this returns; when it throws, nothing was
@@ -50,14 +43,9 @@ extension Connection {
   func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) -> Result {
-    try begin(.beginWriting)
-    let result: Result
-    do { result = try body() } catch {
-      rollBack()
-      throw error
+    try transaction(.beginWriting, body) { (code, error) throws(StoreError) in
+      try settle(commitThatFailed: code, error, wasMade)
     }
-    if let failed = commitOrRollBack() { try settle(commitThatFailed: failed.code, failed.error, wasMade) }
-    return result
   }
 
   /// Returns when the commit that failed with `code` is in effect all the same, durably; otherwise throws.
@@ -89,27 +77,36 @@ extension Connection {
   }
 
   private func overwrite(_ wasMade: () throws(StoreError) -> Bool?) throws(StoreError) -> Bool? {
-    try begin(.beginWriting)
-    let made: Bool?
-    do throws(StoreError) {
-      made = try wasMade()
+    try transaction(.beginWriting) { () throws(StoreError) -> Bool? in
+      let made = try wasMade()
       // SQLite writes the page of this number whether or not it changes.
       try execute("PRAGMA user_version=\(try number("PRAGMA user_version"))")
-    } catch {
+      return made
+    } ifNotCommitted: { (_, error) throws(StoreError) in
+      throw error
+    }
+  }
+
+  /// Runs `body` between `verb` and COMMIT. Where either fails, the transaction is rolled back.
+  ///
+  /// - Parameter ifNotCommitted: what is thrown when COMMIT failed, with SQLite's code; nothing where it is in effect all the same.
+  private func transaction<Result: ~Copyable>(
+    _ verb: Verb, _ body: () throws(StoreError) -> Result,
+    ifNotCommitted: (_ code: Int32, StoreError) throws(StoreError) -> Void
+  ) throws(StoreError) -> Result {
+    try begin(verb)
+    let result: Result
+    do { result = try body() } catch {
       rollBack()
       throw error
     }
-    if let failed = commitOrRollBack() { throw failed.error }
-    return made
-  }
-
-  /// Ends the transaction; nil when it is committed.
-  private func commitOrRollBack() -> (code: Int32, error: StoreError)? {
     let code = step(.commit)
-    guard code != SQLITE_DONE else { return nil }
-    let error = failure(code, Verb.commit.doing)
-    rollBack()
-    return (code, error)
+    if code != SQLITE_DONE {
+      let error = failure(code, Verb.commit.doing)
+      rollBack()
+      try ifNotCommitted(code, error)
+    }
+    return result
   }
 
   /// Begins a transaction.

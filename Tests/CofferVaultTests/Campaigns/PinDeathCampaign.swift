@@ -55,9 +55,9 @@ struct PinDeathCampaign {
   /// A backup of an epoch older than the pin's, and a vault that is rebuilt with such a header. The restored one comes from the pin's key. The
   /// rebuilt one does not, so the pin's two records get its key before the commit: whichever write the process dies at, the pin refuses
   /// nothing that was committed so.
-  @Test(arguments: ["restore", "rebuild"]) func `what goes back behind the pin's key is accepted once it is committed`(step: String)
-    throws
-  {
+  @Test(arguments: ["restore", "rebuild"]) func `what goes back behind the pin's key is accepted once committed`(
+    step: String
+  ) throws {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     var kept = try rotated()
     // Whoever rebuilds believes what stands there; until then it is an older copy.

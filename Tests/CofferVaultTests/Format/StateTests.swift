@@ -33,6 +33,25 @@ import Testing
     #expect(throws: FormatError.self) { try open(row + [0]) }
   }
 
+  @Test func `a replica's entry is of this commit or of an earlier one`() throws {
+    for (generation, isThis, isSound) in [
+      (9, true, true), (9, false, false), (10, true, false), (8, false, true), (1, false, true), (0, false, false),
+    ]
+      as [(UInt64, Bool, Bool)]
+    {
+      var state = sample.state(generation: 9, replicas: 0)
+      var other = state
+      other.generation = generation
+      if !isThis { other.commit = .random() }
+      other.note(.random())
+      (other.generation, other.commit) = (state.generation, state.commit)
+      state = other
+      #expect((try? open(seal(state))) == (isSound ? state : nil), "\(generation)")
+    }
+    let first = sample.state(generation: 0, replicas: 0)
+    #expect(throws: FormatError.self) { try open(seal(first)) }
+  }
+
   @Test func `belongs to its header, epoch and vault`() throws {
     let row = seal(sample.state())
     #expect(throws: FormatError.unauthentic("state")) { try open(row, epoch: 4) }

@@ -27,7 +27,7 @@ struct ExtremeNumberTests {
       try vault.commit { $0.generation = number }
     },
     Place(name: "count", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
-      try vault.commit { $0.records = number }
+      try vault.commit { $0.counts.records = number }
     },
     Place(name: "state's time", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
       try vault.commit { $0.time = number }
@@ -114,7 +114,9 @@ struct ExtremeNumberTests {
       try place.plant(open, value)
       open.view.database.close()
       let opened = kind { _ = try temporary.unlock() }
-      #expect((opened == .damaged) == (place.isReadByUnlocking && value > Self.most), "\(place.name) \(value)")
+      // No replica has made a commit that is yet to come.
+      let most = place.name == "replica's generation" ? 0 : Self.most
+      #expect((opened == .damaged) == (place.isReadByUnlocking && value > most), "\(place.name) \(value)")
       for question in Self.questions {
         let outcome = kind { try question.ask(temporary, name) }
         tally.add(

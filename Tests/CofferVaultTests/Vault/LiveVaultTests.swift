@@ -65,6 +65,15 @@ import Testing
     #expect(kind { _ = try vault.get(name) } == .moved)
   }
 
+  @Test func `a store whose file was moved away is locked, and says why`() throws {
+    let place = try TemporaryVault()
+    let store = try VaultStore(service: "app", vault: place.create())
+    try FileManager.default.moveItem(atPath: place.path.string, toPath: place.path.string + ".moved")
+    let error = #expect(throws: StoreError.self) { try store.save(form("lost"), for: "a") }
+    #expect(error?.kind == .locked && error?.what.contains("no longer stands here") == true)
+    #expect(!store.isUnlocked)
+  }
+
   @Test func `a value that was taken away is tampering`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()

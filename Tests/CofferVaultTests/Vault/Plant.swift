@@ -16,6 +16,6 @@ extension OpenVault {
     } else {
       record = try items.records.seal(meta, nil)
     }
-    try items.records.put(record, in: meta.kind.table, &change)
+    try items.records.put(record, of: meta, &change)
   }
 }

@@ -65,7 +65,7 @@ struct VaultCopyCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "copy", abstract: "Store an item under another name as well.",
     discussion:
-      "Value, label, attributes and expiry are copied; the copy has its own dates, and what has expired is not copied. An item "
+      "Value, label, attributes, expiry and fields are copied; the copy has its own dates, and what has expired is not copied. An item "
       + "that has the name already is left alone, unless --replace.",
     aliases: ["cp"])
 
@@ -78,8 +78,11 @@ struct VaultCopyCommand: OpeningCommand {
     let items = try context.items()
     let name = try item.item(in: items).name
     let copy = try target.name(from: name)
-    let item = try items.set(items.value(of: name), for: copy, if: target.condition)
-    if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
+    let fields = try items.fields(of: name).map { field in
+      ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
+    }
+    let stored = try items.apply([.set(items.value(of: name), for: copy, if: target.condition)] + fields)
+    if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
 

@@ -57,7 +57,10 @@ enum ItemTable {
 
 /// An item's description in JSON; the value is added by who may show it.
 struct ItemJSON: Encodable {
-  let service: String, account: String, label: String, type: String
+  let service: String, account: String
+  /// Of a field of an item alone.
+  let field: String?
+  let label: String, type: String
   let attributes: [String: String]
   let created: String, modified: String, expires: String?
   let revision: UInt64
@@ -66,6 +69,7 @@ struct ItemJSON: Encodable {
   init(_ item: VaultItem) {
     service = item.name.service
     account = item.name.account
+    field = item.name.field.isEmpty ? nil : item.name.field
     label = item.metadata.label
     type = item.metadata.contentType
     attributes = item.metadata.attributes

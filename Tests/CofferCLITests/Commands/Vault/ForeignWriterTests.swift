@@ -47,7 +47,7 @@ struct ForeignWriterTests {
     } else {
       record = try vault.items.records.seal(meta, nil, at: index)
     }
-    try vault.items.records.put(record, in: .present, &change)
+    try vault.items.records.put(record, of: meta, &change)
     change.events.append(LogEntry(.itemSet, by: .current, time: 1, index: index))
   }
 

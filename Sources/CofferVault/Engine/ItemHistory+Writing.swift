@@ -1,0 +1,119 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+extension ItemHistory {
+  /// Stores the content `revision` of `name` as the present one.
+  func revert(
+    _ name: ItemName, to revision: UInt64, if condition: WriteCondition, _ change: inout Change
+  ) throws(StoreError) -> VaultItem {
+    let target = try items.target(name, &change)
+    guard let old = target.old else { throw missing("there is no such item", "bring it back first, where it was deleted") }
+    try items.require(condition, revision: old.revision)
+    guard old.revision != revision else { return items.item(old) }
+    guard let record = try record(name, revision: revision) else {
+      throw missing("its revision \(revision) is not kept", "look at its revisions")
+    }
+    var meta = record.meta
+    (meta.kind, meta.created, meta.modified, meta.history) = (.present, old.created, view.now, old.history)
+    switch record.value {
+    case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
+    case .none: throw ItemTable.withoutValue(name, view.path)
+    }
+  }
+
+  /// Brings back what was last deleted of `name` and kept, an item with the fields that were deleted with it.
+  func undelete(_ name: ItemName, _ change: inout Change) throws(StoreError) -> VaultItem {
+    let index = items.index(of: name)
+    guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
+      throw StoreError(
+        .alreadyExists, "there is such an item", place: view.path.string, cure: "rename it, or read the revision that you want")
+    }
+    let deleted = try records.notes(of: items.index(of: name.item), in: .old, &change).filter { $0.kind == .deleted }
+    guard let last = deleted.last(of: index) else { throw missing("nothing of it is kept", "look at what was deleted") }
+    try items.checkRoom(for: name, &change)
+    let moment = try meta(last).modified
+    let restored = try restore(last, &change)
+    guard name.field.isEmpty else { return items.item(restored) }
+    for field in Set(deleted.map(\.present)) where field != index {
+      guard let last = deleted.last(of: field), try meta(last, change).modified == moment else { continue }
+      _ = try restore(last, &change)
+    }
+    return items.item(restored)
+  }
+
+  private func restore(_ note: RecordNote, _ change: inout Change) throws(StoreError) -> RecordMeta {
+    let highest = try records.highestRevision(of: note.present, &change)
+    let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, RecordMeta.part) }
+    let restored = try copy(note.index, in: .old, &change) { meta in
+      (meta.kind, meta.revision, meta.modified) = (.present, next, view.now)
+    }
+    _ = try records.drop(note.index, as: .past, &change)
+    for former in try records.notes(of: note.item, in: .old, &change)
+    where former.present == note.present && former.kind == .former && former.revision < restored.firstKept {
+      _ = try records.drop(former.index, as: .past, &change)
+    }
+    change.events.append(items.entry(.undeleted, note.present))
+    return restored
+  }
+
+  /// Removes contents of the past, of one item and its fields, of one field, or of all.
+  ///
+  /// - Returns: how many.
+  func prune(_ rule: PruneRule, of name: ItemName?, _ change: inout Change) throws(StoreError) -> Int {
+    var notes: [RecordNote]
+    if let name {
+      notes = try records.notes(of: items.index(of: name.item), in: .old, &change)
+      if !name.field.isEmpty { notes = notes.filter { $0.present == items.index(of: name) } }
+    } else {
+      notes = try records.notes(in: .old, &change)
+    }
+    var gone: [RecordNote] = []
+    for (present, notes) in Dictionary(grouping: notes, by: \.present) {
+      gone += try pruned(rule, of: notes.sorted { $0.revision > $1.revision }, present)
+    }
+    for note in gone { _ = try records.drop(note.index, as: .past, &change) }
+    let concerned = Set(gone.map(\.present))
+    if let one = concerned.first {
+      change.events.append(items.entry(.pruned, concerned.count == 1 ? one : .zero))
+    }
+    return gone.count
+  }
+
+  /// Which of the contents of one record go, the newest first.
+  private func pruned(_ rule: PruneRule, of notes: [RecordNote], _ present: RecordIndex) throws(StoreError) -> [RecordNote] {
+    switch rule {
+    case .allBut(let kept): return Array(notes.dropFirst(max(0, kept)))
+    case .olderThan(let date):
+      let limit = Milliseconds.count(date)
+      var gone: [RecordNote] = []
+      var replaced = try modified(ofPresent: present)
+      for note in notes {
+        let meta = try meta(note)
+        // A content is as old as what took its place, or as its deletion.
+        if (meta.kind == .deleted ? meta.modified : replaced ?? meta.modified) < limit { gone.append(note) }
+        replaced = meta.modified
+      }
+      return gone
+    }
+  }
+
+  private func modified(ofPresent index: RecordIndex) throws(StoreError) -> UInt64? {
+    guard let id = try view.list(of: items.bucket(of: index)).record(at: index) else { return nil }
+    return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).modified }
+    }
+  }
+
+  private func missing(_ what: String, _ cure: String) -> StoreError {
+    StoreError(.notFound, what, place: view.path.string, cure: cure)
+  }
+}
+
+extension [RecordNote] {
+  /// The one of the highest revision of the record whose present content stands, or would stand, at `present`.
+  fileprivate func last(of present: RecordIndex) -> RecordNote? {
+    filter { $0.present == present }.max { $0.revision < $1.revision }
+  }
+}

@@ -1,0 +1,156 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// What the items and fields of a vault were, over what has been verified of it. Its calls belong into a transaction; what they change is
+/// gathered in the transaction's ``Change``.
+struct ItemHistory {
+  let items: ItemTable
+  var view: VerifiedView { items.view }
+  var records: RecordSet { items.records }
+
+  // MARK: What a write keeps
+
+  /// Stores `old`, which a write is about to replace by `next`, as a former content where `next` keeps any, and removes those that are kept no
+  /// longer: they are of the `history` revisions before the present one.
+  func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
+    guard old.history > 0 || next.history > 0 else { return }
+    if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.kind = .former } }
+    // Those that were pruned are not there.
+    for revision in old.firstKept..<max(old.firstKept, next.firstKept) {
+      var former = old
+      (former.kind, former.revision) = (.former, revision)
+      _ = try records.drop(former.address.index(view.keys), as: .past, &change)
+    }
+  }
+
+  /// Keeps the present record at `index`, which is about to be deleted. An item and the fields that go with it do so at one moment, by which
+  /// they are known to belong together.
+  func keepDeleted(_ index: RecordIndex, at moment: UInt64, _ change: inout Change) throws(StoreError) {
+    try copy(index, in: .present, &change) { meta in
+      meta.kind = .deleted
+      meta.modified = moment
+    }
+  }
+
+  /// Stores the record at `index` again, under another description of the same value.
+  @discardableResult
+  func copy(
+    _ index: RecordIndex, in table: RecordTable, _ change: inout Change, _ edit: (inout RecordMeta) -> Void
+  ) throws(StoreError) -> RecordMeta {
+    guard let id = try records.touch(table.bucket(of: index), change).record(at: index) else {
+      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+    }
+    let (sealed, meta) = try view.withRow(index, id, in: table, .all) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in
+        let record = try row.open(keys: view.keys)
+        var meta = record.meta
+        edit(&meta)
+        return (try record.sealed(as: meta, keys: view.keys), meta)
+      }
+    }
+    try records.put(sealed, of: meta, &change)
+    return meta
+  }
+
+  /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record.
+  func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) {
+    for note in try records.notes(of: item, in: .old, lenient: true, &change) where present == nil || note.present == present {
+      _ = try records.drop(note.index, as: .past, &change)
+    }
+  }
+
+  // MARK: Another name
+
+  /// The former contents of the record at `index` since it was last made, the oldest first.
+  func past(of meta: RecordMeta, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+    guard meta.history > 0 else { return [] }
+    let all = try records.notes(of: meta.address.item.index(view.keys), in: .old, &change).filter { $0.present == index }
+    let made = all.filter { $0.kind == .deleted }.map(\.revision).max() ?? 0
+    return all.filter { $0.kind == .former && $0.revision > made }.sorted { $0.revision < $1.revision }
+  }
+
+  /// Gives former contents the name of `next`, and the revisions before its own.
+  func move(_ past: [RecordNote], before next: RecordMeta, _ change: inout Change) throws(StoreError) {
+    for (place, note) in past.enumerated() {
+      try copy(note.index, in: .old, &change) { meta in
+        (meta.service, meta.account, meta.field) = (next.service, next.account, next.field)
+        meta.revision = next.revision - UInt64(past.count - place)
+      }
+      _ = try records.drop(note.index, as: .past, &change)
+    }
+  }
+
+  // MARK: Looking back
+
+  /// The contents that are known of `name`, the newest first.
+  func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
+    var none = Change()
+    let index = items.index(of: name)
+    var found: [VaultRevision] = []
+    if let item = try items.item(name) { found.append(VaultRevision(item: item, state: .present)) }
+    for note in try records.notes(of: items.index(of: name.item), in: .old, &none) where note.present == index {
+      found.append(VaultRevision(item: items.item(try meta(note)), state: note.kind == .former ? .former : .deleted))
+    }
+    return found.sorted { $0.item.revision > $1.item.revision }
+  }
+
+  /// The content `revision` of `name`; nil where it is not kept.
+  func record(_ name: ItemName, revision: UInt64) throws(StoreError) -> OpenRecord? {
+    if let present = try items.record(name), present.meta.revision == revision { return present }
+    for kind in [RecordKind.former, .deleted] {
+      let index = address(name, kind, revision).index(view.keys)
+      guard let id = try view.list(of: RecordTable.old.bucket(of: index)).record(at: index) else { continue }
+      return try view.withRow(index, id, in: .old, .all) { (row) throws(StoreError) in
+        try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
+      }
+    }
+    return nil
+  }
+
+  /// Value and metadata of the content `revision` of `name`; nil where it is not kept.
+  func form(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
+    guard let record = try record(name, revision: revision) else { return nil }
+    try items.checkExpiry(record.meta)
+    guard let form = record.form() else { throw ItemTable.withoutValue(name, view.path) }
+    return form
+  }
+
+  /// The items and fields that were deleted and can be brought back, by name; what was deleted with its item comes back with it.
+  func deleted(service: String?) throws(StoreError) -> [VaultItem] {
+    var none = Change()
+    var newest: [RecordIndex: RecordMeta] = [:]
+    for note in try records.notes(in: .old, &none) where note.kind == .deleted {
+      if let other = newest[note.present], other.revision > note.revision { continue }
+      guard try !isPresent(note.present) else { continue }
+      newest[note.present] = try meta(note)
+    }
+    let byItem = newest.filter { $1.field.isEmpty }
+    let alone = newest.values.filter { meta in
+      meta.field.isEmpty || byItem[meta.address.item.index(view.keys)].map { $0.modified != meta.modified } ?? true
+    }
+    return alone.filter { meta in service.map { meta.service.hasSameBytes(as: $0) } ?? true }
+      .map(items.item).sorted { $0.name < $1.name }
+  }
+
+  func isPresent(_ index: RecordIndex) throws(StoreError) -> Bool {
+    try view.list(of: RecordTable.present.bucket(of: index)).record(at: index) != nil
+  }
+
+  func address(_ name: ItemName, _ kind: RecordKind, _ revision: UInt64) -> RecordAddress {
+    RecordAddress(kind: kind, service: name.service, account: name.account, field: name.field, revision: revision)
+  }
+
+  /// The description of a content of the past.
+  func meta(_ note: RecordNote, _ change: borrowing Change = Change()) throws(StoreError) -> RecordMeta {
+    let bucket = RecordTable.old.bucket(of: note.index)
+    guard let id = try records.list(of: bucket, change).record(at: note.index) else {
+      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+    }
+    return try view.withRow(note.index, id, in: .old, .metadata) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+internal import CofferStorage
+
+/// What is remembered of a record that its item's name alone does not lead to: a field, or a content of the past. Found by opening every
+/// description of a bucket once, and kept while the bucket's digest stays what it was.
+struct RecordNote: Sendable {
+  /// Where the record stands.
+  let index: RecordIndex
+  /// Where the present content of its item, and of its own name, stand. They are one where it is no field's.
+  let item: RecordIndex, present: RecordIndex
+  let kind: RecordKind
+  let revision: UInt64
+
+  /// Nil for the present content of an item, which is found by its name.
+  init?(_ meta: RecordMeta, at index: RecordIndex, keys: borrowing Subkeys) {
+    guard !meta.isItem else { return nil }
+    self.index = index
+    kind = meta.kind
+    revision = meta.revision
+    present = kind == .present ? index : meta.address.present.index(keys)
+    item = meta.field.isEmpty ? present : meta.address.item.index(keys)
+  }
+}
+
+extension RecordSet {
+  /// The fields of the item at `item`, or its contents of the past and those of its fields.
+  ///
+  /// - Parameter lenient: whether records that do not open are passed over: what is removed must not depend on all others being sound.
+  func notes(
+    of item: RecordIndex, in table: RecordTable, lenient: Bool = false, _ change: inout Change
+  ) throws(StoreError) -> [RecordNote] {
+    var found: [RecordNote] = []
+    try forEachNote(in: table, lenient: lenient, &change) { if $0.item == item { found.append($0) } }
+    return found
+  }
+
+  /// All fields, or all contents of the past.
+  func notes(in table: RecordTable, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+    var found: [RecordNote] = []
+    try forEachNote(in: table, &change) { found.append($0) }
+    return found
+  }
+
+  /// The highest revision that a content of the past has of the record whose present content stands, or would stand, at `index`.
+  func highestRevision(of index: RecordIndex, _ change: inout Change) throws(StoreError) -> UInt64 {
+    var highest: UInt64 = 0
+    try forEachNote(in: .old, &change) { if $0.present == index { highest = max(highest, $0.revision) } }
+    return highest
+  }
+
+  private func forEachNote(
+    in table: RecordTable, lenient: Bool = false, _ change: inout Change, _ body: (RecordNote) -> Void
+  ) throws(StoreError) {
+    // Most vaults keep nothing of the past, and have no fields.
+    let isThere = table == .present ? view.state.counts.fields > 0 || change.added.addsFields : !view.tree.isEmpty(.old)
+    let isTouched = table == .old && change.lists.keys.contains(where: table.buckets.contains)
+    guard isThere || isTouched else { return }
+    for bucket in table.buckets where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
+      for note in try notes(inBucket: bucket, lenient: lenient, &change) { body(note) }
+    }
+  }
+
+  /// The fields and the contents of the past in one bucket.
+  func notes(inBucket bucket: Int, lenient: Bool, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+    if let known = change.notes[bucket] ?? view.notes(inBucket: bucket) { return known }
+    let isTouched = change.lists[bucket] != nil
+    do throws(StoreError) {
+      let notes = try read(bucket, change)
+      // What the change at hand has made of a bucket is so once it is committed.
+      if isTouched { change.notes[bucket] = notes } else { view.remember(notes, ofBucket: bucket) }
+      return notes
+    } catch {
+      guard lenient, error.kind == .tampered || error.kind == .damaged else { throw error }
+      return try read(bucket, change, lenient: true)
+    }
+  }
+
+  private func read(_ bucket: Int, _ change: borrowing Change, lenient: Bool = false) throws(StoreError) -> [RecordNote] {
+    let table = RecordTable(ofBucket: bucket)
+    var notes: [RecordNote] = []
+    do throws(StoreError) {
+      for entry in try list(of: bucket, change).entries {
+        do throws(StoreError) { if let note = try note(entry, in: table) { notes.append(note) } } catch {
+          try pass(error, lenient)
+        }
+      }
+    } catch { try pass(error, lenient) }
+    return notes
+  }
+
+  private func note(_ entry: BucketEntry, in table: RecordTable) throws(StoreError) -> RecordNote? {
+    try view.withRow(entry.index, entry.id, in: table, .metadata) { (row) throws(StoreError) in
+      let meta = try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+      return RecordNote(meta, at: row.index, keys: view.keys)
+    }
+  }
+
+  private func pass(_ error: StoreError, _ lenient: Bool) throws(StoreError) {
+    guard lenient, error.kind == .tampered || error.kind == .damaged else { throw error }
+  }
+
+  /// Notes that the record at `index` is `meta` now, or is none where that is nil.
+  func note(_ meta: RecordMeta?, at index: RecordIndex, inBucket bucket: Int, _ change: inout Change) {
+    guard let known = change.notes[bucket] ?? view.notes(inBucket: bucket) else { return }
+    let note = meta.flatMap { RecordNote($0, at: index, keys: view.keys) }
+    guard note != nil || known.contains(where: { $0.index == index }) else { return }
+    change.notes[bucket] = known.filter { $0.index != index } + (note.map { [$0] } ?? [])
+  }
+}

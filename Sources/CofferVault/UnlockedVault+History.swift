@@ -1,0 +1,103 @@
+public import CofferPlatform
+public import CofferStorage
+public import FoundationEssentials
+
+/// What the items and fields were: former contents, and deleted ones. A vault keeps none unless it was asked to, by
+/// ``set(_:for:if:keeping:)`` or ``remove(_:if:keeping:)``; of items that end with a session it never does.
+///
+/// ```swift
+/// try vault.set(password, for: name, keeping: 10)
+/// for revision in try vault.revisions(of: name) { print(revision.item.revision, revision.item.modified) }
+/// try vault.revert(name, to: 3)
+/// ```
+extension UnlockedVault {
+  /// The contents that are known of an item or a field, the present one among them, the newest first; none where nothing is.
+  public borrowing func revisions(of name: ItemName) throws(StoreError) -> [VaultRevision] {
+    try about(name) { () throws(StoreError) in
+      try core.read { (vault) throws(StoreError) in try vault.items.history.revisions(of: name) }
+    }
+  }
+
+  /// Value and metadata that `name` had at `revision`, or has; nil where that content is not kept.
+  ///
+  /// - Throws: what ``get(_:)`` throws.
+  public borrowing func get(_ name: ItemName, revision: UInt64) throws(StoreError) -> SecretForm? {
+    try about(name) { () throws(StoreError) in
+      try core.read { (vault) throws(StoreError) in try vault.items.history.form(name, revision: revision) }
+    }
+  }
+
+  /// The items and fields that were deleted and can be brought back, by name. What was deleted with its item is not told of: it comes
+  /// back with it.
+  public borrowing func deleted(service: String? = nil) throws(StoreError) -> [VaultItem] {
+    try core.read { (vault) throws(StoreError) in try vault.items.history.deleted(service: service) }
+  }
+
+  /// Stores the content that `name` had at `revision` once more, with its label, attributes and expiry: as a new revision, before which
+  /// the present content is kept as any write keeps it.
+  ///
+  /// - Throws: `StoreError` `.notFound` where there is no such item or that content is not kept, and what ``set(_:for:if:keeping:)`` throws.
+  @discardableResult
+  public borrowing func revert(
+    _ name: ItemName, to revision: UInt64, if condition: WriteCondition = .always
+  ) throws(StoreError) -> VaultItem {
+    try about(name) { () throws(StoreError) in
+      try core.write { (vault, change) throws(StoreError) in
+        try vault.items.history.revert(name, to: revision, if: condition, &change)
+      }
+    }
+  }
+
+  /// Brings back what was last deleted of `name`, an item with the fields that were deleted with it.
+  ///
+  /// - Throws: `StoreError` `.notFound` where nothing of it is kept, or where it is a field of an item that is not there; `.alreadyExists`
+  ///   where there is such an item; and what writing throws.
+  @discardableResult
+  public borrowing func undelete(_ name: ItemName) throws(StoreError) -> VaultItem {
+    try about(name) { () throws(StoreError) in
+      try core.write { (vault, change) throws(StoreError) in try vault.items.history.undelete(name, &change) }
+    }
+  }
+
+  /// Removes former and deleted contents.
+  ///
+  /// - Parameters:
+  ///   - rule: which of each item and field.
+  ///   - name: of which item with its fields, or of which field; nil for all.
+  /// - Returns: how many were removed.
+  @discardableResult
+  public borrowing func prune(_ rule: PruneRule, of name: ItemName? = nil) throws(StoreError) -> Int {
+    try core.write { (vault, change) throws(StoreError) in try vault.items.history.prune(rule, of: name, &change) }
+  }
+}
+
+/// A content that an item or field has or had.
+public struct VaultRevision: Sendable, Equatable {
+  /// What is said of it, with its number as ``VaultItem/revision``.
+  public let item: VaultItem
+  /// What became of it.
+  public let state: State
+
+  /// What became of a content.
+  public enum State: String, Sendable, CaseIterable {
+    /// It is the present one.
+    case present
+    /// Another one took its place.
+    case former
+    /// It was deleted, and can be brought back.
+    case deleted
+  }
+
+  package init(item: VaultItem, state: State) {
+    self.item = item
+    self.state = state
+  }
+}
+
+/// Which contents of the past are removed from a vault.
+public enum PruneRule: Sendable, Equatable {
+  /// Those that were replaced or deleted before then.
+  case olderThan(Date)
+  /// All but so many of each item and field, the newest; 0 for all of them.
+  case allBut(Int)
+}
