@@ -178,8 +178,8 @@ struct Model: Decodable {
     for record in model.records {
       let kind = try #require(RecordKind(rawValue: record.kind))
       let sealed = SealedRecord(
-        index: try #require(RecordIndex(record.index.bytes)), id: try #require(RecordID(record.id.bytes)), meta: record.meta.bytes,
-        value: record.value?.bytes)
+        index: try #require(RecordIndex(record.index.bytes)), id: try #require(RecordID(record.id.bytes)),
+        meta: record.meta.bytes, value: record.value?.bytes)
       let open = try sealed.withRow(in: kind.table) { (row) throws(FormatError) in try row.open(keys: keys) }
       #expect(open.meta.kind == kind && open.meta.revision == record.revision && open.meta.history == 2)
       #expect(open.meta.service == record.service && open.meta.account == record.account && open.meta.field == record.field)
