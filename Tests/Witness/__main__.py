@@ -1,7 +1,7 @@
 """A reader and a writer of Coffer's vaults, made from VaultFormat.md alone: `python3 Witness VERB`.
 
-`vectors` prints `Fixtures/Vectors/format-1.json`. For the other verbs each line of the input is a request in JSON, and each is answered
-by one line. Secrets come in with the requests, and none is printed but those of a vault that was just made.
+`vectors` prints `Fixtures/Vectors/format-1.json`. For the other verbs each line of the input is a request in JSON, and each is
+answered by one line. Secrets come in with the requests, and none is printed but those of a vault that was just made.
 """
 
 import json
@@ -19,7 +19,7 @@ try:
     from forge import forge
     from golden import golden
     from malformed import malform
-    from primitives import Refused
+    from layout import Refused
     from reader import Request, open_vault
     from samples import Sample
     from vectors import Vectors
@@ -35,7 +35,7 @@ def read(request):
 
 
 def write(request):
-    sample = Sample(request["path"], request["seed"], request.get("light", False))
+    sample = Sample(request["path"], request["seed"], request.get("light", False), request.get("versions", (1, 1)))
     answer = sample.result()
     sample.writer.close()
     return answer

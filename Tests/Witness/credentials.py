@@ -2,7 +2,8 @@
 
 import re
 
-from primitives import F, H, LARGEST, Refused, argon2id, le64, public_key, x25519
+from layout import LARGEST, Refused, le64
+from primitives import F, H, argon2id, public_key, x25519
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 

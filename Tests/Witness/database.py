@@ -3,7 +3,7 @@
 import os
 import sqlite3
 
-from primitives import LARGEST, Refused, damaged, tampered
+from layout import LARGEST, Refused, damaged, tampered
 
 APPLICATION = 0x50564C54
 TABLES = {
@@ -58,6 +58,7 @@ def connect(path, mode):
     connection = sqlite3.connect(f"file:{path.replace('%', '%25').replace('?', '%3f')}?mode={mode}", uri=True,
                                  isolation_level=None, timeout=30)
     connection.text_factory = Text
+    connection.execute("PRAGMA synchronous = OFF")  # A vault of a test need not outlive a power cut.
     if hasattr(connection, "setlimit"):
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW_LIMIT)
     return connection

@@ -1,4 +1,7 @@
-"""What those can make who can write the file: one without any key, and one who once had the key. Source: VaultFormat.md, Lineage and anchors."""
+"""What those can forge who can write the file: one without any key, and one who once had it.
+
+Source: VaultFormat.md, Lineage and anchors.
+"""
 
 import database
 import log

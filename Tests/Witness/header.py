@@ -1,6 +1,7 @@
 """The header's bytes. Source: VaultFormat.md, Keys and Header."""
 
-from primitives import F, H, Fields, Refused, cbox, damaged, le16, le32, le64, lp, open_cbox, tampered, u8
+from layout import Fields, Refused, damaged, le16, le32, le64, lp, tampered, u8
+from primitives import F, H, cbox, open_cbox
 
 MAGIC = b"PVAULT\0\1"
 LEAST, MOST = 440, 262_144

@@ -3,7 +3,8 @@
 import os
 
 from header import MOST_EPOCHS, mark_of
-from primitives import H, Fields, Refused, damaged, le64, same
+from layout import Fields, Refused, damaged, le64
+from primitives import H, same
 
 MAGIC = b"PVPIN1\0\0"
 RECORD = 160

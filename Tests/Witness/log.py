@@ -1,6 +1,7 @@
 """What happened to a vault. Source: VaultFormat.md, Log."""
 
-from primitives import F, H, LARGEST, Fields, damaged, le32, le64, lp, seal, tampered, u8, unseal
+from layout import LARGEST, Fields, damaged, le32, le64, lp, tampered, u8
+from primitives import F, H, seal, unseal
 
 NO_HEAD = bytes(32)
 CREATED, SET, DELETED, SLOT_ADDED, SLOT_REMOVED, ROTATED, UNLOCKED = 1, 2, 3, 4, 5, 6, 7

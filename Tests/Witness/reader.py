@@ -7,7 +7,8 @@ from credentials import KeyFile, Invitation, Secret, identity, passphrase, recov
 from header import Header
 from lineage import PinFolder, check_anchors, check_first_use, check_state
 from log import check_log
-from primitives import H, Refused, damaged, tampered
+from layout import Refused, damaged, tampered
+from primitives import H
 from records import PRESENT, open_record, place
 from slots import unlock
 from state import State, counts_of, digests_of, root_of
@@ -23,7 +24,8 @@ class Request:
     @classmethod
     def of(cls, request):
         """From JSON: secrets are the files' contents, in hexadecimal digits; nothing of them is ever printed."""
-        content = {name: bytes.fromhex(request[name]) for name in ("passphrase", "keyFile", "recovery", "identity") if name in request}
+        files = "passphrase", "keyFile", "recovery", "identity"
+        content = {name: bytes.fromhex(request[name]) for name in files if name in request}
         invitations = [Invitation.of(line.encode()) for line in request.get("invitations", [])]
         secret, own = Secret(), []
         if "passphrase" in content:

@@ -1,6 +1,7 @@
 """Records and their descriptions. Source: VaultFormat.md, Records."""
 
-from primitives import (F, ZERO_NONCE, Fields, damaged, le32, le64, lp, pad, seal, tampered, u8, unpad, unseal)
+from layout import Fields, damaged, le32, le64, lp, pad, tampered, u8, unpad
+from primitives import F, ZERO_NONCE, seal, unseal
 
 NO_VALUE = (1 << 64) - 1
 MOST_VALUE = 2_097_152

@@ -33,7 +33,8 @@ def whole(header, sealed, keys, state, records, entries, beginning, decided, pla
         "earlierEpochs": [epoch for epoch, _ in sealed.lineage],
         "generation": state.generation, "commit": state.commit.hex(), "time": state.time, "count": state.counts[0], "items": state.counts[1], "fields": state.counts[2],
         "scrub": state.scrub,
-        "replicas": [{"id": id.hex(), "generation": generation, "commit": commit.hex()} for id, generation, commit in state.replicas],
+        "replicas": [{"id": id.hex(), "generation": generation, "commit": commit.hex()}
+                     for id, generation, commit in state.replicas],
         "records": [record(*row) for row in ordered],
         "log": [entry(seq, row, subjects) for seq, row in entries], "logBegins": beginning[0] if beginning else 1,
         "decided": [{"id": id.hex(), "outcome": outcome, "time": time} for id, outcome, time in decided],

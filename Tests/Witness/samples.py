@@ -6,6 +6,7 @@ from editor import Editor
 from log import check_log
 from database import decided_rows, log_rows
 from primitives import public_key
+from rotation import rotate
 from source import Source
 from writer import NewSlot, Writer
 
@@ -18,12 +19,12 @@ CONTROLS = ["\0", "\n", "\t", "\x1b", "\u0085"]
 class Sample:
     """One vault made of a seed, with the secrets that open it."""
 
-    def __init__(self, path, seed, light=False):
+    def __init__(self, path, seed, light=False, versions=(1, 1)):
         self.source, self.path, self.light = Source(seed), path, light
         self.pick, self.time = self.source.choices, START
         self.files, self.slots, self.invitations = {}, {}, []
         first, *others = self.new_slots()
-        self.writer = Writer.new(path, self.source, self.time, first)
+        self.writer = Writer.new(path, self.source, self.time, first, versions=versions)
         self.editor = Editor(self.writer)
         self.remember()
         for slot in others:
@@ -148,7 +149,7 @@ class Sample:
         for id, _, label in self.writer.sealed.names:
             if id in without:
                 del self.files[label]
-        self.commit(lambda: self.writer.rotate(without))
+        self.commit(lambda: rotate(self.writer, without))
         self.remember()
         if self.pick.random() < 0.7:
             self.time += 1000

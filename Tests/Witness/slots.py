@@ -1,7 +1,8 @@
 """Making and opening the boxes of slots. Source: VaultFormat.md, Slots."""
 
 from header import Keys, Slot
-from primitives import F, Refused, cbox, le64, open_cbox, public_key, tampered, x25519
+from layout import Refused, le64, tampered
+from primitives import F, cbox, open_cbox, public_key, x25519
 
 ONE_UNLOCK = 32_768
 

@@ -1,6 +1,7 @@
 """The state, and the digests it speaks for. Source: VaultFormat.md, State and The set of records."""
 
-from primitives import F, Fields, cbox, damaged, le32, le64, open_cbox, tampered, u8
+from layout import Fields, damaged, le32, le64, tampered, u8
+from primitives import F, cbox, open_cbox
 
 BUCKETS = 2048
 EMPTY = bytes(32)

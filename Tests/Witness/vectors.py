@@ -11,6 +11,7 @@ from source import Source
 from state import State, digests_of, root_of
 
 EPOCH, GENERATION, TIME = 7, 42, 1_767_225_600_000
+COUNTS = (7, 4, 1)  # Of the records below, of the items among them, and of the fields.
 LABELS = {1: "passphrase", 2: "beides", 3: "key file", 4: "", 5: "a recipient"}
 SLOT_EPOCHS = {1: 3, 2: 7, 3: 6, 4: 3}
 PASSPHRASE = "correct horse bättery staple"

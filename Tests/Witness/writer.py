@@ -6,8 +6,9 @@ import database
 import log
 from credentials import Invitation
 from header import Header, Keys, Sealed
-from primitives import H, le64
-from records import PRESENT, open_record, place, seal_record
+from layout import le64
+from primitives import H
+from records import PRESENT, place, seal_record
 from slots import make_slot, recipient_slot, seal_box, seal_own
 from state import State, bucket_digest, bucket_of, counts_of, root_of
 
@@ -28,22 +29,23 @@ class Writer:
         self.time, self.program, self.uid, self.pid, self.replica = state.time, "witness", 1000, 4242, None
         self.touched = set()
         self.metas = {}  # By table and place: the descriptions of the records, which the state counts.
-        connection.execute("PRAGMA synchronous = OFF")  # A vault of a test need not outlive a power cut.
 
     # Opening and closing
 
     @classmethod
-    def new(cls, path, source, time, slot, floor=(1, 8)):
-        """A new vault of epoch 1 with one slot; it is made beside its place and gets its name when it is whole."""
+    def new(cls, path, source, time, slot, floor=(1, 8), versions=(1, 1)):
+        """A new vault of epoch 1 with one slot; it is made beside its place and gets its name when it is whole.
+
+        `versions` are `fmt` and `min_reader`.
+        """
         connection = database.connect(path + ".new", "rwc")
         os.chmod(path + ".new", 0o600)
         for pragma in ("page_size = 4096", "auto_vacuum = 0", "encoding = 'UTF-8'", f"application_id = {database.APPLICATION}",
-                       "user_version = 1"):
+                       f"user_version = {versions[1]}"):
             connection.execute(f"PRAGMA {pragma}")
-        for statement in database.TABLES.values():
-            connection.execute(statement)
+        connection.executescript("BEGIN;" + ";".join(database.TABLES.values()) + "; COMMIT")
         vault = source.bytes(16)
-        header, sealed = Header(1, 1, vault, 1, []), Sealed(time, time, floor, [], [])
+        header, sealed = Header(*versions, vault, 1, []), Sealed(time, time, floor, [], [])
         state = State(0, bytes(16), b"", (0, 0, 0), time, 0, log.NO_HEAD, 0, [])
         made = cls(connection, source, header, sealed, Keys(source.bytes(32), vault, 1), state)
         made.begin(time)
@@ -55,7 +57,6 @@ class Writer:
         os.unlink(path + ".new")
         made.connection = database.connect(path, "rw")
         made.connection.execute("PRAGMA journal_mode = WAL")
-        made.connection.execute("PRAGMA synchronous = OFF")
         return made
 
     @classmethod
@@ -193,47 +194,7 @@ class Writer:
                 self.connection.execute("INSERT INTO digest (bucket, hash) VALUES (?, ?)", (bucket, digest))
         self.touched = set()
 
-    # Rotation
-
-    def rotate(self, without=(), changed=None):
-        """A new key: `without` are ids of slots that are left out, `changed` maps ids to slots with another passphrase."""
-        contents = [(table, open_record(self.keys, table, row)) for table in ("rec", "old")
-                    for row in database.record_rows(self.connection, table)]
-        rows = database.log_rows(self.connection)
-        entries, beginning = log.check_log(self.keys, rows, (self.state.log_seq, self.state.log_head))
-        former = self.keys
-        self.new_epoch(without, changed or {})
-        for table in ("rec", "old", "digest"):
-            self.connection.execute(f"DELETE FROM {table}")
-        self.metas = {}
-        for _, (meta, value) in contents:
-            self.put(meta, value)
-        places = {place(former, PRESENT, meta.names, 0): self.present_place(meta.names) for _, (meta, _) in contents}
-        self.state.log_seq, self.state.log_head = (0, log.NO_HEAD) if beginning is None else (beginning[0] - 1, beginning[1])
-        self.connection.execute("DELETE FROM log WHERE seq > ?", (self.state.log_seq,))
-        for _, entry in entries:
-            entry.idx = places.get(entry.idx, entry.idx)
-            self.append(entry)
-        for event, ids in ((log.SLOT_REMOVED, without), (log.SLOT_CHANGED, changed or {})):
-            for id in ids:
-                self.entry(event, detail=id)
-        self.entry(log.ROTATED, detail=le64(self.keys.epoch))
-        self.state.scrub = 1
-
-    def new_epoch(self, without, changed):
-        header, sealed = self.header, self.sealed
-        sealed.lineage = (sealed.lineage + [(self.keys.epoch, self.keys.lineage)])[-1024:]
-        header.epoch += 1
-        self.keys = Keys(self.source.bytes(32), header.vault, header.epoch)
-        header.slots = [slot for slot in header.slots if slot.id not in without]
-        sealed.names = [name for name in sealed.names if name[0] not in without]
-        sealed.rotated = self.time
-        for at, slot in enumerate(header.slots):
-            if slot.id in changed:
-                slot, wrap = self.slot_with_key(slot.id, changed[slot.id])
-                header.slots[at], sealed.names[at] = slot, (slot.id, wrap, changed[slot.id].label)
-            seal_box(header, slot, sealed.names[at][1], self.keys.vk, self.source.bytes(32), self.source.bytes(24))
-        self.write_header()
+    # Old bytes
 
     def scrub(self, time):
         """Removes old bytes from the file, and says so in a commit without a row of the log."""

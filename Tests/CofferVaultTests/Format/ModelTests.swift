@@ -140,7 +140,8 @@ struct Model: Decodable {
       try VaultState(opening: row, epoch: header.epoch, header: PlainHash.digest(model.header.bytes), keys: keys)
     }
     #expect(state.generation == model.generation && state.commit.bytes == model.commit.bytes && state.scrub)
-    #expect(state.root.bytes == model.root.bytes && state.records == UInt64(model.records.count))
+    #expect(state.root.bytes == model.root.bytes && state.counts.records == UInt64(model.records.count))
+    #expect(state.counts.items == 4 && state.counts.fields == 1)
     #expect(state.replicas.map(\.id.bytes) == model.replicas.map(\.id.bytes))
     #expect(state.replicas.map(\.generation) == model.replicas.map(\.generation))
     #expect(state.replicas.map(\.commit.bytes) == model.replicas.map(\.commit.bytes))
@@ -177,8 +178,8 @@ struct Model: Decodable {
     for record in model.records {
       let kind = try #require(RecordKind(rawValue: record.kind))
       let sealed = SealedRecord(
-        index: try #require(RecordIndex(record.index.bytes)), id: try #require(RecordID(record.id.bytes)), meta: record.meta.bytes,
-        value: record.value?.bytes)
+        index: try #require(RecordIndex(record.index.bytes)), id: try #require(RecordID(record.id.bytes)),
+        meta: record.meta.bytes, value: record.value?.bytes)
       let open = try sealed.withRow(in: kind.table) { (row) throws(FormatError) in try row.open(keys: keys) }
       #expect(open.meta.kind == kind && open.meta.revision == record.revision && open.meta.history == 2)
       #expect(open.meta.service == record.service && open.meta.account == record.account && open.meta.field == record.field)

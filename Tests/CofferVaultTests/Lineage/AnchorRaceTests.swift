@@ -66,7 +66,7 @@ import Testing
 
   @Test func `a record of a later key, or of another one of its epoch, is left as it is by whoever brings it up to an earlier one`() throws {
     let (vault, replica) = (VaultSalt.random(), ReplicaID.random())
-    var state = VaultState(generation: 9, commit: .random(), root: .zero, records: 0, time: 0, logSequence: 0, logHead: .zero)
+    var state = VaultState(generation: 9, commit: .random(), root: .zero, counts: .none, time: 0, logSequence: 0, logHead: .zero)
     state.note(replica)
     let (mine, other) = (try EpochKey(vault, 3), try EpochKey(vault, 3))
     func record(_ key: EpochMark, _ generation: UInt64 = 5) -> PinRecord {
@@ -91,7 +91,7 @@ import Testing
   @Test func `the rules of the pin are asked in their order: the key, then the generation, then the own commit`() throws {
     let (vault, replica) = (VaultSalt.random(), ReplicaID.random())
     let (mine, other) = (try EpochKey(vault, 3).mark, try EpochKey(vault, 3).mark)
-    let older = VaultState(generation: 4, commit: .random(), root: .zero, records: 0, time: 0, logSequence: 0, logHead: .zero)
+    let older = VaultState(generation: 4, commit: .random(), root: .zero, counts: .none, time: 0, logSequence: 0, logHead: .zero)
     let record = PinRecord(
       vault: vault, replica: replica, key: mine, seen: .init(generation: 9, commit: .random()),
       own: .init(generation: 9, commit: .random()))

@@ -205,8 +205,10 @@ extension TemporaryVault {
     let digest = DigestTree.digest(bucket, [record.entry], keys: keys)
     var tree = DigestTree(emptyUnder: keys)
     tree.replace([(bucket, digest)], keys: keys)
+    var counts = RecordCounts.none
+    (counts.records, counts.items) = (1, 1)
     var state = VaultState(
-      generation: 1 << 40, commit: .random(), root: tree.root, records: 1, time: 1, logSequence: 0, logHead: .zero)
+      generation: 1 << 40, commit: .random(), root: tree.root, counts: counts, time: 1, logSequence: 0, logHead: .zero)
     for _ in 0..<VaultState.mostReplicas { state.note(.random()) }
     let sealed = state.sealed(epoch: key.epoch, header: PlainHash.digest(header), keys: keys)
     func hex(_ bytes: [UInt8]) -> String { "x'\(Hex.text(bytes))'" }

@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `each of several recipients opens a vault by an invitation of its first epoch, and who was removed is not named`() throws {
+  @Test func `each of several recipients opens a vault by an invitation of its first epoch; who was removed is gone`() throws {
     let golden = try #require(GoldenVaults.all.first { $0.hasMembers })
     for vault in [golden, GoldenVaults.other] {
       for identity in [GoldenVaults.identity, GoldenVaults.secondIdentity] {

@@ -133,8 +133,8 @@ extension GoldenVaults {
     func digits(_ file: String) throws -> HexBytes { HexBytes(try content(file).revealed) }
     let place = try TemporaryVault()
     let request = Other(
-      path: place.path.string, keyFile: try digits(keyFile), passphrase: try digits(passphraseFile), identity: try digits(identity),
-      second: try digits(secondIdentity))
+      path: place.path.string, keyFile: try digits(keyFile), passphrase: try digits(passphraseFile),
+      identity: try digits(identity), second: try digits(secondIdentity))
     let answer = try Witness.askPlainly("golden", request)
     guard let invitations = answer["invitations"] as? [String], let first = invitations.first, let holds = answer["holds"] else {
       throw Witness.Failed(what: "the witness tells of no vault")

@@ -129,7 +129,9 @@ import Testing
       }
       for (opening, answer) in zip(openings, try Witness.ask("read", requests, as: Witness.Answer.self)) {
         try pins.put(into: scene.pins)
-        let found = kind { _ = try LockedVault.open(scene.present.path, options: opening.options).unlock(with: opening.key.credentials()) }
+        let found = kind {
+          _ = try LockedVault.open(scene.present.path, options: opening.options).unlock(with: opening.key.credentials())
+        }
         #expect(found == opening.expected, "\(row.testDescription): \(opening.who)")
         #expect(answer.refused == opening.expected.map(Self.word), "\(row.testDescription): \(opening.who), \(answer.why ?? "")")
       }
@@ -160,7 +162,7 @@ import Testing
   }
   struct Malformed: Decodable { let made: [String: String] }
 
-  @Test(.tags(.process, .campaign), .wholeRun)
+  @Test(.tags(.campaign, .process), .wholeRun)
   func `what was sealed otherwise than the text allows is refused by both readers`() throws {
     let folder = try TestFolder("malformed")
     let keyFile = HexBytes([UInt8](TemporaryVault.keyFile.utf8))

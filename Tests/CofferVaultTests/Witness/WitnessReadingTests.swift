@@ -25,7 +25,7 @@ import Testing
     private enum Keys: CodingKey { case path, pins, invitations }
   }
 
-  @Test(.tags(.process, .campaign), .wholeRun)
+  @Test(.tags(.campaign, .process), .wholeRun)
   func `a reader made from the text alone finds in random vaults what Coffer does, with every slot`() throws {
     let vaults = Campaign.size(short: 12, long: 1000)
     var random = Random(campaign: "vaults for another reader")

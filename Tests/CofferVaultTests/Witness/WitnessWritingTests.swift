@@ -12,6 +12,8 @@ import Testing
 @Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessWritingTests {
   struct Request: Encodable {
     let path: String, seed: UInt64, light: Bool
+    /// `fmt` and `min_reader`.
+    var versions = [1, 1]
   }
 
   struct Made: Decodable {
@@ -33,8 +35,8 @@ import Testing
     }
   }
 
-  @Test(.tags(.process, .campaign), .wholeRun)
-  func `vaults written from the text alone are opened with every slot, written to, rotated, and read by the other again`() throws {
+  @Test(.tags(.campaign, .process), .wholeRun)
+  func `vaults written from the text alone open with every slot, are written to and rotated, and are read again`() throws {
     let count = Campaign.size(short: 8, long: 300)
     var random = Random(campaign: "vaults of another writer")
     var (openings, records) = (0, 0)
@@ -60,6 +62,28 @@ import Testing
       for (answer, holds) in zip(try Witness.ask("read", again, as: Witness.Answer.self), holds) { answer.expect(holds) }
     }
     print("another writer: \(count) vaults, \(records) records, \(openings) openings")
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `a vault of a later format is read and not written to, where it says that this reader may, and else is refused`() throws {
+    let (open, closed) = (try TemporaryVault(), try TemporaryVault())
+    let made = try Witness.ask(
+      "write",
+      [
+        Request(path: open.path.string, seed: 1, light: true, versions: [7, 1]),
+        Request(path: closed.path.string, seed: 1, light: true, versions: [2, 2]),
+      ], as: Made.self)
+    let before = try Data(contentsOf: URL(filePath: open.path.string))
+    #expect(made[0].holds.format == 7)
+    for secret in made[0].secrets.values {
+      try expect(made[0], at: open, with: secret, invitation: made[0].invitations[0], true)
+      let locked = try LockedVault.open(open.path, options: options(open, made[0].invitations[0], true))
+      let vault = try locked.unlock(with: secret.key.credentials())
+      #expect(kind { try vault.set(form("new"), for: ItemName(service: "new")) } == .newerFormat(found: 7, supported: 1))
+      #expect(kind { try vault.rotate() } == .newerFormat(found: 7, supported: 1))
+    }
+    #expect(try Data(contentsOf: URL(filePath: open.path.string)) == before)
+    #expect(kind { _ = try LockedVault.open(closed.path) } == .newerFormat(found: 2, supported: 1))
   }
 
   private func options(_ place: TemporaryVault, _ invitation: String?, _ isPinned: Bool) throws -> VaultOptions {
