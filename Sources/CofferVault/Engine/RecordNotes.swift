@@ -51,7 +51,7 @@ extension RecordSet {
     in table: RecordTable, lenient: Bool = false, _ change: inout Change, _ body: (RecordNote) -> Void
   ) throws(StoreError) {
     // Most vaults keep nothing of the past.
-    guard table == .present || !view.tree.isEmpty(.old) || change.lists.keys.contains(where: table.buckets.contains) else {
+    guard table == .present || !view.tree.isEmpty(.old) || change.hasTouchedPast else {
       return
     }
     for bucket in table.buckets where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
