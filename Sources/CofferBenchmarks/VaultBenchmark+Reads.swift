@@ -24,8 +24,9 @@ extension VaultBenchmark {
     if wanted.contains("rotate") { try rotation(opened, of: count) }
   }
 
-  private func fill(_ file: String, _ count: Int) throws {
-    _ = try UnlockedVault.create(at: path(file), with: credentials(), options: .withoutPins)
+  private func fill(_ file: String, _ count: Int, afterRotations rotations: Int = 0) throws {
+    let vault = try UnlockedVault.create(at: .file(path(file)), with: credentials(), options: .withoutPins)
+    for _ in 0..<rotations { try vault.rotate() }
     let store = try VaultStore(service: "bench", vault: unlock(file))
     for first in stride(from: 0, to: count, by: 10_000) {
       var batch = Batch<Vault>()
@@ -67,12 +68,14 @@ extension VaultBenchmark {
     let passphrase = SecretForm(try SecretBytes.random(20))
     let vault = try unlock(file)
     try vault.addSlot(Credentials(passphrase: passphrase.bytes.duplicate()), cost: cost)
+    try fill("rotated", 10_000, afterRotations: 1_024)
     try Measure.table(
       "unlock", rounds: 9,
       [
         Contender(name: "with a key file", count: 1) { _ in _ = try unlock(file) },
+        Contender(name: "with a key file, after 1 024 rotations", count: 1) { _ in _ = try unlock("rotated") },
         Contender(name: "with a passphrase, 3 passes over 64 MiB", count: 1, goals: [.microsecondsMore(20_000)]) { _ in
-          _ = try LockedVault.open(path(file), options: .withoutPins)
+          _ = try LockedVault.open(.file(path(file)), options: .withoutPins)
             .unlock(with: Credentials(passphrase: passphrase.bytes.duplicate()))
         },
         Contender(name: "raw libsodium, Argon2id alone", count: 1) { _ in

@@ -96,6 +96,24 @@ enum PlainHash {
 
   static func digest(_ bytes: [UInt8]) -> Digest32 { bytes.span.bytes.withUnsafeBytes { digest($0) } }
 
+  /// The digests of the first `count` of `bytes` and of all of them, at the cost of one.
+  static func digests(_ bytes: UnsafeRawBufferPointer, first count: Int) -> (first: Digest32, all: Digest32) {
+    _ = Sodium.ready
+    // Size and alignment of libsodium's state, twice: see ``KeyedHash/compute(_:_:salt:into:_:)``.
+    return withUnsafeTemporaryAllocation(byteCount: 768, alignment: 64) { scratch in
+      let (state, copy) = (scratch.part(0..<384), scratch.part(384..<768))
+      crypto_generichash_blake2b_init(OpaquePointer(state.u8), nil, 0, 32)
+      crypto_generichash_blake2b_update(OpaquePointer(state.u8), UnsafeRawBufferPointer(bytes).u8, UInt64(count))
+      copy.copyMemory(from: UnsafeRawBufferPointer(state))
+      let rest = bytes.part(count..<bytes.count)
+      crypto_generichash_blake2b_update(OpaquePointer(copy.u8), rest.u8, UInt64(rest.count))
+      return (
+        Digest32(filling: { crypto_generichash_blake2b_final(OpaquePointer(state.u8), $0.u8, 32) }),
+        Digest32(filling: { crypto_generichash_blake2b_final(OpaquePointer(copy.u8), $0.u8, 32) })
+      )
+    }
+  }
+
   /// The digest of something secret, which is secret too.
   static func secretDigest(_ bytes: UnsafeRawBufferPointer) throws(FormatError) -> SecretBytes {
     try SecretBytes(count: 32, memory: FormatError.memory) { (out) throws(FormatError) in write(bytes, into: out) }

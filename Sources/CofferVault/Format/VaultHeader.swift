@@ -108,18 +108,23 @@ struct VaultHeader: Hashable, Sendable {
 
 extension VaultHeader {
   /// Reads the bytes of the row, or of its copy.
-  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
+  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) { self = try Self.decode(bytes).header }
+
+  /// The same, with the digest of all the bytes, to which a state is bound.
+  static func decode(_ bytes: UnsafeRawBufferPointer) throws(FormatError) -> (header: VaultHeader, digest: Digest32) {
     let part = "header"
-    guard bytes.count <= Self.largest else { throw .damaged(part, "it has more than \(Self.largest) bytes") }
-    guard bytes.count > Self.fixedBytes + 32 else { throw .damaged(part, "it has only \(bytes.count) bytes") }
+    guard bytes.count <= largest else { throw .damaged(part, "it has more than \(largest) bytes") }
+    guard bytes.count > fixedBytes + 32 else { throw .damaged(part, "it has only \(bytes.count) bytes") }
     let content = bytes.part(0..<bytes.count - 32)
-    guard content.starts(with: UnsafeRawBufferPointer(start: Self.magic.utf8Start, count: 8)) else {
+    guard content.starts(with: UnsafeRawBufferPointer(start: magic.utf8Start, count: 8)) else {
       throw .damaged(part, "it does not begin as a vault's header does")
     }
-    guard PlainHash.digest(content) == Digest32(bytes.part(bytes.count - 32..<bytes.count)) else {
+    let digests = PlainHash.digests(bytes, first: content.count)
+    guard digests.first == Digest32(bytes.part(bytes.count - 32..<bytes.count)) else {
       throw .damaged(part, "its checksum does not fit")
     }
-    self = try FormatError.reading(content, of: part) { (reader) throws(FormatError) in try Self(from: &reader) }
+    let header = try FormatError.reading(content, of: part) { (reader) throws(FormatError) in try Self(from: &reader) }
+    return (header, digests.all)
   }
 
   init(decoding bytes: [UInt8]) throws(FormatError) {
@@ -135,7 +140,7 @@ extension VaultHeader {
       throw reader.damaged("version \(format) cannot ask for a reader of version \(leastReader)")
     }
     let vault: VaultSalt = try reader.block16()
-    let epoch = try reader.counter("epoch")
+    let epoch = try reader.counter("epoch", atLeast: 1)
     let count = Int(try reader.number(UInt16.self))
     guard Self.slotCounts.contains(count) else { throw reader.damaged("it has \(count) slots") }
     var slots: [SealedSlot] = []

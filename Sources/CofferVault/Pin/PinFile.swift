@@ -17,6 +17,8 @@ final class PinFile {
   private let calls: SystemCalls
   /// Whether something was written that a power loss could take.
   private(set) var isDirty = false
+  /// The bytes that were read or written last at each of the two places, and the record that they are: the same bytes are not hashed again.
+  private var known: [(bytes: [UInt8], record: PinRecord)?] = [nil, nil]
 
   /// The file at `path`, in a folder checked before; nil when there is none.
   ///
@@ -103,15 +105,23 @@ final class PinFile {
     try withUnsafeTemporaryAllocation(byteCount: PinRecord.count, alignment: 8) { (bytes) throws(StoreError) in
       let count = calls.read(descriptor, bytes, PinRecord.offsets[place])
       guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: path) }
-      do { return try PinRecord(decoding: UnsafeRawBufferPointer(rebasing: bytes[..<count])) } catch { return nil }
+      let found = UnsafeRawBufferPointer(rebasing: bytes[..<count])
+      if let known = known[place], known.bytes.elementsEqual(found) { return known.record }
+      do {
+        let record = try PinRecord(decoding: found)
+        known[place] = ([UInt8](found), record)
+        return record
+      } catch { return nil }
     }
   }
 
   private func write(_ record: PinRecord, to place: Int) throws(StoreError) {
-    let count = record.encoded().span.bytes.withUnsafeBytes { calls.write(descriptor, $0, PinRecord.offsets[place]) }
+    let bytes = record.encoded()
+    let count = bytes.span.bytes.withUnsafeBytes { calls.write(descriptor, $0, PinRecord.offsets[place]) }
     guard count == PinRecord.count else {
       throw StoreError(errno: count < 0 ? Int32(-count) : EIO, "write the pin", place: path)
     }
+    known[place] = (bytes, record)
     isDirty = true
   }
 }

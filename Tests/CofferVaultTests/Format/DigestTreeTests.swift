@@ -37,10 +37,24 @@ import Testing
   func `each table has half of the buckets, the mid of 32 empty ones is zeros, and those of no former content are left out`() {
     var tree = DigestTree(emptyUnder: sample.keys)
     #expect(tree.isEmpty(.present) && tree.isEmpty(.old))
-    let empty = sample.keys.withKey(.set) { key in
-      KeyedHash.digest(key, .root, salt: sample.keys.vault) { for _ in 0..<32 { $0.update(Digest32.zero) } } as Digest32
+    func root(_ mids: [Digest32]) -> Digest32 {
+      sample.keys.withKey(.set) { key in
+        KeyedHash.digest(key, .root, salt: sample.keys.vault) { for mid in mids { $0.update(mid) } }
+      }
     }
-    #expect(tree.root == empty)
+    let zeros = [Digest32](repeating: .zero, count: 32)
+    let empty = root(zeros)
+    #expect(tree.root == empty, "the mids of an empty table of former contents are left out")
+    let last = DigestTree.digest(2047, Self.entries(1, in: 2047), keys: sample.keys)
+    let mid: Digest32 = sample.keys.withKey(.set) { key in
+      KeyedHash.digest(key, .mid, salt: sample.keys.vault) { hash in
+        hash.update(UInt32(63))
+        for digest in zeros.dropLast() + [last] { hash.update(digest) }
+      }
+    }
+    tree.replace([(2047, last)], keys: sample.keys)
+    #expect(tree.root == root(zeros + zeros.dropLast() + [mid]))
+    tree.replace([(2047, .zero)], keys: sample.keys)
     for (bucket, table) in [(0, RecordTable.present), (1023, .present), (1024, .old), (2047, .old)] {
       let digest = DigestTree.digest(bucket, Self.entries(1, in: bucket), keys: sample.keys)
       tree.replace([(bucket, digest)], keys: sample.keys)

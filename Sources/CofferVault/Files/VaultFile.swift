@@ -1,0 +1,37 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// Where a vault is or is to be: a folder and a name in it.
+struct VaultFile {
+  private let folder: FilePath
+  private let name: String
+
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` for a path that cannot name a file, or not one that SQLite can be given.
+  init(_ path: FilePath) throws(StoreError) {
+    guard let name = path.lastName, ![".", ".."].contains(name), path == FilePath(path.string) else {
+      throw StoreError(
+        .denied, "the path names no file, or not in UTF-8", place: path.string, cure: "give the path of a file")
+    }
+    folder = path.parent
+    self.name = name
+  }
+
+  /// The resolved path, once the folder and its parents are found safe; nil when there is no folder.
+  func existing() throws(StoreError) -> FilePath? { try TrustedPath.privateFolder(folder)?.appending(name) }
+
+  /// The resolved path, in a folder that is made with mode 0700 where it is missing.
+  func made() throws(StoreError) -> FilePath { try TrustedPath.makePrivateFolder(folder).appending(name) }
+}
+
+/// The name of what stood in a vault's place before a command that could lose something.
+enum KeptName {
+  /// `vault.sqlite.before-20261121T080000Z`: beside the vault, so that it is found; by time, so that none is in another's way.
+  static func beside(_ vault: FilePath) throws(StoreError) -> FilePath {
+    let stamp = Date().formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+    let name = vault.appending(suffix: ".before-\(stamp)")
+    guard try Stat.ofLink(name) != nil else { return name }
+    return name.appending(suffix: "-\(String(UInt32.random(in: .min ... .max), radix: 36))")
+  }
+}
