@@ -163,9 +163,18 @@ struct JoinCommandTests {
   @Test
   func `a pin that cannot be written is an error of join, which is for nothing else`() throws {
     let (owner, guest, invitation) = try invited()
-    _ = try guest.file("state", "in the way")
-    let answer = try guest.coffer("vault join \(owner.vault) \(invitation)")
-    #expect(answer.status != 0 && answer.out.isEmpty && answer.err.contains("\(guest.path)/state"), "\(answer)")
+    let (pins, line) = (guest.path + "/state/pins", "vault join \(owner.vault) \(invitation)")
+    let faults = ["-P", pins, "-e", "trace=?mkdir,mkdirat", "-e", "inject=?mkdir,mkdirat:error=ENOSPC"]
+    let full = try guest.program(["strace", "-f", "-qq", "-o", "/dev/null"] + faults + [Home.coffer] + Home.words(line))
+    if let full, full.status != 1 {
+      #expect(full.status == 74 && full.out.isEmpty && full.err.contains("coffer: could not"), "\(full)")
+      #expect(!guest.exists("state/pins"))
+    } else {
+      print("not checked: strace cannot trace a process here")
+    }
+    #expect(try guest.coffer(line).status == 0 && guest.exists("state/pins"))
+    _ = try owner.file("state/pins/id-\(owner.vaultID())", "garbage")
+    try owner.transcript("vault join \(owner.vault)", err: "the rollback pin is unreadable", exit: 65)
   }
 
   @Test
