@@ -130,15 +130,10 @@ extension UnlockedVault {
     }
   }
 
-  /// The last commit's number: what ``status()`` tells of it, for less.
-  package borrowing func generation() throws(StoreError) -> UInt64 {
-    try core.read { (vault) throws(StoreError) in vault.view.state.generation }
-  }
-
-  /// What is known of the vault: for `status`. It opens the descriptions of all items once, to tell them from their fields.
+  /// What is known of the vault: for `status`.
   public borrowing func status() throws(StoreError) -> VaultStatus {
     try core.read { (vault) throws(StoreError) in
-      try vault.status()
+      vault.status
     }
   }
 

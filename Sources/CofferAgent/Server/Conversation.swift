@@ -149,7 +149,7 @@ final class Conversation {
     return try server.vault.use { (vault) throws(StoreError) in
       if let greeting { try vault.check(greeting.invitations(to: vault.id)) }
       if let least {
-        let found = try vault.generation()
+        let found = try vault.status().generation
         guard found >= least else {
           throw StoreError(
             .rolledBack, "commit \(found) stands where commit \(least) was expected", place: vault.path.string,

@@ -38,7 +38,7 @@ extension OpenVault {
         try database.putHeader(.second, bytes)
       }
       var state = VaultState(
-        generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, records: 0, time: now, logSequence: 0,
+        generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, counts: .none, time: now, logSequence: 0,
         logHead: .zero)
       try VaultLog.append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, database, keys)
       try VerifiedView.put(state, header, digest, database, keys)
@@ -73,7 +73,11 @@ extension OpenVault {
       (try VerifiedView.readHeader(database), try database.dataVersion())
     }
     let pins = try watch(tried.header, at: database.path, options, trust)
-    let invitations = try trust == .caller ? [] : options.invitations(to: tried.header.vault, and: credentials.invitations())
+    let invitations =
+      try trust == .caller
+      ? []
+      : options.invitations(
+      to: tried.header.vault, at: database.path, and: credentials.invitations())
     var inputs = try trust == .caller ? nil : credentials.passphraseInputs()
     var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
     if trust != .caller {
@@ -84,6 +88,7 @@ extension OpenVault {
       // Where nobody has committed since, it is the same.
       let (header, digest) = try database.dataVersion() == version ? tried : VerifiedView.readHeader(database)
       guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
+      guard header.vault == tried.header.vault else { throw VerifiedView.replaced(header.vault, tried.header.vault, database.path) }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
       var own = current.anchor
       own?.mayBeTooOld = trust == .pinIsAccepted
@@ -149,7 +154,7 @@ extension OpenVault {
 
   /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an invitation, or have
   /// seen the vault before: at this place, or with its id given, as two vaults that one identity opens could be exchanged.
-  private static func requireKnown(
+  static func requireKnown(
     _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, path: FilePath
   ) throws(StoreError) {
     guard kind == .recipient, invitations.isEmpty else { return }
@@ -191,7 +196,9 @@ extension OpenVault {
 
 extension VaultOptions {
   /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has several vaults.
-  func invitations(to vault: VaultSalt, and others: [Invitation]) throws(StoreError) -> [Anchor] {
+  ///
+  /// - Throws: `.replaced` for an invitation of these options to another vault: before a secret is tried.
+  func invitations(to vault: VaultSalt, at path: FilePath, and others: [Invitation]) throws(StoreError) -> [Anchor] {
     guard invitations.count <= Invitation.most else {
       throw StoreError(
         .tooLarge(limit: Invitation.most), "\(invitations.count) invitations were given",
@@ -199,11 +206,15 @@ extension VaultOptions {
     }
     do throws(FormatError) {
       var anchors: [Anchor] = []
-      for invitation in invitations { anchors.append(try invitation.anchor()) }
+      for invitation in invitations {
+        let anchor = try invitation.anchor()
+        guard anchor.vault == vault else { throw .contradicted(anchor, .replaced) }
+        anchors.append(anchor)
+      }
       for invitation in others where invitation.vault.bytes == vault.bytes { anchors.append(try invitation.anchor()) }
       return anchors
     } catch {
-      throw error.storeError()
+      throw error.storeError(place: path.string)
     }
   }
 

@@ -28,10 +28,11 @@ final class VaultRepair {
     var slot = slot
     let copies = try database.read { () throws(StoreError) in try Self.soundHeaders(database) }
     guard let vault = copies.first?.header.vault else { throw VerifiedView.missing("header", database) }
-    let pins = try options.pins.map { (folder) throws(StoreError) in
-      try PinWatch(folder, vault: vault, path: database.path, accepting: true)
-    }
-    let anchors = try Self.anchors(slot, pins, options.invitations(to: vault, and: invitations), database.path)
+    try options.check(VaultID(bytes: vault.bytes), at: database.path)
+    let pins = try options.pins.map { (folder) throws(StoreError) in try PinWatch(folder, vault: vault, path: database.path) }
+    let known = try options.invitations(to: vault, at: database.path, and: invitations)
+    try OpenVault.requireKnown(slot.kind, known, pins, options, .everyAnchor, path: database.path)
+    let anchors = known + [slot.anchor, pins?.anchor].compactMap { $0 }
     var found: [Candidate] = []
     var refusal: StoreError?
     for copy in copies where copy.header.vault == vault {
@@ -80,21 +81,6 @@ final class VaultRepair {
       chosen.contradicted = Anchor(vault: newest.header.vault, key: newest.key, source: .header)
     }
     return chosen
-  }
-
-  private static func anchors(
-    _ slot: borrowing OpenSlot, _ pins: PinWatch?, _ invitations: [Anchor], _ path: FilePath
-  ) throws(StoreError) -> [Anchor] {
-    var anchors = invitations
-    if let own = slot.anchor { anchors.append(own) }
-    try pins?.read()
-    if let pin = pins?.anchor { anchors.append(pin) }
-    guard !anchors.isEmpty else {
-      throw StoreError(
-        .unproven, "a recipient's key opens this vault, and anyone could have made it", place: path.string,
-        cure: "repair it with another secret, or give an invitation to it", remedy: .expectVault)
-    }
-    return anchors
   }
 
   /// The header `header` as a candidate, with what `slot` opens of it.
@@ -235,16 +221,18 @@ final class VaultRepair {
     _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
   ) throws(StoreError) -> VaultState {
     try database.removeWhatIsAdded()
-    let (tree, records) = try rebuildSet()
+    let (tree, counts) = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())
     var state = VaultState(
-      generation: generation, commit: .random(), root: tree.root, records: UInt64(records), time: now,
+      generation: generation, commit: .random(), root: tree.root, counts: counts, time: now,
       logSequence: log.sequence, logHead: log.head)
     if let start = log.start, log.trim != start {
       try VaultLog.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
     }
     try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, database, keys)
+    // Nobody knows what the file still holds.
+    state.scrub = true
     if let former { state.note(former) }
     state.note(replica)
     try VerifiedView.put(state, header, headerDigest, database, keys)

@@ -50,7 +50,9 @@ struct SlotFrame: Hashable, Sendable {
     guard kind.takesPassphrase || (passes == 0 && mebibytes == 0) else {
       throw reader.damaged("a slot without a passphrase has a passphrase's cost")
     }
-    guard kind != .recipient || salt == .zero else { throw reader.damaged("a recipient's slot has a salt") }
+    guard (kind == .recipient) == (salt == .zero) else {
+      throw reader.damaged(kind == .recipient ? "a recipient's slot has a salt" : "a slot has no salt")
+    }
   }
 }
 

@@ -140,7 +140,7 @@ extension VaultHeader {
       throw reader.damaged("version \(format) cannot ask for a reader of version \(leastReader)")
     }
     let vault: VaultSalt = try reader.block16()
-    let epoch = try reader.counter("epoch")
+    let epoch = try reader.counter("epoch", atLeast: 1)
     let count = Int(try reader.number(UInt16.self))
     guard Self.slotCounts.contains(count) else { throw reader.damaged("it has \(count) slots") }
     var slots: [SealedSlot] = []

@@ -63,13 +63,15 @@ struct Lineage {
   /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it: whoever has met that
   /// has opened the vault later.
   ///
+  /// Of several anchors that do not hold, the answer is the first that the format's table gives: another vault, then an older key, then a fork.
+  ///
   /// - Throws: ``FormatError/contradicted(_:_:)``.
   func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {
+    for anchor in anchors where anchor.vault != vault { throw .contradicted(anchor, .replaced) }
+    for anchor in anchors where anchor.key.epoch > own.epoch { throw .contradicted(anchor, .rolledBack(found: own.epoch)) }
     var undecided: Anchor?
     var holds = false
     for anchor in anchors {
-      guard anchor.vault == vault else { throw .contradicted(anchor, .replaced) }
-      guard anchor.key.epoch <= own.epoch else { throw .contradicted(anchor, .rolledBack(found: own.epoch)) }
       if isFull, anchor.key.epoch < epochs[0] {
         if !anchor.mayBeTooOld { undecided = anchor }
         continue

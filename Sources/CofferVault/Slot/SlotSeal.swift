@@ -35,7 +35,7 @@ enum SlotSeal {
     return try content.withUnsafeBytes { (content) throws(FormatError) in
       try FormatError.reading(content, of: ownPart) { (reader) throws(FormatError) in
         let both = try reader.take(SlotSecret.count)
-        let key = EpochMark(epoch: try reader.counter("epoch"), mark: try reader.block32())
+        let key = EpochMark(epoch: try reader.counter("epoch", atLeast: 1), mark: try reader.block32())
         anchor = Anchor(vault: place.vault, key: key, source: .slot)
         do throws(SecretMemoryError) { return SlotSecret(try SecretBytes(copying: both)) } catch { throw .memory(error) }
       }

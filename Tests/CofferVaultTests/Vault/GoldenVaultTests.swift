@@ -22,11 +22,47 @@ import Testing
       #expect(try vault.verify().records == GoldenVaults.items.count)
       let status = try vault.status()
       #expect(status.epoch == golden.epoch && !status.oldBytesRemain)
-      #expect(status.slots.allSatisfy { $0.label == "\($0.summary.kind)" && $0.isInUse == ($0.summary.kind == kind) })
+      #expect(status.slots.allSatisfy { $0.label == "\($0.summary.kind)" && !$0.isInUse || $0.summary.kind == kind })
       let log = try vault.log()
       #expect((log.first?.sequence != 1) == golden.hasTrimmedLog)
       #expect(log.contains { $0.event == .trimmed } == golden.hasTrimmedLog)
       #expect(log.contains { $0.event == .keyRotated } == (golden.epoch > 1))
+    }
+  }
+
+  @Test func `a vault of another writer has its fields, former and deleted contents`() throws {
+    let written = try JSONDecoder().decode(
+      WitnessedVault.self, from: Data(contentsOf: GoldenVaults.folder.appending(path: GoldenVaults.otherContents)))
+    for kind in GoldenVaults.other.slots {
+      let place = try copy(GoldenVaults.other)
+      let vault = try LockedVault.open(place.path).unlock(with: GoldenVaults.credentials(kind))
+      let decided = try place.decided()
+      let found = try vault.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
+      #expect(found == written, "\(found.differences(from: written))")
+      #expect(try vault.verify().records == written.records.count)
+      let bank = try ItemName(service: "bank", account: "ann")
+      #expect(try vault.fields(of: bank).map(\.name.field) == ["pin"])
+      #expect(try text(vault.get(bank.field(named: "pin"), revision: 1)) == "1234")
+      #expect(try vault.revisions(of: ItemName(service: "mail", account: "ann")).map(\.item.revision) == [6, 5, 4, 3])
+      #expect(try vault.deleted().map(\.name.description) == ["bank/ann#seed phrase", "gone/bob"])
+      try vault.undelete(ItemName(service: "gone", account: "bob"))
+      try vault.rotate()
+      #expect(try vault.verify().records == written.records.count)
+    }
+  }
+
+  @Test func `each of several recipients opens a vault by an invitation of its first epoch; who was removed is gone`() throws {
+    let golden = try #require(GoldenVaults.all.first { $0.hasMembers })
+    for vault in [golden, GoldenVaults.other] {
+      for identity in [GoldenVaults.identity, GoldenVaults.secondIdentity] {
+        let place = try copy(vault)
+        var credentials = Credentials()
+        credentials.identity = try GoldenVaults.content(identity)
+        let opened = try LockedVault.open(place.path).unlock(with: credentials)
+        let status = try opened.status()
+        #expect(status.epoch == 3 && status.slots.filter { $0.summary.kind == .recipient }.count == 2)
+        #expect(!status.slots.contains { ["removed", "third"].contains($0.label) })
+      }
     }
   }
 
@@ -51,7 +87,7 @@ import Testing
       let file = try [UInt8](Data(contentsOf: GoldenVaults.folder.appending(path: name)))
       #expect(Hex.text(PlainHash.digest(file).bytes.prefix(16)) == digest, "\(name)")
     }
-    #expect(Self.digests.count == GoldenVaults.all.count)
+    #expect(Self.digests.count == GoldenVaults.all.count + 1)
     #expect(try Data(contentsOf: GoldenVaults.folder.appending(path: "items.json")) == GoldenVaults.itemsAsJSON())
   }
 

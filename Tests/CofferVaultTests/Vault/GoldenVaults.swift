@@ -44,6 +44,8 @@ enum GoldenVaults {
     let slots: [SlotKind]
     var epoch: UInt64 = 1
     var hasTrimmedLog = false
+    /// Two recipients more, of whom one is removed by the first rotation.
+    var hasMembers = false
     var testDescription: String { name }
     var file: URL { folder.appending(path: name + ".sqlite") }
   }
@@ -53,7 +55,12 @@ enum GoldenVaults {
       Vault(name: "all-slots", slots: SlotKind.allCases, epoch: 2),
       Vault(name: "rotated-twice", slots: [.passphrase, .keyFile], epoch: 3),
       Vault(name: "trimmed-log", slots: [.keyFile], hasTrimmedLog: true),
+      Vault(name: "members", slots: [.passphrase, .recipient], epoch: 3, hasMembers: true),
     ]
+
+  /// The vault with fields, former and deleted contents that the program in Python wrote, and what it wrote into it.
+  static let other = Vault(name: "another-writer", slots: [.keyFile, .passphrase, .recipient], epoch: 3, hasTrimmedLog: true)
+  static let otherContents = "another-writer.json"
 
   private static func fileName(_ kind: SlotKind) -> String { kind.description.replacing(" ", with: "-") }
 
@@ -63,7 +70,10 @@ enum GoldenVaults {
   static let keyFile = "generated.key"
   static let secondFactor = "second-factor.bin"
   static let recoveryCode = "recovery-code.txt"
+  /// With an invitation to each vault that it opens.
   static let identity = "identity.txt"
+  /// The other recipient of the vaults with several.
+  static let secondIdentity = "second-identity.txt"
 
   static func credentials(_ kind: SlotKind) throws -> Credentials {
     var credentials = Credentials()
@@ -79,7 +89,7 @@ enum GoldenVaults {
     return credentials
   }
 
-  private static func content(_ file: String) throws -> SecretBytes {
+  static func content(_ file: String) throws -> SecretBytes {
     try secret([UInt8](Data(contentsOf: folder.appending(path: file))))
   }
 }
@@ -104,9 +114,35 @@ extension GoldenVaults {
     try Data((0..<64).map { UInt8($0 * 3) }).write(to: folder.appending(path: secondFactor))
     try write(KeyFile.generate(), to: keyFile)
     try write(RecoveryCode.generate(), to: recoveryCode)
-    try write(Identity.generate(), to: identity)
+    for identity in [identity, secondIdentity] { try write(Identity.generate(), to: identity) }
     try itemsAsJSON().write(to: folder.appending(path: "items.json"))
     for vault in all { try write(vault) }
+    try writeOther()
+  }
+
+  /// Adds an invitation to an identity's file.
+  private static func invite(_ invitation: Invitation, _ identity: String) throws {
+    try write(Identity.adding(invitation, to: content(identity)), to: identity)
+  }
+
+  private struct Other: Encodable {
+    let path: String, keyFile: HexBytes, passphrase: HexBytes, identity: HexBytes, second: HexBytes
+  }
+
+  private static func writeOther() throws {
+    func digits(_ file: String) throws -> HexBytes { HexBytes(try content(file).revealed) }
+    let place = try TemporaryVault()
+    let request = Other(
+      path: place.path.string, keyFile: try digits(keyFile), passphrase: try digits(passphraseFile),
+      identity: try digits(identity), second: try digits(secondIdentity))
+    let answer = try Witness.askPlainly("golden", request)
+    guard let invitations = answer["invitations"] as? [String], let first = invitations.first, let holds = answer["holds"] else {
+      throw Witness.Failed(what: "the witness tells of no vault")
+    }
+    for identity in [identity, secondIdentity] { try invite(Invitation(first), identity) }
+    try JSONSerialization.data(withJSONObject: holds, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+      .write(to: folder.appending(path: otherContents))
+    try FileManager.default.copyItem(atPath: place.path.string, toPath: other.file.path)
   }
 
   private static func write(_ secret: borrowing SecretBytes, to name: String) throws {
@@ -131,7 +167,16 @@ extension GoldenVaults {
     vault.view.database.close()
     let opened = try LockedVault.open(place.path).unlock(with: credentials(first))
     for kind in golden.slots.dropFirst() { try opened.addSlot(credentials(kind), label: "\(kind)", cost: .testing) }
-    for _ in 1..<golden.epoch { try opened.rotate() }
+    // Of the first epoch: it holds in all later ones.
+    let invitation = try opened.invitation()
+    if golden.slots.contains(.recipient) { try invite(invitation, identity) }
+    if golden.hasMembers {
+      try opened.addSlot(Identity.recipient(of: content(secondIdentity)), label: "\(SlotKind.recipient)")
+      try invite(invitation, secondIdentity)
+      let third = try opened.addSlot(Identity.recipient(of: Identity.generate()), label: "removed")
+      try opened.removeSlot(third.id)
+    }
+    while try opened.status().epoch < golden.epoch { try opened.rotate() }
     _ = try opened.lock()
     guard try FileManager.default.contentsOfDirectory(atPath: place.folder.string) == ["vault.sqlite"] else {
       throw Refusal.sideFiles

@@ -1,0 +1,141 @@
+import CofferTestSupport
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Vaults that a program in Python writes, which was made from the text of the format alone, are vaults to Coffer.
+@Suite(.enabled(if: Witness.isThere, Witness.missing)) struct WitnessWritingTests {
+  struct Request: Encodable {
+    let path: String, seed: UInt64, light: Bool
+    /// `fmt` and `min_reader`.
+    var versions = [1, 1]
+  }
+
+  struct Made: Decodable {
+    /// What opens each slot, by its label.
+    let secrets: [String: Secret]
+    /// One of each epoch, the latest last.
+    let invitations: [String]
+    let holds: WitnessedVault
+
+    struct Secret: Decodable {
+      let type: UInt8
+      let key: Witness.Key
+
+      init(from decoder: any Decoder) throws {
+        type = try decoder.container(keyedBy: Keys.self).decode(UInt8.self, forKey: .type)
+        key = try Witness.Key(from: decoder)
+      }
+      private enum Keys: CodingKey { case type }
+    }
+  }
+
+  @Test(.tags(.campaign, .process), .wholeRun)
+  func `vaults written from the text alone open with every slot, are written to and rotated, and are read again`() throws {
+    let count = Campaign.size(short: 8, long: 300)
+    var random = Random(campaign: "vaults of another writer")
+    var (openings, records) = (0, 0)
+    for first in stride(from: 0, to: count, by: 25) {
+      let places = try (first..<min(first + 25, count)).map { _ in try TemporaryVault() }
+      let requests = places.map { Request(path: $0.path.string, seed: random.next(), light: !Campaign.isLong) }
+      let made = try Witness.ask("write", requests, as: Made.self)
+      var again: [WitnessReadingTests.Request] = []
+      var holds: [WitnessedVault] = []
+      for (place, made) in zip(places, made) {
+        let isPinned = Bool.random(using: &random)
+        for secret in made.secrets.values {
+          try expect(made, at: place, with: secret, invitation: made.invitations.randomElement(using: &random), isPinned)
+        }
+        let secret = try #require(made.secrets.values.randomElement(using: &random))
+        holds.append(try goOn(made, at: place, with: secret))
+        again.append(
+          WitnessReadingTests.Request(
+            path: place.path.string, pins: nil, invitations: [made.invitations[0]], key: secret.key))
+        openings += made.secrets.count
+        records += made.holds.records.count
+      }
+      for (answer, holds) in zip(try Witness.ask("read", again, as: Witness.Answer.self), holds) { answer.expect(holds) }
+    }
+    print("another writer: \(count) vaults, \(records) records, \(openings) openings")
+  }
+
+  @Test(.tags(.process), .wholeRun)
+  func `a vault of a later format is read and not written to, where it says that this reader may, and else is refused`() throws {
+    let (open, closed) = (try TemporaryVault(), try TemporaryVault())
+    let made = try Witness.ask(
+      "write",
+      [
+        Request(path: open.path.string, seed: 1, light: true, versions: [7, 1]),
+        Request(path: closed.path.string, seed: 1, light: true, versions: [2, 2]),
+      ], as: Made.self)
+    let before = try Data(contentsOf: URL(filePath: open.path.string))
+    #expect(made[0].holds.format == 7)
+    for secret in made[0].secrets.values {
+      try expect(made[0], at: open, with: secret, invitation: made[0].invitations[0], true)
+      let locked = try LockedVault.open(open.path, options: options(open, made[0].invitations[0], true))
+      let vault = try locked.unlock(with: secret.key.credentials())
+      #expect(kind { try vault.set(form("new"), for: ItemName(service: "new")) } == .newerFormat(found: 7, supported: 1))
+      #expect(kind { try vault.rotate() } == .newerFormat(found: 7, supported: 1))
+    }
+    #expect(try Data(contentsOf: URL(filePath: open.path.string)) == before)
+    #expect(kind { _ = try LockedVault.open(closed.path) } == .newerFormat(found: 2, supported: 1))
+  }
+
+  private func options(_ place: TemporaryVault, _ invitation: String?, _ isPinned: Bool) throws -> VaultOptions {
+    VaultOptions(
+      pins: isPinned ? place.folder.appending("pins") : nil, invitations: try invitation.map { [try Invitation($0)] } ?? [])
+  }
+
+  /// Opens a vault with one slot, and finds in it what was written.
+  private func expect(
+    _ made: Made, at place: TemporaryVault, with secret: Made.Secret, invitation: String?, _ isPinned: Bool
+  ) throws {
+    let locked = try LockedVault.open(place.path, options: options(place, invitation, isPinned))
+    let vault = try locked.unlock(with: secret.key.credentials())
+    #expect(try vault.status().slots.first { $0.isInUse }?.summary.kind.rawValue == secret.type)
+    let decided = try place.decided()
+    let found = try vault.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
+    let isSame = found == made.holds
+    #expect(isSame, "vault \(made.holds.vault): \(found.differences(from: made.holds))")
+    #expect(try vault.verify().records == made.holds.records.count)
+    try expect(made.holds, in: vault)
+  }
+
+  /// Compares what the public calls tell.
+  private func expect(_ holds: WitnessedVault, in vault: borrowing UnlockedVault) throws {
+    let items = holds.records.filter { $0.kind == 0 && $0.field == "" }
+    let listed = try vault.list()
+    #expect(
+      listed.map { [ExactText($0.name.service), ExactText($0.name.account)] } == items.map { [$0.service, $0.account] })
+    let now = Milliseconds.count(Date())
+    for (item, record) in zip(listed, items) {
+      let bytes = record.value.map { HexBytes(stringLiteral: $0).bytes }
+      #expect(item.revision == record.revision && item.valueBytes == bytes?.count ?? 0)
+      #expect(ExactText(item.metadata.label) == record.label && ExactText(item.metadata.contentType) == record.contentType)
+      let refusal = kind {
+        let isSame = try vault.get(item.name).map { $0.bytes.withUnsafeBytes { [UInt8]($0) } } == bytes
+        #expect(isSame)
+      }
+      #expect(refusal == (1...now ~= record.expires ? .expired : bytes == nil ? .damaged : nil))
+    }
+  }
+
+  /// Writes to a vault, and gives it a new key.
+  private func goOn(_ made: Made, at place: TemporaryVault, with secret: Made.Secret) throws -> WitnessedVault {
+    let locked = try LockedVault.open(place.path, options: options(place, made.invitations.last, false))
+    let vault = try locked.unlock(with: secret.key.credentials())
+    try vault.set(form("new"), for: ItemName(service: "new"))
+    try vault.rotate()
+    #expect(try vault.verify().records == made.holds.records.count + 1)
+    let decided = try place.decided()
+    let found = try vault.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
+    #expect(found.epoch == made.holds.epoch + 1 && found.earlierEpochs == made.holds.earlierEpochs + [made.holds.epoch])
+    _ = try vault.lock()
+    return found
+  }
+}

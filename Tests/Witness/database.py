@@ -1,0 +1,165 @@
+"""The database around the sealed bytes. Source: VaultFormat.md, The database."""
+
+import os
+import sqlite3
+
+from layout import LARGEST, Refused, damaged, tampered
+
+APPLICATION = 0x50564C54
+TABLES = {
+    "header": "CREATE TABLE header (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT",
+    "header_copy": "CREATE TABLE header_copy (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT",
+    "state": "CREATE TABLE state (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT",
+    "digest": "CREATE TABLE digest (bucket INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT",
+    "rec": "CREATE TABLE rec (idx BLOB PRIMARY KEY, rid BLOB NOT NULL, meta BLOB NOT NULL, value BLOB) STRICT, WITHOUT ROWID",
+    "old": "CREATE TABLE old (idx BLOB PRIMARY KEY, rid BLOB NOT NULL, meta BLOB NOT NULL, value BLOB) STRICT, WITHOUT ROWID",
+    "log": "CREATE TABLE log (seq INTEGER PRIMARY KEY, box BLOB NOT NULL) STRICT",
+    "decided": "CREATE TABLE decided (txid BLOB PRIMARY KEY, outcome INTEGER NOT NULL, time INTEGER NOT NULL)"
+               " STRICT, WITHOUT ROWID",
+}
+HEADER_ROWS = (("header", 1), ("header_copy", 2))
+JOURNAL_END = bytes.fromhex("d9d505f920a163d7")
+ROW_LIMIT = 4_194_304
+
+
+class Text(bytes):
+    """A column of type TEXT, so that its bytes are never taken for a blob's."""
+
+
+def check_file(path):
+    """What is looked at before SQLite opens the file."""
+    with open(path, "rb") as file:
+        start = file.read(112)
+    if start[:16] != b"SQLite format 3\0":
+        raise Refused("not a vault", "the file does not begin as a database does")
+    if len(start) < 100 or start[18] not in (1, 2) or start[19] not in (1, 2):
+        raise damaged("the file's first 100 bytes are not those of a database")
+    wal = path + "-wal"
+    if not (os.path.exists(wal) and os.path.getsize(wal)):
+        if int.from_bytes(start[68:72], "big") != APPLICATION:
+            raise Refused("not a vault", "the database is another program's")
+        if start[100:101] != b"\x0d":
+            raise tampered("the schema takes more than one page")
+    check_journal(path + "-journal", start[18] == 2)
+
+
+def check_journal(path, write_ahead):
+    if not os.path.exists(path):
+        return
+    with open(path, "rb") as file:
+        content = file.read()
+    if content.endswith(JOURNAL_END):
+        raise tampered("a journal that names another file")
+    if write_ahead and content[:28].strip(b"\0"):
+        raise tampered("a journal beside a vault that has none")
+
+
+def connect(path, mode):
+    connection = sqlite3.connect(f"file:{path.replace('%', '%25').replace('?', '%3f')}?mode={mode}", uri=True,
+                                 isolation_level=None, timeout=30)
+    connection.text_factory = Text
+    connection.execute("PRAGMA synchronous = OFF")  # A vault of a test need not outlive a power cut.
+    if hasattr(connection, "setlimit"):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, ROW_LIMIT)
+    return connection
+
+
+def number(connection, pragma):
+    return connection.execute(f"PRAGMA {pragma}").fetchone()[0]
+
+
+def check_schema(connection):
+    """What is looked at before any table is read."""
+    if number(connection, "application_id") != APPLICATION:
+        raise Refused("not a vault", "the database is another program's")
+    version = number(connection, "user_version")
+    if version != 1:
+        raise Refused("newer" if version > 1 else "damaged", f"user_version is {version}")
+    if number(connection, "page_count") >= 1 << 24:
+        raise damaged("the file has 2^24 pages or more")
+    rows = connection.execute("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema").fetchall()
+    for kind, name, table, _, sql in rows:
+        if not all(type(text) is Text for text in (kind, name, table, sql)) or (kind, table) != (b"table", name):
+            raise tampered("the schema has another row than a vault's")
+        if TABLES.get(name.decode("latin-1")) != sql.decode("latin-1"):
+            raise tampered("the schema has another row than a vault's")
+    if len({row[1] for row in rows}) != len(rows):
+        raise tampered("the schema has a table twice")
+    if len(rows) < len(TABLES):
+        raise damaged("a table is missing")
+    roots = {row[3] for row in rows}
+    if len(roots) != len(rows) or 1 in roots:
+        raise tampered("two tables share a page")
+
+
+
+def blob(value, least, most):
+    if type(value) is not bytes or not least <= len(value) <= most:
+        raise damaged("a column of another type or length")
+    return value
+
+
+def integer(value, least, most):
+    if type(value) is not int or not least <= value <= most:
+        raise damaged("a column of another type or length")
+    return value
+
+
+def header_rows(connection):
+    """The bytes of each copy, or None where its row is missing or no header can be that long."""
+    found = []
+    for table, id in HEADER_ROWS:
+        row = connection.execute(f"SELECT bytes FROM {table} WHERE id = ?", (id,)).fetchone()
+        found.append(row[0] if row and type(row[0]) is bytes else None)
+    return found
+
+
+def only_row(connection, table, id):
+    """Refuses rows of other ids, which no reader looks at but one that verifies."""
+    if connection.execute(f"SELECT count(*) FROM {table} WHERE id IS NOT ?", (id,)).fetchone()[0]:
+        raise tampered(f"{table} has a row that no vault has")
+
+
+def state_row(connection):
+    row = connection.execute("SELECT bytes FROM state WHERE id = 1").fetchone()
+    if row is None:
+        raise damaged("the state is missing")
+    return blob(row[0], 186, 10_386)
+
+
+def digest_rows(connection):
+    digests = {}
+    for bucket, hash in connection.execute("SELECT bucket, hash FROM digest ORDER BY bucket"):
+        if blob(hash, 32, 32) == bytes(32):
+            raise tampered("an empty bucket has a digest")
+        digests[integer(bucket, 0, 2047)] = hash
+    return digests
+
+
+def record_rows(connection, table):
+    """Every row of `rec` or `old`, as a scan in the order of `idx` finds it."""
+    rows = []
+    for idx, rid, meta, value in connection.execute(f"SELECT idx, rid, meta, value FROM {table} ORDER BY idx"):
+        rows.append((blob(idx, 16, 16), blob(rid, 16, 16), blob(meta, 144, 65_680),
+                     None if value is None else blob(value, 272, 2_359_312)))
+    if any(left[0] >= right[0] for left, right in zip(rows, rows[1:])):
+        raise tampered("rows that do not ascend")
+    return rows
+
+
+def log_rows(connection):
+    return [(integer(seq, 1, LARGEST), blob(box, 32, 610))
+            for seq, box in connection.execute("SELECT seq, box FROM log ORDER BY seq")]
+
+
+def decided_rows(connection):
+    rows = [(blob(id, 16, 16), integer(outcome, 1, 2), integer(time, 0, 1 << 53))
+            for id, outcome, time in connection.execute("SELECT txid, outcome, time FROM decided ORDER BY txid")]
+    if sum(outcome == 2 for _, outcome, _ in rows) > 256:
+        raise damaged("more than 256 transactions were dropped")
+    return rows
+
+
+def check_pages(connection):
+    if connection.execute("PRAGMA quick_check").fetchall() != [(b"ok",)]:
+        raise damaged("SQLite finds the file broken")
