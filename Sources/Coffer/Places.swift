@@ -1,15 +1,17 @@
 public import CofferPlatform
 internal import CofferStorage
+public import CofferVault
 public import SystemPackage
 
 /// Where Coffer keeps things. Programs and the command line compute the same places, so that each finds what the other stored.
 ///
-/// With `COFFER_HOME` set everything is under that one folder; otherwise the XDG base directories apply.
+/// With `COFFER_HOME` set everything is under that one folder; otherwise the XDG base directories apply. `COFFER_VAULT` names another place
+/// for the vault alone.
 ///
 /// Source: XDG Base Directory Specification 0.8 (a relative path in one of its variables is invalid and ignored).
 public struct Places: Sendable, Equatable {
-  /// The vault's file.
-  public let vault: FilePath
+  /// Where the vault is.
+  public var vault: VaultPlace
   /// The folder of property lists, one for each domain.
   public let defaults: FilePath
   /// The folder of rollback pins.
@@ -18,18 +20,24 @@ public struct Places: Sendable, Equatable {
   public let run: FilePath?
   /// The one folder that holds all of these, if `COFFER_HOME` or a caller named one.
   public let home: FilePath?
+  /// What `COFFER_EXPECT_VAULT` said when these places were found.
+  let expectation: String?
 
   /// Everything under one folder: `data/vault.sqlite`, `config/`, `state/` and `run/`.
-  public init(home: FilePath) {
-    vault = home.appending("data").appending("vault.sqlite")
+  public init(home: FilePath) { self.init(home: home, expectation: nil) }
+
+  private init(home: FilePath, expectation: String?) {
+    self.expectation = expectation
+    vault = .file(home.appending("data").appending("vault.sqlite"))
     defaults = home.appending("config")
     state = home.appending("state")
     run = home.appending("run")
     self.home = home
   }
 
-  private init(data: FilePath, config: FilePath, state: FilePath, runtime: FilePath?) {
-    vault = data.appending("coffer").appending("vault.sqlite")
+  private init(data: FilePath, config: FilePath, state: FilePath, runtime: FilePath?, expectation: String?) {
+    self.expectation = expectation
+    vault = .file(data.appending("coffer").appending("vault.sqlite"))
     defaults = config
     self.state = state.appending("coffer")
     run = runtime?.appending("coffer")
@@ -44,8 +52,15 @@ public struct Places: Sendable, Equatable {
   public static func standard(
     _ variable: (String) throws(StoreError) -> String? = Places.environment
   ) throws(StoreError) -> Places {
+    var places = try folders(variable)
+    if let vault = try variable("COFFER_VAULT"), !vault.isEmpty { places.vault = try VaultPlace(vault).absolute() }
+    return places
+  }
+
+  private static func folders(_ variable: (String) throws(StoreError) -> String?) throws(StoreError) -> Places {
+    let expectation = try variable("COFFER_EXPECT_VAULT").flatMap { $0.isEmpty ? nil : $0 }
     if let home = try variable("COFFER_HOME"), !home.isEmpty {
-      return Places(home: try TrustedPath.absolute(FilePath(home)).lexicallyNormalized())
+      return Places(home: try TrustedPath.absolute(FilePath(home)).lexicallyNormalized(), expectation: expectation)
     }
     let user = try userFolder(variable)
     func base(_ name: String, _ fallback: String) throws(StoreError) -> FilePath {
@@ -53,7 +68,8 @@ public struct Places: Sendable, Equatable {
     }
     return Places(
       data: try base("XDG_DATA_HOME", ".local/share"), config: try base("XDG_CONFIG_HOME", ".config"),
-      state: try base("XDG_STATE_HOME", ".local/state"), runtime: folder(try variable("XDG_RUNTIME_DIR")))
+      state: try base("XDG_STATE_HOME", ".local/state"), runtime: folder(try variable("XDG_RUNTIME_DIR")),
+      expectation: expectation)
   }
 
   /// The value of `name` in this process's environment; nil when it is not set.

@@ -129,10 +129,19 @@ extension Places {
   /// How vaults are opened here: compared with the rollback pins of this user on this machine, and one passphrase hashed at a time.
   public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run ?? state) }
 
-  /// The vault here, locked.
+  /// The same, with the vault that the environment says is to be expected: see ``/CofferVault/VaultOptions/expect(_:)``.
   ///
-  /// - Throws: what ``/CofferVault/LockedVault/open(_:options:)`` throws.
-  public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: vaultOptions) }
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the variable names none.
+  package func expectingOptions() throws(StoreError) -> VaultOptions {
+    var options = vaultOptions
+    if let expectation { try options.expect(expectation) }
+    return options
+  }
+
+  /// The vault here, locked. Another one than `COFFER_EXPECT_VAULT` names, where it was set as these places were found, is refused.
+  ///
+  /// - Throws: what ``/CofferVault/LockedVault/open(_:options:)`` throws, and ``/CofferVault/VaultOptions/expect(_:)``.
+  public func openVault() throws(StoreError) -> LockedVault { try LockedVault.open(vault, options: expectingOptions()) }
 
   /// The items of one service in the vault here, kept by the user's agent. Asks nothing yet: without an agent, calls throw
   /// ``/CofferPlatform/StoreError/Kind/locked``.
@@ -143,8 +152,8 @@ extension Places {
     guard let run else {
       throw StoreError(.denied, "there is no folder for the agent's socket", cure: "set XDG_RUNTIME_DIR or COFFER_HOME")
     }
-    let client = AgentClient(folder: run, vault: vault, options: vaultOptions)
-    return try AgentStore(service: service, vault: vault.string, client: client)
+    let client = try AgentClient(folder: run, vault: vault, options: expectingOptions())
+    return try AgentStore(service: service, vault: vault, client: client)
   }
 
   /// The plain store of `domain` here. A transaction that was left between both stores is settled by asking the vault's file,

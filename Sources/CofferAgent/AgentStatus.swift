@@ -8,7 +8,7 @@ public struct AgentStatus: Sendable, Equatable {
   /// Its process.
   public let process: Int32
   /// The vault it is for.
-  public let vault: FilePath
+  public let vault: VaultPlace
   /// The id of the vault it holds unlocked; nil while it is locked.
   public let unlocked: VaultID?
   /// Why it is locked; empty while it is not.
@@ -26,7 +26,7 @@ public struct AgentSettings: Sendable {
   /// The folder of its socket and lock, made with mode 0700 where it is missing.
   public var folder: FilePath
   /// The vault it unlocks, and what that is compared with.
-  public var vault: FilePath, options: VaultOptions
+  public var vault: VaultPlace, options: VaultOptions
   /// After how long without a request the vault is locked.
   public var idle: Duration
   /// After how long the vault is locked, however busy. Both times go on while the machine is suspended.
@@ -46,7 +46,7 @@ public struct AgentSettings: Sendable {
   ///   - idle: after how long without a request the vault is locked.
   ///   - lifetime: after how long it is locked, however busy.
   public init(
-    folder: FilePath, vault: FilePath, options: VaultOptions, idle: Duration = standardIdle,
+    folder: FilePath, vault: VaultPlace, options: VaultOptions, idle: Duration = standardIdle,
     lifetime: Duration = standardLifetime
   ) {
     self.folder = folder

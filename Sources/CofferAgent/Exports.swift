@@ -11,11 +11,13 @@
 @_exported public import enum CofferStorage.Vault
 @_exported public import struct CofferVault.Credentials
 @_exported public import enum CofferVault.ItemChange
+@_exported public import struct CofferVault.Invitation
 @_exported public import struct CofferVault.ItemName
 @_exported public import struct CofferVault.LockedVault
 @_exported public import struct CofferVault.UnlockedVault
 @_exported public import struct CofferVault.VaultID
 @_exported public import struct CofferVault.VaultItem
 @_exported public import struct CofferVault.VaultOptions
+@_exported public import struct CofferVault.VaultPlace
 @_exported public import enum CofferVault.WriteCondition
 @_exported public import struct SystemPackage.FilePath

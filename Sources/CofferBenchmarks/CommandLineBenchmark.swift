@@ -89,7 +89,7 @@ enum CommandLineBenchmark {
   private static func fill(_ home: String, _ key: String) throws {
     let content = try Data(contentsOf: URL(fileURLWithPath: key))
     let bytes = try content.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let locked = try LockedVault.open(FilePath(home + "/data/vault.sqlite"), options: .withoutPins)
+    let locked = try LockedVault.open(VaultPlace(home + "/data/vault.sqlite"), options: .withoutPins)
     let vault = try locked.unlock(with: Credentials(keyFile: bytes))
     let items = try (0..<10_000).map { number in
       let value = SecretForm(try SecretBytes.random(32))

@@ -25,7 +25,7 @@ extension VaultBenchmark {
   }
 
   private func fill(_ file: String, _ count: Int, afterRotations rotations: Int = 0) throws {
-    let vault = try UnlockedVault.create(at: path(file), with: credentials(), options: .withoutPins)
+    let vault = try UnlockedVault.create(at: .file(path(file)), with: credentials(), options: .withoutPins)
     for _ in 0..<rotations { try vault.rotate() }
     let store = try VaultStore(service: "bench", vault: unlock(file))
     for first in stride(from: 0, to: count, by: 10_000) {
@@ -75,7 +75,7 @@ extension VaultBenchmark {
         Contender(name: "with a key file", count: 1) { _ in _ = try unlock(file) },
         Contender(name: "with a key file, after 1 024 rotations", count: 1) { _ in _ = try unlock("rotated") },
         Contender(name: "with a passphrase, 3 passes over 64 MiB", count: 1, goals: [.microsecondsMore(20_000)]) { _ in
-          _ = try LockedVault.open(path(file), options: .withoutPins)
+          _ = try LockedVault.open(.file(path(file)), options: .withoutPins)
             .unlock(with: Credentials(passphrase: passphrase.bytes.duplicate()))
         },
         Contender(name: "raw libsodium, Argon2id alone", count: 1) { _ in

@@ -35,7 +35,7 @@ struct VaultBenchmark {
   func path(_ name: String) -> FilePath { FilePath(folder).appending(name + ".sqlite") }
   func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
   func unlock(_ name: String) throws -> UnlockedVault {
-    try LockedVault.open(path(name), options: .withoutPins).unlock(with: credentials())
+    try LockedVault.open(.file(path(name)), options: .withoutPins).unlock(with: credentials())
   }
   func name(_ number: Int) throws -> ItemName { try ItemName(service: "bench", account: "item \(number)") }
 
@@ -44,7 +44,7 @@ struct VaultBenchmark {
       "a new vault", rounds: 15, clock: .wall,
       [
         Contender(name: "create with a key file", count: 1) { _ in
-          _ = try UnlockedVault.create(at: path(fresh()), with: credentials(), options: .withoutPins)
+          _ = try UnlockedVault.create(at: .file(path(fresh())), with: credentials(), options: .withoutPins)
         },
         Contender(name: "raw SQLite, a new file with one row", count: 1) { _ in
           try SQLitePeer(path: path(fresh()).string, valueBytes: 272).set(0)
@@ -54,9 +54,9 @@ struct VaultBenchmark {
 
   /// Both files are past their first growth and checkpoints, so that the steady state is measured.
   private func durableSets() throws {
-    let plain = try UnlockedVault.create(at: path("set"), with: credentials(), options: .withoutPins)
+    let plain = try UnlockedVault.create(at: .file(path("set")), with: credentials(), options: .withoutPins)
     let pinned = try UnlockedVault.create(
-      at: path("pinned"), with: credentials(), options: VaultOptions(pins: FilePath(folder).appending("pins")))
+      at: .file(path("pinned")), with: credentials(), options: VaultOptions(pins: FilePath(folder).appending("pins")))
     let names = try (0..<1500).map { try name($0) }
     for step in 0..<3000 {
       try plain.set(value, for: names[step % 1500])
@@ -80,14 +80,14 @@ struct VaultBenchmark {
     for number in 0..<10_000 { batch.writes[try name(number).account] = .set(value) }
     let most = Goal.microseconds(10_000 / 60_000 * 1e6)
     let made = fresh()
-    _ = try UnlockedVault.create(at: path(made), with: credentials(), options: .withoutPins).lock()
+    _ = try UnlockedVault.create(at: .file(path(made)), with: credentials(), options: .withoutPins).lock()
     let replaced = try VaultStore(service: "bench", vault: unlock(made))
     try replaced.commit(batch, decision: nil)
     try Measure.table(
       "10 000 sets in one transaction, all of them", rounds: 5,
       [
         Contender(name: "coffer, new items and a new vault", count: 1, goals: [most]) { _ in
-          let vault = try UnlockedVault.create(at: path(fresh()), with: credentials(), options: .withoutPins)
+          let vault = try UnlockedVault.create(at: .file(path(fresh())), with: credentials(), options: .withoutPins)
           let store = try VaultStore(service: "bench", vault: vault)
           try store.commit(batch, decision: nil)
         },

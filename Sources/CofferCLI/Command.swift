@@ -28,7 +28,7 @@ extension Command {
   /// Runs the command from its context to its last line of output.
   func answer(json: Bool) throws {
     let context = try Context(
-      home: options.home, quiet: options.quiet, json: json, yes: options.yes, unlocking: opening)
+      home: options.home, vault: options.vault, quiet: options.quiet, json: json, yes: options.yes, unlocking: opening)
     do {
       try claimInput(context)
       try CredentialSources(context).claimInput()
@@ -49,6 +49,7 @@ extension OpeningCommand {
 /// The options that every command has.
 protocol CommandOptions: ParsableArguments {
   var home: String? { get }
+  var vault: String? { get }
   var quiet: Bool { get }
   var yes: Bool { get }
 }
@@ -56,6 +57,7 @@ protocol CommandOptions: ParsableArguments {
 /// The options of a command whose answer no program reads.
 struct CommonOptions: CommandOptions {
   @Option(help: .home) var home: String?
+  @Option(help: .vault, completion: .file()) var vault: String?
   @Flag(name: .quiet, help: .quiet) var quiet = false
   @Flag(help: .yes) var yes = false
 }
@@ -64,6 +66,7 @@ struct CommonOptions: CommandOptions {
 struct AnswerOptions: CommandOptions {
   @Flag(help: "Answer in JSON, and errors in JSON on standard error.") var json = false
   @Option(help: .home) var home: String?
+  @Option(help: .vault, completion: .file()) var vault: String?
   @Flag(name: .quiet, help: .quiet) var quiet = false
   @Flag(help: .yes) var yes = false
 }
@@ -71,6 +74,9 @@ struct AnswerOptions: CommandOptions {
 extension ArgumentHelp {
   fileprivate static var home: ArgumentHelp {
     ArgumentHelp("Keep everything under this folder (also COFFER_HOME).", valueName: "dir")
+  }
+  fileprivate static var vault: ArgumentHelp {
+    ArgumentHelp("Use the vault at this place, a path (also COFFER_VAULT).", valueName: "place")
   }
   fileprivate static var quiet: ArgumentHelp { "No notes on standard error, only errors." }
   fileprivate static var yes: ArgumentHelp { "Answer yes where the command would ask whether it shall go on." }

@@ -3,7 +3,7 @@ internal import CofferVault
 
 /// The places, options and input that one run of a command works with.
 final class Context {
-  let places: Places
+  var places: Places
   let quiet: Bool
   let json: Bool
   let yes: Bool
@@ -13,10 +13,17 @@ final class Context {
   /// Whether a question may be asked at the terminal.
   var mayAsk = true
 
-  /// - Parameter home: the folder of all places; nil leaves it to the environment.
-  init(home: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil) throws {
+  /// - Parameters:
+  ///   - home: the folder of all places; nil leaves it to the environment.
+  ///   - vault: the place of the vault; nil leaves it to the environment.
+  init(home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil) throws {
     // Through the environment, so that the library and every child process agree on the place.
     if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
+    if let vault {
+      // As a variable it would be as good as none, and the command would go to another vault.
+      guard !vault.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "--vault PATH") }
+      try ProcessEnvironment.set("COFFER_VAULT", vault)
+    }
     places = try Places.standard()
     self.quiet = quiet
     self.json = json

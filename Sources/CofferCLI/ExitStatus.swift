@@ -29,7 +29,7 @@ enum ExitStatus: Int32, CaseIterable {
     case .failed: "other failure, several items match, or coffer doctor found something"
     case .usage: "the command line is wrong; nothing was done"
     case .damaged: "damaged data, or data that cannot be decoded"
-    case .untrusted: "tampered with, rolled back, forked or replaced; the message and --json say which"
+    case .untrusted: "tampered with, rolled back, forked, replaced or not proven; the message and --json say which"
     case .locked: "the vault is locked and there is nothing to unlock it with"
     case .cannotCreate: "cannot create: it is already there"
     case .io: "input or output failed: disk full, read-only, or the system's message"
@@ -55,7 +55,7 @@ extension StoreError.Kind {
     case .ambiguous, .clockBehind, .kdfMemory, .reentrant, .closed, .afterFork, .moved, .unencodable: .failed
     case .invalidName, .duplicateKey, .undeclared, .tooLarge: .usage
     case .undecodable, .damaged, .notAVault: .damaged
-    case .tampered, .rolledBack, .forked, .replaced: .untrusted
+    case .tampered, .rolledBack, .forked, .replaced, .unproven: .untrusted
     case .locked, .noAgent, .noCredentials: .locked
     case .alreadyExists: .cannotCreate
     case .noSpace, .readOnly, .memory, .io: .io
@@ -64,8 +64,7 @@ extension StoreError.Kind {
     case .outcomeUnknown: .io
     case .newerFormat: .newerVersion
     case .wrongSecret, .denied, .refused, .unsupported, .incomplete, .closureThrew, .givenUp, .unfitSecret, .lastSlot,
-      .otherVault,
-      .unproven, .inUse:
+      .otherVault, .inUse:
       .refused
     case .noVault: .noVault
     }

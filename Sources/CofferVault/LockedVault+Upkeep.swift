@@ -108,6 +108,7 @@ extension LockedVault {
   func check(_ stated: StatedAge, _ pins: PinWatch?) throws(StoreError) {
     try VaultOptions(pins: nil, expected: id).check(stated.vault, at: path)
     try options.check(generation: stated.generation, at: path)
+    try options.check(epoch: stated.epoch, at: path)
     try pins?.check(stated)
   }
 }
@@ -160,16 +161,18 @@ extension LockedVault {
   ///     is dropped, and what does is believed. A vault that is whole is left as it is.
   ///   - acceptingOlderKey: whether the vault may be repaired although its header is older than one that this machine, or the header's
   ///     own copy, knows: with that header, secrets that were removed since open the vault again.
+  ///   - confirm: asked, before anything changes, whether that is meant where nobody said so: it is given the slots that come back.
   /// - Throws: `StoreError` `.rolledBack` for such a header when nobody accepted it; `.tampered` when records, digests or log do not fit a readable state and nobody asked for rebuilding;
   ///   what ``unlock(with:)`` throws; `.damaged` when too little is left.
   public func repair(
-    with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false
+    with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false,
+    confirm: ([VaultStatus.Slot]) -> Bool = { _ in false }
   ) throws(StoreError) -> RepairReport {
     let database = try VaultDatabase.open(path)
     let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
     let invitations = try credentials.invitations()
     let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
     let repair = try VaultRepair(database, slot: slot, options: options, invitations: invitations)
-    return try repair.run(rebuilding: rebuilding, acceptingOlderKey: acceptingOlderKey)
+    return try repair.run(rebuilding: rebuilding) { slots in acceptingOlderKey || confirm(slots) }
   }
 }

@@ -1,6 +1,6 @@
 public import CofferPlatform
 internal import CofferStorage
-public import SystemPackage
+package import SystemPackage
 
 /// 16 random bytes that name a vault for life.
 public struct VaultID: Sendable, Hashable, CustomStringConvertible {
@@ -66,8 +66,10 @@ public struct SlotSummary: Sendable, Equatable, Identifiable {
 
 /// A vault that nothing has unlocked: its file was found sound as far as can be told without a key. It hands out nothing.
 public struct LockedVault: Sendable {
+  /// Where it is.
+  public var place: VaultPlace { .file(path) }
   /// The vault's file.
-  public let path: FilePath
+  package let path: FilePath
   /// The vault's id.
   public let id: VaultID
   /// The format version of the file.
@@ -77,18 +79,18 @@ public struct LockedVault: Sendable {
   /// What unlocking compares the vault with.
   public var options: VaultOptions
 
-  /// Opens the vault at `path`, changing nothing.
+  /// Opens the vault at `place`, changing nothing.
   ///
   /// A program that keeps its vault in the standard place calls `Places.standard().openVault()` instead, which has the options of that
   /// place. Without pins an older copy of the file that is put back opens like the newest: whoever wants that says
   /// ``VaultOptions/withoutPins``.
   ///
   /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
-  ///   file or its folder), `.io`, and `.replaced` for another vault than `options` expect.
+  ///   file or its folder), `.unsupported` (a server), `.io`, and `.replaced` for another vault than `options` expect.
   public static func open(
-    _ path: FilePath, options: VaultOptions
+    _ place: VaultPlace, options: VaultOptions
   ) throws(StoreError) -> LockedVault {
-    let database = try VaultDatabase.openToRead(path)
+    let database = try VaultDatabase.openToRead(place.file())
     let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
     let vault = LockedVault(path: database.path, header, options)
     try options.check(vault.id, at: vault.path)
@@ -122,5 +124,35 @@ public struct LockedVault: Sendable {
       throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
     }
     return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, trust: .pinIsAccepted))
+  }
+
+  /// Unlocks the vault, for the first time on this machine or at this place, and remembers it from now on.
+  ///
+  /// An invitation in the options or in the identity's file proves the vault, and so does the slot of another secret than a recipient's.
+  /// Where nothing does, somebody may compare what `confirm` is given with what one who has the vault sees, such as the first 32 digits of its
+  /// mark. No other call accepts such a vault. Everything that is known of it must still hold, this machine's pin too.
+  ///
+  /// - Parameters:
+  ///   - credentials: what opens the vault.
+  ///   - confirm: whether the vault is the right one; asked once, and only where nothing proves it.
+  /// - Throws: what ``unlock(with:)`` throws, `.unproven` also where `confirm` says no; the errors of writing the pin, which here are the
+  ///   point; `.incomplete` when the options name no folder of pins.
+  public func join(
+    with credentials: consuming Credentials, confirm: (Invitation) -> Bool = { _ in false }
+  ) throws(StoreError) -> UnlockedVault {
+    guard options.pins != nil else {
+      throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
+    }
+    let first = try credentials.copied()
+    do throws(StoreError) {
+      return UnlockedVault(try OpenVault.unlock(path, with: first, options: options, trust: .joining))
+    } catch {
+      guard error.kind == .unproven else { throw error }
+      let claim = try OpenVault.claim(of: path, with: credentials.copied(), options)
+      guard confirm(claim) else { throw error }
+      var options = options
+      options.invitations.append(claim)
+      return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, trust: .joining))
+    }
   }
 }

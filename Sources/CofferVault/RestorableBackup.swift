@@ -30,15 +30,15 @@ public struct RestorableBackup: ~Copyable {
   private let place: FilePath
   private let copy: Draft
 
-  /// Copies the backup `file` beside the vault that is, was or is to be at `path`. It may be any vault that nobody has open.
+  /// Copies the backup `file` beside the vault that is, was or is to be at `place`. It may be any vault that nobody has open.
   ///
   /// - Throws: `StoreError` `.io` (no such file), `.inUse`, and what ``LockedVault/open(_:options:)`` throws.
-  public init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) {
-    let place = try VaultPlace(path).made()
+  public init(_ file: FilePath, toRestoreAt place: VaultPlace) throws(StoreError) {
+    let place = try VaultFile(place.file()).made()
     let copy = try Draft(beside: place)
     try PrivateCopy.take(file, as: copy.path)
     let locked: LockedVault
-    do throws(StoreError) { locked = try LockedVault.open(copy.path, options: .withoutPins) } catch {
+    do throws(StoreError) { locked = try LockedVault.open(.file(copy.path), options: .withoutPins) } catch {
       throw error.naming(file, insteadOf: copy.path)
     }
     self.init(locked, file, place, copy)
@@ -68,6 +68,7 @@ public struct RestorableBackup: ~Copyable {
   ///   - replacing: whether another vault may be replaced, and not only an older state of the same one be put back.
   ///   - acceptingOlderKey: whether the backup's slots may open the vault although its key was changed since the backup, or the backup's key
   ///     is of another history: whoever was removed since has a way in again.
+  ///   - confirm: asked, before anything changes, whether that is meant where nobody said so: it is given the backup's slots.
   ///   - progress: called with the number of records verified and their total.
   /// - Throws: `StoreError` `.otherVault` (another vault stands there), `.rolledBack` and `.forked` for what `acceptingOlderKey` accepts,
   ///   `.unproven` for a backup that only a recipient's key opens and nothing proves, what unlocking and verifying a vault throws, `.busy`,
@@ -75,7 +76,8 @@ public struct RestorableBackup: ~Copyable {
   ///   be lost with the power, or under which name the vault is kept.
   public consuming func restore(
     with credentials: consuming Credentials, present: consuming Credentials = Credentials(), options: VaultOptions,
-    replacing: Bool = false, acceptingOlderKey: Bool = false, progress: (Int, Int) -> Void = { _, _ in }
+    replacing: Bool = false, acceptingOlderKey: Bool = false, confirm: ([VaultStatus.Slot]) -> Bool = { _ in false },
+    progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
     let backup: OpenVault
     let items: Int
@@ -89,8 +91,16 @@ public struct RestorableBackup: ~Copyable {
       throw error.naming(file, insteadOf: copy.path)
     }
     try options.check(backup.view.id, at: file)
-    let consent = Restoration.Consent(replacing: replacing, acceptingOlderKey: acceptingOlderKey)
-    return try Restoration(backup, place, options, consent, invitations: invitations).run(others, items: items)
+    var consent = Restoration.Consent(replacing: replacing, acceptingOlderKey: acceptingOlderKey)
+    let again = try others.copied()
+    do throws(StoreError) {
+      return try Restoration(backup, place, options, consent, invitations: invitations).run(others, items: items)
+    } catch {
+      // Asked here, where nobody waits for the vault's lock, and nothing has been changed.
+      guard error.remedy == .acceptOlderKey, !acceptingOlderKey, confirm(backup.slots.summaries) else { throw error }
+      consent.acceptingOlderKey = true
+      return try Restoration(backup, place, options, consent, invitations: invitations).run(again, items: items)
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 public import FoundationEssentials
-public import SystemPackage
+internal import SystemPackage
 
 extension UnlockedVault {
   /// Adds all of `items` in one transaction, or none.
@@ -67,7 +67,7 @@ extension UnlockedVault {
   /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write.
   ///
   /// - Parameters:
-  ///   - target: the new vault's file.
+  ///   - target: where the new vault will be.
   ///   - services: whose items; nil for all.
   ///   - credentials: what will open the new vault.
   ///   - cost: the Argon2id cost of a passphrase.
@@ -76,12 +76,13 @@ extension UnlockedVault {
   /// - Throws: `StoreError` `.alreadyExists`, `.notFound` (a service without items), and what creating a vault throws; nothing is left
   ///   behind then.
   public borrowing func export(
-    to target: FilePath, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
+    to target: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
     label: String = ""
   ) throws(StoreError) -> Int {
-    guard try Stat.ofLink(target) == nil else {
+    let file = try target.file()
+    guard try Stat.ofLink(file) == nil else {
       throw StoreError(
-        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
+        .alreadyExists, "something stands there already", place: file.string, cure: "choose another path; nothing is replaced")
     }
     let draft = try Draft(beside: path)
     let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
@@ -90,7 +91,7 @@ extension UnlockedVault {
     }
     try made.view.database.emptyLog()
     made.view.database.close()
-    try PrivateCopy.publish(draft.path, as: target)
+    try PrivateCopy.publish(draft.path, as: file)
     return count
   }
 }

@@ -1,7 +1,7 @@
 public import CofferMemory
 public import CofferPlatform
 public import CofferStorage
-public import SystemPackage
+package import SystemPackage
 
 /// An open vault. Safe to share between threads; locking it consumes it, so that nothing can be asked of a locked vault.
 public struct UnlockedVault: ~Copyable, Sendable {
@@ -16,23 +16,25 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// A missing folder is made with mode 0700; the file, of mode 0600, appears under its name once it is complete.
   ///
   /// - Parameters:
-  ///   - path: where the vault will be.
+  ///   - place: where the vault will be.
   ///   - credentials: what opens it.
   ///   - cost: the Argon2id cost of a passphrase, which becomes the floor of all later passphrase slots; nil measures this machine:
   ///     3 passes and more over 64, 128 or 256 MiB, half a second here, and a floor of 3 passes over 64 MiB.
   ///   - label: a name for the slot, at most 64 bytes.
   ///   - options: how the vault is opened, and where this machine remembers it.
-  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`; nothing is left
-  ///   behind then.
+  /// - Throws: `StoreError` `.alreadyExists`, `.denied`, `.noSpace`, `.kdfMemory`, `.noCredentials`, `.unsupported` (a server); nothing is
+  ///   left behind then.
   public static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
+    at place: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
     options: VaultOptions
   ) throws(StoreError) -> UnlockedVault {
-    UnlockedVault(try OpenVault.create(at: path, with: credentials, cost: cost, label: label, options: options))
+    UnlockedVault(try OpenVault.create(at: place.file(), with: credentials, cost: cost, label: label, options: options))
   }
 
+  /// Where it is.
+  public var place: VaultPlace { .file(core.path) }
   /// The vault's file.
-  public var path: FilePath { core.path }
+  package var path: FilePath { core.path }
   /// The vault's id.
   public var id: VaultID { core.id }
 
@@ -111,7 +113,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
     core.close()
-    return try LockedVault.open(core.path, options: core.options)
+    return try LockedVault.open(.file(core.path), options: core.options)
   }
 }
 
@@ -128,15 +130,10 @@ extension UnlockedVault {
     }
   }
 
-  /// The last commit's number: what ``status()`` tells of it, for less.
-  package borrowing func generation() throws(StoreError) -> UInt64 {
-    try core.read { (vault) throws(StoreError) in vault.view.state.generation }
-  }
-
-  /// What is known of the vault: for `status`. It opens the descriptions of all items once, to tell them from their fields.
+  /// What is known of the vault: for `status`.
   public borrowing func status() throws(StoreError) -> VaultStatus {
     try core.read { (vault) throws(StoreError) in
-      try vault.status()
+      vault.status
     }
   }
 

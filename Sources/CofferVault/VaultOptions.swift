@@ -1,3 +1,5 @@
+public import CofferPlatform
+internal import CofferStorage
 public import SystemPackage
 
 /// How a vault is opened, beside where it lies and what opens it.
@@ -37,6 +39,37 @@ public struct VaultOptions: Sendable, Equatable {
     self.leastGeneration = leastGeneration
     self.lockFolder = lockFolder
     self.leastCost = leastCost
+  }
+}
+
+extension VaultOptions {
+  /// Expects the vault that `text` names, as the variable `COFFER_EXPECT_VAULT` of a machine does: invitations, with spaces between them, at
+  /// most ``Invitation/most``; or else a vault's id, 32 hexadecimal digits, and perhaps a colon and the least generation.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for anything else.
+  public mutating func expect(_ text: String) throws(StoreError) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: true).map { String($0) }
+    guard let first = words.first, words.count <= Invitation.most else { throw Self.malformed(nil) }
+    do throws(StoreError) {
+      guard words.count == 1, !Invitation.begins(first) else {
+        for word in words { invitations.append(try Invitation(word)) }
+        return
+      }
+    } catch { throw Self.malformed(error) }
+    let parts = first.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count <= 2, let id = VaultID(String(parts[0])) else { throw Self.malformed(nil) }
+    if parts.count == 2 {
+      guard let generation = UInt64(parts[1]), (1...FileCounter.most).contains(generation) else { throw Self.malformed(nil) }
+      leastGeneration = max(generation, leastGeneration ?? 0)
+    }
+    expected = id
+  }
+
+  private static func malformed(_ cause: StoreError?) -> StoreError {
+    StoreError(
+      .invalidName, "what says which vault to expect is neither a vault's id nor invitations",
+      cure: "give 32 hexadecimal digits, and a colon and a generation if wanted; or invitations, with spaces between them",
+      underlying: cause)
   }
 }
 

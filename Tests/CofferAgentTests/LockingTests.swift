@@ -87,8 +87,8 @@ import Testing
     try agent.vault().rotate()
     #expect(try agent.client().get(name)?.text == "v")
     let other = agent.folder.appending("other.sqlite")
-    _ = try UnlockedVault.create(at: other, with: TestAgent.credentials(), cost: .testing, options: .withoutPins)
-    #expect(rename(other.string, agent.settings.vault.string) == 0)
+    _ = try UnlockedVault.create(at: .file(other), with: TestAgent.credentials(), cost: .testing, options: .withoutPins)
+    #expect(rename(other.string, agent.settings.vault.description) == 0)
     #expect(get(agent) == .locked)
     #expect(try agent.client().status().whyLocked.contains("another file"))
   }

@@ -64,7 +64,7 @@ import Testing
     let top = try TestAgent.newFolder()
     defer { TestAgent.remove(top) }
     let folder = top.appending(String(repeating: "d", count: 120))
-    let server = try AgentServer(AgentSettings(folder: folder, vault: top.appending("v"), options: .withoutPins))
+    let server = try AgentServer(AgentSettings(folder: folder, vault: .file(top.appending("v")), options: .withoutPins))
     Thread.detachNewThread { try? server.run() }
     #expect(try AgentClient(folder: folder).isRunning())
     server.stop()
@@ -73,23 +73,24 @@ import Testing
   @Test func `gigabytes and nonsense end the connection and nothing else`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let version = AgentProtocol.version
     let huge = try agent.connect()
-    Self.bytes(huge, [0, 0, 0, 0x40, 3, 1])
+    Self.bytes(huge, [0, 0, 0, 0x40, version, 1])
     #expect(try Self.failure(on: huge) == .tooLarge(limit: AgentProtocol.largestBody))
     let short = try agent.connect()
-    Self.bytes(short, [1, 0, 0, 0, 3])
+    Self.bytes(short, [1, 0, 0, 0, version])
     #expect(try Self.failure(on: short) == .damaged)
     let unknown = try agent.connect()
-    Self.bytes(unknown, [2, 0, 0, 0, 3, 99])
+    Self.bytes(unknown, [2, 0, 0, 0, version, 99])
     #expect(try Self.failure(on: unknown) == .damaged)
     let newer = try agent.connect()
-    Self.bytes(newer, [2, 0, 0, 0, 4, 2])
-    #expect(try Self.failure(on: newer) == .newerFormat(found: 4, supported: 3))
+    Self.bytes(newer, [2, 0, 0, 0, version + 1, 2])
+    #expect(try Self.failure(on: newer) == .newerFormat(found: Int(version) + 1, supported: Int(version)))
     let unnamed = try agent.connect()
-    Self.bytes(unnamed, [2, 0, 0, 0, 3, 13])
+    Self.bytes(unnamed, [2, 0, 0, 0, version, 13])
     #expect(try Self.failure(on: unnamed) == .damaged)
     let trailing = try agent.connect()
-    Self.bytes(trailing, [3, 0, 0, 0, 3, 2, 0])
+    Self.bytes(trailing, [3, 0, 0, 0, version, 2, 0])
     #expect(try Self.failure(on: trailing) == .damaged)
     #expect(try agent.client().isRunning())
   }
@@ -128,7 +129,7 @@ import Testing
     let folder = try TestAgent.newFolder()
     defer { TestAgent.remove(folder) }
     let ended = try Self.serve(version: version, at: AgentPlace(folder: folder))
-    let client = AgentClient(folder: folder, vault: folder.appending("v"), options: .withoutPins)
+    let client = AgentClient(folder: folder, vault: .file(folder.appending("v")), options: .withoutPins)
     for ask: () throws -> Void in [
       { _ = try client.list() }, { try client.set(form("v"), for: ItemName(service: "x")) },
       { _ = try client.unlock(with: TestAgent.credentials()) }, { _ = try client.isRunning() },
@@ -148,7 +149,7 @@ import Testing
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let half = try agent.connect()
     let silent = try agent.connect()
-    Self.bytes(half, [200, 0, 0, 0, 3, 1, 5])
+    Self.bytes(half, [200, 0, 0, 0, 2, 1, 5])
     for _ in 0..<100 { _ = try agent.client().list() }
     #expect(try Self.failure(on: silent) == nil)
     #expect(try Self.failure(on: half) == .busy)

@@ -20,13 +20,13 @@ final class TestAgent {
     self.folder = try folder ?? Self.newFolder()
     let vault = self.folder.appending("vault.sqlite")
     if folder == nil {
-      _ = try UnlockedVault.create(at: vault, with: Self.credentials(), cost: .testing, options: .withoutPins)
+      _ = try UnlockedVault.create(at: .file(vault), with: Self.credentials(), cost: .testing, options: .withoutPins)
     }
     // Where the machine's own clock runs, none of these is over before a test is, however slow the machine.
     let (idle, lifetime): (Duration, Duration) =
       clock == nil ? (.seconds(36_000), .seconds(36_000)) : (.seconds(60), .seconds(600))
     settings = AgentSettings(
-      folder: self.folder.appending("run"), vault: vault, options: .withoutPins, idle: idle, lifetime: lifetime)
+      folder: self.folder.appending("run"), vault: .file(vault), options: .withoutPins, idle: idle, lifetime: lifetime)
     server = try AgentServer(settings, clock: clock ?? .machine)
     let (server, isDone) = (server, isDone)
     Thread.detachNewThread {
@@ -46,7 +46,7 @@ final class TestAgent {
   }
 
   func store(_ service: String = "app") throws -> AgentStore {
-    try AgentStore(service: service, vault: settings.vault.string, client: client())
+    try AgentStore(service: service, vault: settings.vault, client: client())
   }
 
   /// The vault in this process, beside the agent.

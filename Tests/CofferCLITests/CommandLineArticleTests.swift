@@ -71,6 +71,8 @@ struct CommandLineArticleTests {
     try home.transcript("login github.com --with-token --quiet", in: "tok")
     defer { _ = try? home.coffer("agent stop") }
     _ = try home.file("files/app.env", "A=1\n")
+    // Where a vault can stand.
+    chmod(home.path + "/files", 0o700)
     for row in rows {
       let line = String(row[0].dropFirst("coffer ".count))
       let isInit = line.hasPrefix("vault init")

@@ -21,7 +21,7 @@ struct ExitStatusTests {
     (.wrongSecret, 77), (.denied, 77), (.refused, 77), (.noVault, 78),
     (.afterFork, 2), (.moved, 2), (.noAgent, 69), (.noCredentials, 69), (.memory, 74),
     (.unsupported, 77), (.incomplete, 77), (.closureThrew, 77), (.givenUp, 77), (.unfitSecret, 77), (.lastSlot, 77),
-    (.otherVault, 77), (.unproven, 77), (.inUse, 77),
+    (.otherVault, 77), (.unproven, 66), (.inUse, 77),
   ]
 
   @Test(arguments: kinds)
@@ -51,14 +51,14 @@ struct ExitStatusTests {
     ),
     (.acceptAtPath, "check that the right vault stands there, then accept it with coffer vault pin accept"),
     (.acceptUnpinned, "check that the vault is the newest one, then accept it with coffer vault pin accept"),
-    (.expectVault, "ask its owner for the vault's id, and give it as COFFER_EXPECT_VAULT=ID"),
+    (.expectVault, "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"),
     (.copyItems, "copy the items to a new vault with coffer vault export, or restore a backup"),
     (.leaveVault, "copy the items to a new vault with coffer vault export, and remove this one"),
     (.giveBackup, "make a backup of that vault with coffer vault backup, and give that"),
     (.replaceVault, "restore to another path, or say --force to replace it; it is kept beside it"),
     (
       .acceptOlderKey,
-      "restore a backup made after the key was changed; to go back to the older key on purpose, coffer vault repair --older-key"
+      "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"
     ),
     (.rebuild, "restore a backup; without one, coffer vault repair --rebuild keeps the records that open"),
     (.askRecipient, "ask for it again; coffer vault identity show FILE prints it"),

@@ -42,14 +42,6 @@ struct PartsTests {
   }
 
   @Test
-  func `COFFER_EXPECT_VAULT is an id and perhaps a generation`() throws {
-    let id = String(repeating: "0a", count: 16)
-    #expect(try ExpectedVault(id).generation == nil && ExpectedVault(id).vault?.description == id)
-    #expect(try ExpectedVault(id.uppercased() + ":7").generation == 7)
-    for wrong in ["x", id + ":", id + ":x", id + ":1:2", id + "0"] { #expect(throws: Failure.self) { try ExpectedVault(wrong) } }
-  }
-
-  @Test
   func `labels cannot move the cursor or forge a line`() {
     #expect(Printable.text("a\u{1B}[2Jb") == "a\\u{1b}[2Jb")
     #expect(Printable.line("a\nb") == "a\\nb")

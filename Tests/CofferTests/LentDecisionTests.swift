@@ -24,7 +24,7 @@ import Testing
     let key = try KeyFile.generate()
     try key.withUnsafeBytes { try Data($0).write(to: URL(filePath: folder.path.string + "/key")) }
     _ = try UnlockedVault.create(
-      at: folder.path.appending("vault.sqlite"), with: Credentials(keyFile: key), options: .withoutPins
+      at: .file(folder.path.appending("vault.sqlite")), with: Credentials(keyFile: key), options: .withoutPins
     ).lock()
     try transact("old")
   }
@@ -40,7 +40,7 @@ import Testing
   }
 
   private func vault() throws -> VaultStore {
-    let locked = try LockedVault.open(vaultPath, options: .withoutPins)
+    let locked = try LockedVault.open(.file(vaultPath), options: .withoutPins)
     return try VaultStore(service: "app", vault: locked.unlock(with: Credentials(keyFileAt: FilePath(keyFile))))
   }
 
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `a locked vault lends what it has recorded too, and a reader settles for itself alone`() throws {
     try transact("new", dyingAt: "decided")
-    let locked = try VaultStore(service: "app", vault: LockedVault.open(vaultPath, options: .withoutPins))
+    let locked = try VaultStore(service: "app", vault: LockedVault.open(.file(vaultPath), options: .withoutPins))
     let reader = try DefaultsStore.open(domain: "app", in: folder.path, access: .readOnly)
     #expect(try StorageRouter(plain: reader, vault: locked, keys: keys).value(for: keys.theme) == "new")
     let suite = try DefaultsStore.open(domain: "other", in: folder.path, suites: ["app"])

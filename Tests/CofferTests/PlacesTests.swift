@@ -2,6 +2,8 @@ import CofferTestSupport
 import Coffer
 import CofferDefaults
 import CofferStorage
+import CofferTesting
+import CofferVault
 import Foundation
 import Testing
 
@@ -36,7 +38,37 @@ import Testing
     #expect(places == Places(home: "/srv/coffer"))
     #expect(places.vault == "/srv/coffer/data/vault.sqlite" && places.defaults == "/srv/coffer/config")
     #expect(places.state == "/srv/coffer/state" && places.run == "/srv/coffer/run")
-    #expect(try self.places(["COFFER_HOME": "x"]).vault.isAbsolute)
+    #expect(try self.places(["COFFER_HOME": "x"]).vault.path?.isAbsolute == true)
+  }
+
+  @Test
+  func `COFFER_VAULT names another place for the vault alone, a relative one under the current folder`() throws {
+    let places = try places(["COFFER_HOME": "/srv/coffer", "COFFER_VAULT": "/mnt/team.sqlite"])
+    #expect(places.vault == "/mnt/team.sqlite" && places.state == "/srv/coffer/state" && places.home == "/srv/coffer")
+    #expect(try self.places(["HOME": "/home/ada", "COFFER_VAULT": "v"]).vault.path?.isAbsolute == true)
+    #expect(try self.places(["COFFER_HOME": "/srv/coffer", "COFFER_VAULT": ""]) == Places(home: "/srv/coffer"))
+    let server = try self.places(["COFFER_HOME": "/srv/coffer", "COFFER_VAULT": "postgresql://db/team"])
+    #expect(server.vault.path == nil && kind { _ = try server.openVault() } == .unsupported)
+    var other = Places(home: "/srv/coffer")
+    other.vault = "/mnt/team.sqlite"
+    #expect(other == places)
+  }
+
+  @Test
+  func `a program refuses another vault than COFFER_EXPECT_VAULT names, as the command line does`() throws {
+    let home = try TestHome()
+    _ = try home.makeVault(service: "app")
+    let (folder, id) = (try #require(home.places.home).string, try home.places.openVault().id)
+    func opened(_ expected: String) throws -> LockedVault {
+      try places(["COFFER_HOME": folder, "COFFER_EXPECT_VAULT": expected]).openVault()
+    }
+    #expect(try opened("").id == id && opened(id.description).options.expected == id)
+    let invitation = try home.places.openVault().unlock(with: home.credentials()).invitation()
+    #expect(try opened("\(invitation)").options.invitations == [invitation])
+    #expect(kind { _ = try opened(String(repeating: "0", count: 32)) } == .replaced)
+    #expect(kind { _ = try opened("nonsense") } == .invalidName)
+    // Places are found in any case, for those who need no vault.
+    #expect(try places(["COFFER_HOME": folder, "COFFER_EXPECT_VAULT": "nonsense"]).vault == home.places.vault)
   }
 
   @Test
@@ -44,7 +76,7 @@ import Testing
     // In a process of its own: other tests read the environment meanwhile.
     await #expect(processExitsWith: .success) {
       let notUTF8: [CChar] = [47, 98, -1, 0]
-      for name in ["COFFER_HOME", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
+      for name in ["COFFER_HOME", "COFFER_VAULT", "COFFER_EXPECT_VAULT", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
         unsetenv("COFFER_HOME")
         setenv(name, notUTF8, 1)
         let error = #expect(throws: StoreError.self) { try Places.standard() }

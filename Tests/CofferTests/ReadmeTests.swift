@@ -62,7 +62,7 @@ struct ReadmeTests {
     _ = try UnlockedVault.create(
       at: places.vault, with: Credentials(keyFile: key.duplicate()), options: places.vaultOptions
     ).lock()
-    let older = try Data(contentsOf: URL(filePath: places.vault.string))
+    let older = try Data(contentsOf: URL(filePath: places.vault.description))
     let vault = try places.openVault().unlock(with: Credentials(keyFile: key.duplicate()))
     let fresh = AuthToken(access: "abc", expires: Date(timeIntervalSinceNow: 3600))
     let (app, theme, printed, header) = try ReadmeExamples.app(vault, fresh: fresh)
@@ -78,11 +78,11 @@ struct ReadmeTests {
     let names = try ReadmeExamples.server(keyFileAt: keyFile, password: SecretBytes.random(16))
     #expect(names.map(\.description) == ["com.example.app/token", "smtp.example.com/mailer"])
     // The server's lines find out that an older copy of the vault was put back.
-    for suffix in ["-wal", "-shm"] where access(places.vault.string + suffix, F_OK) == 0 {
-      try FileManager.default.removeItem(atPath: places.vault.string + suffix)
+    for suffix in ["-wal", "-shm"] where access(places.vault.description + suffix, F_OK) == 0 {
+      try FileManager.default.removeItem(atPath: places.vault.description + suffix)
     }
-    try older.write(to: URL(filePath: places.vault.string), options: .atomic)
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: places.vault.string)
+    try older.write(to: URL(filePath: places.vault.description), options: .atomic)
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: places.vault.description)
     do {
       _ = try ReadmeExamples.server(keyFileAt: keyFile, password: SecretBytes.random(16))
       Issue.record("an older copy was opened")

@@ -62,6 +62,14 @@ struct Consumer: Sendable {
         guard let first = try vault.get(name), let second = try vault.get(name) else { return false }
         return first.bytes.isEqual(to: second.bytes) && first.metadata.label == "Mail"
       }
+      static func elsewhere(_ path: FilePath, _ place: String, _ text: String, _ identity: Credentials.Type) throws -> UnlockedVault {
+        var places = try Places.standard()
+        places.vault = "/srv/team/vault.sqlite"
+        places.vault = .init(place)
+        var vault = try LockedVault.open(.file(path), options: places.vaultOptions)
+        vault.options.invitations = [try .init(text)]
+        return try vault.join(with: identity.standard()) { claim in claim.mark.hasPrefix("0a") }
+      }
       static func plain() throws -> DefaultsStore { try Places.standard().openDefaults("app") }
       static func kind(_ error: StoreError) -> Bool { error.kind == .locked }
     """)
@@ -72,7 +80,7 @@ struct Consumer: Sendable {
       static func make(_ path: FilePath, _ passphrase: consuming SecretBytes) throws -> LockedVault {
         guard SecretMemory.hardenProcess() else { throw StoreError(.refused, "no", cure: "none") }
         let vault = try UnlockedVault.create(
-          at: path, with: Credentials(passphrase: passphrase), options: VaultOptions(pins: path.removingLastComponent()))
+          at: .file(path), with: Credentials(passphrase: passphrase), options: VaultOptions(pins: path.removingLastComponent()))
         let name = try ItemName(service: "smtp", account: "ada")
         try vault.set(SecretForm(KeyFile.generate(), metadata: ItemMetadata(label: "Mail")), for: name, if: .always)
         for item in try vault.list(service: "smtp") { print(item.name, item.metadata.label) }
@@ -155,13 +163,13 @@ struct Consumer: Sendable {
     "CofferAgent",
     """
       static func serve(_ folder: FilePath, _ vault: FilePath) throws(StoreError) {
-        let server = try AgentServer(AgentSettings(folder: folder, vault: vault, options: VaultOptions(pins: folder)))
+        let server = try AgentServer(AgentSettings(folder: folder, vault: .file(vault), options: VaultOptions(pins: folder)))
         try server.run()
       }
       static func ask(_ folder: FilePath, _ vault: FilePath, _ passphrase: consuming SecretBytes) throws -> SecretForm? {
-        let client = AgentClient(folder: folder, vault: vault, options: .withoutPins)
+        let client = AgentClient(folder: folder, vault: .file(vault), options: .withoutPins)
         try client.unlock(with: Credentials(passphrase: passphrase))
-        let store = try AgentStore(service: "app", vault: vault.string, client: client)
+        let store = try AgentStore(service: "app", vault: .file(vault), client: client)
         _ = try store.value(for: StorageKey("token", secret: String.self))
         return try client.get(ItemName(service: "smtp", account: "ada"))
       }

@@ -63,7 +63,7 @@ final class Home {
     keyFile = folder.path.string + "/key"
     let key = try KeyFile.generate()
     try key.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: keyFile)) }
-    _ = try UnlockedVault.create(at: vaultPath, with: Credentials(keyFile: key), options: .withoutPins).lock()
+    _ = try UnlockedVault.create(at: .file(vaultPath), with: Credentials(keyFile: key), options: .withoutPins).lock()
   }
 
   var vaultPath: FilePath { FilePath(path).appending("vault.sqlite") }
@@ -75,7 +75,7 @@ final class Home {
     #expect(read.status == 0, "\(read.output)", sourceLocation: location)
     let plain = read.output.split(separator: "\n").map(String.init)
     let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let vault = try LockedVault.open(vaultPath, options: .withoutPins).unlock(with: Credentials(keyFile: key))
+    let vault = try LockedVault.open(.file(vaultPath), options: .withoutPins).unlock(with: Credentials(keyFile: key))
     let form = try vault.get(ItemName(service: "app", account: "token"))
     let token = form.map { form in form.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } } ?? "absent"
     #expect(plain == [token, token], "plain \(plain), vault \(token)", sourceLocation: location)

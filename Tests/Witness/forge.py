@@ -57,7 +57,7 @@ def former_member(request, present, source):
 def fill(connection, source, header, sealed, keys):
     """Fills the vault with one item, at a generation above the present one."""
     generation = int.from_bytes(database.state_row(connection)[:8], "little") + 5
-    state = State(generation, b"", b"", 0, TIME, 0, log.NO_HEAD, 0, [])
+    state = State(generation, b"", b"", (0, 0, 0), TIME, 0, log.NO_HEAD, 0, [])
     writer = Writer(connection, source, header, sealed, keys, state)
     writer.begin(TIME)
     for table in ("rec", "old", "digest", "log"):

@@ -11,7 +11,7 @@ from layout import Refused, damaged, tampered
 from primitives import H
 from records import PRESENT, open_record, place
 from slots import unlock
-from state import State, digests_of, root_of
+from state import State, counts_of, digests_of, root_of
 
 
 class Request:
@@ -94,9 +94,9 @@ class Vault:
         listed = [(table, row[0], row[1]) for table in rows for row in rows[table]]
         if digests_of(self.keys, listed) != self.digests:
             raise tampered("the records are not those of the digests")
-        if len(listed) != self.state.count:
-            raise tampered("the state tells of another number of records")
         self.records = [open_record(self.keys, table, row) for table in rows for row in rows[table]]
+        if counts_of([meta for meta, _ in self.records]) != self.state.counts:
+            raise tampered("the state tells of other numbers of records")
 
     def check_fields(self):
         present = [meta.names for meta, _ in self.records if meta.kind == PRESENT]

@@ -18,6 +18,7 @@ def rotate(writer, without=(), changed=None):
     new_epoch(writer, without, changed or {})
     for table in ("rec", "old", "digest"):
         writer.connection.execute(f"DELETE FROM {table}")
+    writer.metas = {}
     for _, (meta, value) in contents:
         writer.put(meta, value)
     places = {place(former, PRESENT, meta.names, 0): writer.present_place(meta.names) for _, (meta, _) in contents}

@@ -8,30 +8,33 @@ EMPTY = bytes(32)
 
 
 class State:
-    """One state: `replicas` are (id, generation, commit id) in the order of their ids."""
+    """One state.
 
-    def __init__(self, generation, commit, root, count, time, log_seq, log_head, scrub, replicas):
-        self.generation, self.commit, self.root, self.count, self.time = generation, commit, root, count, time
+    `counts` are those of records, items and fields; `replicas` are (id, generation, commit id) in the order of their ids.
+    """
+
+    def __init__(self, generation, commit, root, counts, time, log_seq, log_head, scrub, replicas):
+        self.generation, self.commit, self.root, self.counts, self.time = generation, commit, root, counts, time
         self.log_seq, self.log_head, self.scrub, self.replicas = log_seq, log_head, scrub, replicas
 
     def bytes(self, keys, header_digest, nonce):
-        content = (self.commit + self.root + le64(self.count) + le64(self.time) + le64(self.log_seq) + self.log_head
-                   + u8(self.scrub) + u8(len(self.replicas))
+        content = (self.commit + self.root + b"".join(le64(count) for count in self.counts) + le64(self.time)
+                   + le64(self.log_seq) + self.log_head + u8(self.scrub) + u8(len(self.replicas))
                    + b"".join(id + le64(generation) + commit for id, generation, commit in self.replicas))
         context = state_context(keys, self.generation, header_digest)
         return le64(self.generation) + cbox(keys.sta, "PV1 state", keys.vault, context, content, nonce)
 
     @classmethod
     def read(cls, data, keys, header_digest):
-        if not 186 <= len(data) <= 10_386:
+        if not 202 <= len(data) <= 10_402:
             raise damaged("a state of another length")
         generation = Fields(data[:8], "the state").number(1)
         content = open_cbox(keys.sta, "PV1 state", keys.vault, state_context(keys, generation, header_digest), data[8:])
         if content is None:
             raise tampered("the state does not open")
         fields = Fields(content, "the state")
-        state = cls(generation, fields.take(16), fields.take(32), fields.number(), fields.number(), fields.number(),
-                    fields.take(32), fields.u8(), [])
+        state = cls(generation, fields.take(16), fields.take(32), tuple(fields.number() for _ in range(3)), fields.number(),
+                    fields.number(), fields.take(32), fields.u8(), [])
         count = fields.u8()
         state.replicas = [(fields.take(16), fields.number(1), fields.take(16)) for _ in range(count)]
         fields.end()
@@ -41,12 +44,20 @@ class State:
     def check(self):
         if self.scrub > 1:
             raise damaged("a state whose scrub is neither 0 nor 1")
+        if self.counts[1] + self.counts[2] > self.counts[0]:
+            raise damaged("a state of more items and fields than records")
         ids = [id for id, _, _ in self.replicas]
         if any(left >= right for left, right in zip(ids, ids[1:])):
             raise damaged("replicas that do not ascend")
         for _, generation, commit in self.replicas:
             if generation > self.generation or (generation == self.generation and commit != self.commit):
                 raise damaged("a replica's entry that the state contradicts")
+
+
+def counts_of(metas):
+    """The numbers of records, of present items and of present fields."""
+    fields = [meta.field for meta in metas if meta.kind == 0]
+    return len(metas), fields.count(""), len(fields) - fields.count("")
 
 
 def state_context(keys, generation, header_digest):

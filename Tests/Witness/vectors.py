@@ -11,6 +11,7 @@ from source import Source
 from state import State, digests_of, root_of
 
 EPOCH, GENERATION, TIME = 7, 42, 1_767_225_600_000
+COUNTS = (7, 4, 1)  # Of the records below, of the items among them, and of the fields.
 LABELS = {1: "passphrase", 2: "beides", 3: "key file", 4: "", 5: "a recipient"}
 SLOT_EPOCHS = {1: 3, 2: 7, 3: 6, 4: 3}
 PASSPHRASE = "correct horse bättery staple"
@@ -99,7 +100,7 @@ class Vectors:
         self.root_of_present = root_of(self.keys, {bucket: digest for bucket, digest in self.digests.items() if bucket < 1024})
         replicas = sorted([(draw(16), 17, draw(16)), (draw(16), 41, draw(16)), (draw(16), GENERATION, self.commit)])
         head = log.head_after(self.keys, 1, log.NO_HEAD, self.row)
-        return State(GENERATION, self.commit, root_of(self.keys, self.digests), len(rows), TIME, 1, head, 1, replicas)
+        return State(GENERATION, self.commit, root_of(self.keys, self.digests), COUNTS, TIME, 1, head, 1, replicas)
 
     def make_pin(self):
         replica, generation, commit = self.state.replicas[1]

@@ -10,7 +10,7 @@ from layout import le64
 from primitives import H
 from records import PRESENT, place, seal_record
 from slots import make_slot, recipient_slot, seal_box, seal_own
-from state import State, bucket_digest, bucket_of, root_of
+from state import State, bucket_digest, bucket_of, counts_of, root_of
 
 
 class NewSlot:
@@ -28,6 +28,7 @@ class Writer:
         self.sealed, self.keys, self.state = sealed, keys, state
         self.time, self.program, self.uid, self.pid, self.replica = state.time, "witness", 1000, 4242, None
         self.touched = set()
+        self.metas = {}  # By table and place: the descriptions of the records, which the state counts.
 
     # Opening and closing
 
@@ -45,7 +46,7 @@ class Writer:
         connection.executescript("BEGIN;" + ";".join(database.TABLES.values()) + "; COMMIT")
         vault = source.bytes(16)
         header, sealed = Header(*versions, vault, 1, []), Sealed(time, time, floor, [], [])
-        state = State(0, bytes(16), b"", 0, time, 0, log.NO_HEAD, 0, [])
+        state = State(0, bytes(16), b"", (0, 0, 0), time, 0, log.NO_HEAD, 0, [])
         made = cls(connection, source, header, sealed, Keys(source.bytes(32), vault, 1), state)
         made.begin(time)
         made.add_slot(slot, told=False)
@@ -61,7 +62,10 @@ class Writer:
     @classmethod
     def of(cls, vault, path, source):
         """Goes on with a vault that the reader opened and checked."""
-        return cls(database.connect(path, "rw"), source, vault.header, vault.sealed, vault.keys, vault.state)
+        made = cls(database.connect(path, "rw"), source, vault.header, vault.sealed, vault.keys, vault.state)
+        for meta, _ in vault.records:
+            made.metas[made.place_of(meta)] = meta
+        return made
 
     def close(self):
         self.connection.close()
@@ -120,11 +124,16 @@ class Writer:
         row = seal_record(self.keys, meta, value, self.source.bytes(16))
         self.connection.execute(f"INSERT OR REPLACE INTO {table} (idx, rid, meta, value) VALUES (?, ?, ?, ?)", row)
         self.touched.add(bucket_of(table, row[0]))
+        self.metas[table, row[0]] = meta
+
+    def place_of(self, meta):
+        return "rec" if meta.kind == PRESENT else "old", place(self.keys, meta.kind, meta.names, meta.revision)
 
     def drop(self, meta):
-        table, idx = "rec" if meta.kind == PRESENT else "old", place(self.keys, meta.kind, meta.names, meta.revision)
+        table, idx = self.place_of(meta)
         self.connection.execute(f"DELETE FROM {table} WHERE idx = ?", (idx,))
         self.touched.add(bucket_of(table, idx))
+        self.metas.pop((table, idx), None)
 
     def present_place(self, names):
         return place(self.keys, PRESENT, names, 0)
@@ -155,12 +164,12 @@ class Writer:
 
     # The end of a commit
 
-    def commit(self):
-        """Writes the digests of the changed buckets and the state, and ends the transaction."""
+    def commit(self, counts=None):
+        """Writes the digests of the changed buckets and the state, and ends the transaction; `counts` are wrong ones."""
         self.write_digests()
         state = self.state
         state.generation += 1
-        state.count = sum(len(database.record_rows(self.connection, table)) for table in ("rec", "old"))
+        state.counts = counts or counts_of(self.metas.values())
         state.time, state.root = self.time, root_of(self.keys, database.digest_rows(self.connection))
         if self.replica is not None:
             others = [entry for entry in state.replicas if entry[0] != self.replica]

@@ -36,17 +36,21 @@ public final class AgentClient: Sendable {
   ///
   /// - Parameters:
   ///   - folder: the run folder.
-  ///   - vault: the vault's path, as the agent was given it.
-  ///   - options: the vault that must be found, and the oldest commit that is accepted. The agent compares the vault with its own pins.
-  public convenience init(folder: FilePath, vault: FilePath, options: VaultOptions) {
-    self.init(folder: folder, vault: vault, options: options, answerTime: Self.usualAnswerTime)
+  ///   - vault: the vault's place, as the agent was given it.
+  ///   - options: the vault that must be found, the oldest commit that is accepted, and the invitations, which the agent checks before each
+  ///     answer. It compares the vault with its own pins.
+  ///   - known: further invitations, as an identity's file has them: those to other vaults do not count.
+  public convenience init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = []) {
+    self.init(folder: folder, vault: vault, options: options, known: known, answerTime: Self.usualAnswerTime)
   }
 
   /// A client of other patience.
-  package init(folder: FilePath, vault: FilePath, options: VaultOptions, answerTime: Duration) {
+  package init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = [], answerTime: Duration) {
     place = AgentPlace(folder: folder)
     self.answerTime = answerTime
-    greeting = Greeting(path: vault.string, vault: options.expected, leastGeneration: options.leastGeneration)
+    greeting = Greeting(
+      path: vault.description, vault: options.expected ?? options.invitations.first?.vault, leastGeneration: options.leastGeneration,
+      invitations: options.invitations, known: known)
   }
 
   /// A client that asks the agent in `folder` about itself, whichever vault it keeps.

@@ -1,6 +1,6 @@
 public import CofferPlatform
 public import CofferStorage
-internal import CofferVault
+public import CofferVault
 internal import SystemPackage
 
 /// The items of one service, kept by the user's agent: a program reads and writes secrets without a secret of its own.
@@ -22,13 +22,17 @@ public final class AgentStore: Store {
   ///
   /// - Parameters:
   ///   - service: the service whose items these are: an app's domain.
-  ///   - vault: the vault's file; a relative path begins at the current folder.
+  ///   - vault: the vault's place; a relative path begins at the current folder.
   ///   - client: asks the agent.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
-  public init(service: String, vault: String, client: AgentClient) throws(StoreError) {
-    self.service = try StoredName.check(service, as: "service")
+  public convenience init(service: String, vault: VaultPlace, client: AgentClient) throws(StoreError) {
     // A prepared batch names this place, and whoever settles it may be in another folder.
-    place = try TrustedPath.absolute(FilePath(vault)).string
+    try self.init(service: service, place: vault.absolute().description, client: client)
+  }
+
+  private init(service: String, place: String, client: AgentClient) throws(StoreError) {
+    self.service = try StoredName.check(service, as: "service")
+    self.place = place
     self.client = client
   }
 
@@ -36,7 +40,7 @@ public final class AgentStore: Store {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` for a bad service name.
   public func store(ofService service: String) throws(StoreError) -> AgentStore {
-    try AgentStore(service: service, vault: place, client: client)
+    try AgentStore(service: service, place: place, client: client)
   }
 
   /// The value of the item `name`; nil when there is none.

@@ -31,7 +31,7 @@ final class AgentVault: Sendable {
     self.clock = clock
   }
 
-  private var place: String { settings.vault.string }
+  private var place: String { settings.vault.description }
 
   /// Runs `body` with the vault, and counts as its use.
   ///
@@ -66,11 +66,13 @@ final class AgentVault: Sendable {
     try guesses.withLock { (guesses) throws(StoreError) in
       try guesses.check(now: clock.sinceBoot(), place: place)
       guard let credentials = given.take() else { return }
-      var options = settings.options
-      options.expected = expectation.vault
-      options.leastGeneration = expectation.leastGeneration
       let vault: UnlockedVault
-      do throws(StoreError) { vault = try LockedVault.open(settings.vault, options: options).unlock(with: credentials) } catch {
+      do throws(StoreError) {
+        // What the agent itself expects, first.
+        var locked = try LockedVault.open(settings.vault, options: settings.options)
+        locked.options = settings.options.narrowed(by: expectation)
+        vault = try locked.unlock(with: credentials)
+      } catch {
         if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }
         throw error
       }
@@ -151,6 +153,17 @@ final class AgentVault: Sendable {
   private func drop(_ state: inout State, _ reason: String) {
     state.unlocked = nil
     state.whyLocked = reason
+  }
+}
+
+extension VaultOptions {
+  /// The same options with what a client expects as well.
+  fileprivate func narrowed(by expectation: Greeting) -> VaultOptions {
+    var options = self
+    options.expected = expectation.vault ?? expected
+    options.leastGeneration = [leastGeneration, expectation.leastGeneration].compactMap(\.self).max()
+    options.invitations += expectation.invitations.filter { !invitations.contains($0) }
+    return options
   }
 }
 

@@ -127,27 +127,29 @@ final class Conversation {
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
     let mine = server.vault.settings.vault
-    guard greeting.path == mine.string else {
+    guard greeting.path == mine.description else {
       throw StoreError(
-        .otherVault, "the agent keeps another vault than \(greeting.path)", place: mine.string,
+        .otherVault, "the agent keeps another vault than \(greeting.path)", place: mine.description,
         cure: "leave the agent out, or use another run folder", remedy: .leaveAgentOut)
     }
     if let expected = greeting.vault {
       let found = server.vault.describe().id
       guard found == nil || found == expected else {
         throw StoreError(
-          .replaced, "the agent holds another vault than \(expected)", place: mine.string,
+          .replaced, "the agent holds another vault than \(expected)", place: mine.description,
           cure: "AgentClient.lock(), then unlock the vault that you expect", remedy: .relockAgent)
       }
     }
   }
 
-  /// Runs `body` with the vault that the greeting asked for.
+  /// Runs `body` with the vault that the greeting asked for: of that id, at least as new, and of a key that comes from all that the client
+  /// knows. That is checked each time, as the vault goes on meanwhile.
   func use<Result: Sendable>(_ body: (borrowing UnlockedVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
     let least = greeting?.leastGeneration
     return try server.vault.use { (vault) throws(StoreError) in
+      if let greeting { try vault.check(greeting.invitations(to: vault.id)) }
       if let least {
-        let found = try vault.generation()
+        let found = try vault.status().generation
         guard found >= least else {
           throw StoreError(
             .rolledBack, "commit \(found) stands where commit \(least) was expected", place: vault.path.string,

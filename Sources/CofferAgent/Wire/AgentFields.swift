@@ -12,6 +12,13 @@ struct Greeting: Sendable {
   var vault: VaultID?
   /// The oldest commit that the client accepts.
   var leastGeneration: UInt64?
+  /// The invitations that the client was given to this vault.
+  var invitations: [Invitation] = []
+  /// Those of its identity, to whichever vaults.
+  var known: [Invitation] = []
+
+  /// Those that a vault must hold against: all that were given, and those of the identity that are to it.
+  func invitations(to vault: VaultID) -> [Invitation] { invitations + known.filter { $0.vault == vault } }
 }
 
 // What client and agent say of themselves: the greeting, what unlocks the vault, the agent's state.
@@ -20,11 +27,15 @@ extension FrameWriter {
     try put(greeting.path)
     try put(greeting.vault?.bytes ?? [])
     try put(greeting.leastGeneration ?? 0)
+    for invitations in [greeting.invitations, greeting.known] {
+      try put(UInt32(clamping: invitations.count))
+      for invitation in invitations { try put(invitation.description) }
+    }
   }
 
   mutating func put(_ status: AgentStatus) throws(StoreError) {
     try put(UInt32(bitPattern: status.process))
-    try put(status.vault.string)
+    try put(status.vault.description)
     try put(status.unlocked?.bytes ?? [])
     try put(status.whyLocked)
     for time in [status.idle, status.lifetime, status.idleLeft, status.lifetimeLeft] {
@@ -57,8 +68,17 @@ extension FrameReader {
     let bytes = try plainBytes(limit: 16)
     guard bytes.isEmpty || bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
     let generation: UInt64 = try number()
-    return Greeting(
-      path: path, vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), leastGeneration: generation == 0 ? nil : generation)
+    return try Greeting(
+      path: path, vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), leastGeneration: generation == 0 ? nil : generation,
+      invitations: invitations(), known: invitations())
+  }
+
+  private mutating func invitations() throws(StoreError) -> [Invitation] {
+    let count = try count(ofAtLeast: 4)
+    guard count <= Invitation.most else { throw Self.malformed("it has more than \(Invitation.most) invitations") }
+    var invitations: [Invitation] = []
+    for _ in 0..<count { invitations.append(try Invitation(text())) }
+    return invitations
   }
 
   mutating func status() throws(StoreError) -> AgentStatus {
@@ -66,7 +86,7 @@ extension FrameReader {
     let path = try text()
     let bytes = try plainBytes(limit: 16)
     return AgentStatus(
-      process: process, vault: FilePath(path), unlocked: bytes.count == 16 ? VaultID(bytes: bytes) : nil,
+      process: process, vault: VaultPlace(path), unlocked: bytes.count == 16 ? VaultID(bytes: bytes) : nil,
       whyLocked: try text(), idle: try seconds(), lifetime: try seconds(), idleLeft: try seconds(), lifetimeLeft: try seconds(),
       connections: Int(try number(UInt32.self)), unlockedMemory: Int(clamping: try number(UInt64.self)))
   }

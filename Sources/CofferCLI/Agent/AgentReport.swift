@@ -19,7 +19,7 @@ struct AgentReport: Encodable {
   init(_ status: AgentStatus?) {
     running = status != nil
     process = status?.process
-    vault = status?.vault.string
+    vault = status?.vault.description
     unlocked = status?.unlocked?.description
     locked = status.flatMap { $0.unlocked == nil ? $0.whyLocked : nil }
     idle = status?.idle.components.seconds

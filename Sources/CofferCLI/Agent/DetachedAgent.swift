@@ -43,8 +43,7 @@ enum DetachedAgent {
     // First, since the pipe may have the number of a standard stream that was closed.
     posix_spawn_file_actions_adddup2(&actions, ready, 3)
     for descriptor in 0..<Int32(3) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
-    let environment =
-      ProcessEnvironment.entries(inherited) + (context.places.home.map { [ByteWord("COFFER_HOME=\($0)")] } ?? [])
+    let environment = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
     var child: pid_t = 0
     let status = SpawnAttributes.lend(endsOnClosedPipe: false, newSession: true) { attributes in
       CStrings.lend(["coffer"] + arguments) { argv in

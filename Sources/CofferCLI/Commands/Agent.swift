@@ -151,13 +151,13 @@ struct AgentStatusCommand: Command {
       throw StoreError(.notFound, "no agent is running", place: try context.runFolder().string, cure: "coffer unlock starts one")
     }
     guard status.unlocked != nil else {
-      throw StoreError(.locked, "the agent is locked: \(status.whyLocked)", place: status.vault.string, cure: "coffer unlock")
+      throw StoreError(.locked, "the agent is locked: \(status.whyLocked)", place: status.vault.description, cure: "coffer unlock")
     }
   }
 
   private func rows(_ status: AgentStatus, _ report: AgentReport) -> [[String]] {
     [
-      ["agent", "process \(status.process)"], ["vault", status.vault.string], ["state", report.summary],
+      ["agent", "process \(status.process)"], ["vault", status.vault.description], ["state", report.summary],
       [
         "limits",
         "\(AgentReport.words(status.idle.components.seconds)) without use, "

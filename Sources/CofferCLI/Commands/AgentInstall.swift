@@ -36,8 +36,10 @@ struct AgentInstallCommand: Command {
 
   /// What says where things are, where it is not the standard: the service has an environment of its own.
   private static func variables(_ context: Context) -> [String] {
-    if let home = context.places.home { return ["COFFER_HOME=\(home)"] }
-    return ["XDG_DATA_HOME", "XDG_STATE_HOME"].compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
+    let given = AgentPlaces.variables(context)
+    guard context.places.home == nil else { return given }
+    return given
+      + ["XDG_DATA_HOME", "XDG_STATE_HOME"].compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
   }
 
   private func makeFolders(_ folder: FilePath) throws {
@@ -46,6 +48,15 @@ struct AgentInstallCommand: Command {
     guard folder.withPlatformString({ mkdir($0, 0o700) }) == 0 || errno == EEXIST else {
       throw StoreError(errno: errno, "make the folder", place: folder)
     }
+  }
+}
+
+/// The places of an agent that is started from here, where they are not the standard ones: it has another current folder.
+enum AgentPlaces {
+  static func variables(_ context: Context) -> [String] {
+    let home = context.places.home.map { "COFFER_HOME=\($0)" }
+    let vault = ProcessEnvironment.value("COFFER_VAULT") == nil ? nil : "COFFER_VAULT=\(context.places.vault)"
+    return [home, vault].compactMap(\.self)
   }
 }
 

@@ -28,7 +28,7 @@ struct InitCommandAt<Place: CommandPlace>: Command {
   var opening: UnlockingOptions? { existing }
 
   func claimInput(_ context: Context) throws {
-    let path = context.places.vault
+    let path = try context.places.vault.file()
     guard !FileFacts.exists(path) else {
       throw StoreError(
         .alreadyExists, "there is a vault already", place: path.string, cure: "use it, or another folder with --home DIR")
@@ -37,13 +37,13 @@ struct InitCommandAt<Place: CommandPlace>: Command {
   }
 
   func perform(_ context: Context) throws {
-    let path = context.places.vault
+    let path = try context.places.vault.file()
     let secrets = NewSecrets(new: new, context: context)
     let vault: UnlockedVault
     var keyFile: FirstKeyFile?
     do {
       vault = try UnlockedVault.create(
-        at: path, with: secrets.credentials(&keyFile), label: label, options: context.places.vaultOptions)
+        at: context.places.vault, with: secrets.credentials(&keyFile), label: label, options: context.places.vaultOptions)
     } catch {
       if let made = new.newKeyFile, keyFile != nil, !NewSecrets.isNothing(at: path, error) {
         throw Main.failure(error)?.keeping(keyFile: made) ?? error
@@ -57,17 +57,17 @@ struct InitCommandAt<Place: CommandPlace>: Command {
   }
 
   private func answer(_ vault: borrowing UnlockedVault, _ context: Context) throws {
-    let made = ["vault": vault.path.string, "id": vault.id.description]
+    let made = ["vault": vault.place.description, "id": vault.id.description]
     guard recoveryCode else {
       if options.json { return try Output.line(JSONText.encode(made)) }
-      return context.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
+      return context.note("made a vault at \(vault.place); keep what opens it, there is no other way in")
     }
     let code = try RecoveryCode.generate()
     var credentials = Credentials()
     credentials.recoveryCode = try code.duplicate()
     try vault.addSlot(credentials, label: "recovery code")
     if options.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
-    context.note("made a vault at \(vault.path); keep what opens it, there is no other way in")
+    context.note("made a vault at \(vault.place); keep what opens it, there is no other way in")
     try NewRecoveryCode.show(code, context)
   }
 }

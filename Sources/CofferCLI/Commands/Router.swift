@@ -127,7 +127,7 @@ struct ExplainCommand: OpeningCommand {
       return
     }
     if isSecret {
-      answer.sources.append(.init(layer: "vault", place: context.places.vault.string, type: "secret"))
+      answer.sources.append(.init(layer: "vault", place: context.places.vault.description, type: "secret"))
       let name = "service '\(router.domain)', account '\(key)'"
       if !options.json { try Output.line("vault: \(context.places.vault), \(Printable.line(name)): a secret") }
     }

@@ -19,7 +19,7 @@ struct StatusCommand: Command {
     let answer = Answer(
       vault: vault.map { vault in
         Answer.Vault(
-          path: vault.path.string, id: vault.id.description, format: vault.formatVersion,
+          path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description))
       }, agent: AgentReport(try context.agentStatus()), session: try logins(context), domains: domains)
     try Output.line(options.json ? JSONText.encode(answer) : text(answer, context))
@@ -74,7 +74,7 @@ struct EnvCommand: Command {
   func perform(_ context: Context) throws {
     let places = context.places
     let rows = [
-      ("vault", places.vault.string), ("defaults", places.defaults.appending("<domain>.plist").string),
+      ("vault", places.vault.description), ("defaults", places.defaults.appending("<domain>.plist").string),
       ("state", places.state.string), ("run", places.run?.string ?? ""),
     ]
     guard !options.json else {

@@ -102,19 +102,19 @@ extension Checkup {
     if status.vault != places.vault {
       findings.append(
         Finding(
-          check, .warning, "the agent keeps another vault than \(places.vault)", place: status.vault.string,
+          check, .warning, "the agent keeps another vault than \(places.vault)", place: status.vault.description,
           cure: "coffer agent stop, then coffer unlock"))
     } else if let held = status.unlocked {
       if let stands = standing(), stands != held {
         findings.append(
           Finding(
-            check, .problem, "the agent holds vault \(held), but vault \(stands) stands here", place: places.vault.string,
+            check, .problem, "the agent holds vault \(held), but vault \(stands) stands here", place: places.vault.description,
             cure: "coffer lock; find out who put another vault there"))
       }
     } else {
       findings.append(
         Finding(
-          check, .note, "the agent is locked: \(status.whyLocked)", place: status.vault.string, cure: "coffer unlock"))
+          check, .note, "the agent is locked: \(status.whyLocked)", place: status.vault.description, cure: "coffer unlock"))
     }
     if status.unlockedMemory > 0 {
       findings.append(
@@ -132,8 +132,8 @@ extension Checkup {
   /// Side files of SQLite without their vault: what they hold may be commits that nothing can be put together from any more, and a
   /// vault that comes to stand beside them must not take them for its own.
   func sideFiles(_ check: String) -> [Finding] {
-    guard !FileFacts.exists(places.vault) else { return [] }
-    return ["-wal", "-shm", "-journal"].map { FilePath(places.vault.string + $0) }.filter(FileFacts.exists).map { path in
+    guard let file, !FileFacts.exists(file) else { return [] }
+    return ["-wal", "-shm", "-journal"].map { FilePath(file.string + $0) }.filter(FileFacts.exists).map { path in
       Finding(
         check, .problem, "a side file of the vault stands there without the vault", place: path.string,
         cure: "put the vault back beside it, or restore a backup; then mv '\(path)' elsewhere")

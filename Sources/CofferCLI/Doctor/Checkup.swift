@@ -8,6 +8,8 @@ internal import SystemPackage
 struct Checkup {
   let context: Context
   var places: Places { context.places }
+  /// The vault's file; nil for a vault that is in none.
+  var file: FilePath? { places.vault.path }
 
   /// The checks by name, in the order they are told.
   var checks: [(name: String, run: (String) -> [Finding])] {
@@ -21,7 +23,7 @@ struct Checkup {
 
   /// Our folders are this user's alone, and so is the way to them.
   private func folders(_ check: String) -> [Finding] {
-    [places.vault.removingLastComponent(), places.state, places.run].compactMap(\.self).compactMap { folder in
+    [file?.removingLastComponent(), places.state, places.run].compactMap(\.self).compactMap { folder in
       do throws(StoreError) {
         _ = try TrustedPath.privateFolder(folder)
         return nil
@@ -37,14 +39,14 @@ struct Checkup {
         Finding(
           check, .warning,
           "the passphrase of slot \(slot.id) costs an attacker little: \(slot.passes) passes over \(slot.mebibytes) MiB",
-          place: vault.path.string,
+          place: vault.place.description,
           cure: "any command that writes, unlocked with this passphrase, raises it; coffer vault passphrase --slot \(slot.id)")
       }
     } catch let error as StoreError {
       guard error.kind == .noVault else { return [Finding(check, error)] }
-      return [Finding(check, .note, "there is no vault yet", place: places.vault.string, cure: "coffer init")]
+      return [Finding(check, .note, "there is no vault yet", place: places.vault.description, cure: "coffer init")]
     } catch {
-      return [Finding(check, .problem, "COFFER_EXPECT_VAULT is not a vault's id", cure: "32 hexadecimal digits")]
+      return [Finding(check, .problem, ExpectedVault.malformed.what, cure: ExpectedVault.malformed.cure ?? "")]
     }
   }
 
@@ -59,16 +61,25 @@ struct Checkup {
       if let expected = memory.expected, expected != vault.id {
         return [
           Finding(
-            check, .problem, "another vault was expected here: \(expected)", place: vault.path.string,
+            check, .problem, "another vault was expected here: \(expected)", place: vault.place.description,
             cure: "coffer vault pin show; coffer vault pin accept, if this one is right")
         ]
       }
       try vault.checkAge()
-      guard memory.seen == nil else { return [] }
+      guard let known = memory.invitation else {
+        return [
+          Finding(
+            check, .note, "this machine has not seen the vault before, so an older copy would not be noticed",
+            place: vault.place.description, cure: "any command that unlocks it")
+        ]
+      }
+      guard let given = vault.options.invitations.map(\.epoch).max(), given < known.epoch else { return [] }
       return [
         Finding(
-          check, .note, "this machine has not seen the vault before, so an older copy would not be noticed",
-          place: vault.path.string, cure: "any command that unlocks it")
+          check, .note,
+          "COFFER_EXPECT_VAULT has an invitation of key epoch \(given), and the vault's key is of epoch \(known.epoch): "
+            + "where nothing newer is known, who was removed since could pass",
+          place: vault.place.description, cure: "coffer vault pin show prints the present invitation")
       ]
     } catch let error as StoreError { return [Finding(check, error)] } catch { return [] }
   }
@@ -79,8 +90,8 @@ struct Checkup {
 
   /// Files beside the vault that no command needs any more.
   private func leftovers(_ check: String) -> [Finding] {
-    let folder = places.vault.removingLastComponent()
-    let name = places.vault.lastComponent?.string ?? "vault.sqlite"
+    let folder = file?.removingLastComponent() ?? "."
+    let name = file?.lastComponent?.string ?? "vault.sqlite"
     let drafts = [folder, places.state.appending("pins")].flatMap { Draft.abandoned(in: $0) }.map { path in
       Finding(
         check, .warning, "a command that was interrupted left a draft", place: path.string,
@@ -142,9 +153,9 @@ struct Checkup {
   }
 
   private func fileSystem(_ check: String) -> [Finding] {
-    [(places.vault, "the vault"), (places.state.appending("pins"), "the pins")].compactMap { path, what in
+    [(file, "the vault"), (places.state.appending("pins"), "the pins")].compactMap { path, what in
       do throws(StoreError) {
-        guard FileFacts.exists(path.removingLastComponent()), try NetworkFileSystem.holds(path) else { return nil }
+        guard let path, FileFacts.exists(path.removingLastComponent()), try NetworkFileSystem.holds(path) else { return nil }
         return Finding(
           check, .warning, "\(what) is on a network file system: slower, and as safe as the server's locks",
           place: path.string, cure: "XDG_DATA_HOME or COFFER_HOME on a local disk")

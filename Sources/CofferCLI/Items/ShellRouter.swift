@@ -43,7 +43,7 @@ final class ShellRouter {
   func existingVault() throws -> any Store<Vault> {
     guard let vault = try vault() else {
       throw Failure(
-        StoreError(.noVault, "there is no vault", place: context.places.vault.string, cure: "coffer init makes one"))
+        StoreError(.noVault, "there is no vault", place: context.places.vault.description, cure: "coffer init makes one"))
     }
     return vault
   }

@@ -159,7 +159,7 @@ final class VaultItems {
     }
     switch own {
     case .some(let vault): return try local(vault)
-    case .none: throw StoreError(.locked, "the vault is locked", place: context.places.vault.string, cure: "coffer unlock")
+    case .none: throw StoreError(.locked, "the vault is locked", place: context.places.vault.description, cure: "coffer unlock")
     }
   }
 }
@@ -179,7 +179,7 @@ extension Context {
 
   /// The items of one service as a store; nil where there is no vault.
   func secrets(service: String) throws -> (any Store<Vault>)? {
-    if let agent = try agent() { return try AgentStore(service: service, vault: places.vault.string, client: agent) }
+    if let agent = try agent() { return try AgentStore(service: service, vault: places.vault, client: agent) }
     return try vaultStore(service: service)
   }
 

@@ -61,6 +61,13 @@ struct Terminal: ~Copyable {
     return answer.prefix(count).first.map { $0 == UInt8(ascii: "y") || $0 == UInt8(ascii: "Y") } ?? false
   }
 
+  /// A line typed without echo; nil for an empty one.
+  func optionalSecret(_ prompt: String) throws -> SecretBytes? {
+    do { return try secret(prompt) } catch let failure as Failure where failure.kind == Self.nothingTyped.kind { return nil }
+  }
+
+  private static let nothingTyped = Failure(.usage, kind: "nothingTyped", "nothing was typed", cure: "the command again")
+
   private enum Line: ~Copyable {
     case typed(SecretBytes)
     case signal(Int32)
@@ -92,7 +99,7 @@ struct Terminal: ~Copyable {
       })
     let typed = try line.prefix(count)
     let text = try typed.withoutTrailingNewline(.lineFeed)
-    guard text.count > 0 else { throw Failure.usage("nothing was typed", try: "the command again") }
+    guard text.count > 0 else { throw Self.nothingTyped }
     guard text.count < typed.count || count < Self.longestLine - 1 else {
       throw Failure.usage("the line is longer than a terminal delivers", try: "a file or a descriptor instead of the prompt")
     }

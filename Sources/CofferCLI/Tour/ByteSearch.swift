@@ -91,10 +91,10 @@ struct VaultCopy {
   /// Nothing may have the vault open.
   init(of places: Places, in home: FilePath) throws {
     self.home = home
-    path = Places(home: home).vault
+    path = try Places(home: home).vault.file()
     try FileManager.default.createDirectory(atPath: path.removingLastComponent().string, withIntermediateDirectories: true)
     for suffix in ["", "-wal"] {
-      let source = places.vault.string + suffix
+      let source = places.vault.description + suffix
       guard let bytes = FileManager.default.contents(atPath: source) else { continue }
       try Self.write(bytes, to: FilePath(path.string + suffix))
     }

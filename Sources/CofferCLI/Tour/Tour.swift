@@ -58,9 +58,10 @@ final class Tour {
       at: places.vault, with: Credentials(keyFile: key.duplicate()), label: "tour",
       options: places.vaultOptions)
     _ = try vault.lock()
-    try story.say("\(inside(places.vault)): the vault, one SQLite file in which every record is sealed")
+    let file = try places.vault.file()
+    try story.say("\(inside(file)): the vault, one SQLite file in which every record is sealed")
     try story.say("\(inside(keyFile)): what opens it here; a passphrase is the other way")
-    try story.claim(mode(places.vault) == 0o600 && mode(keyFile) == 0o600, "nobody but you can open either file")
+    try story.claim(mode(file) == 0o600 && mode(keyFile) == 0o600, "nobody but you can open either file")
     return key
   }
 

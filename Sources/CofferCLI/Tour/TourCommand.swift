@@ -20,10 +20,12 @@ struct TourCommand: Command {
   static var startsPrograms: Bool { true }
 
   func perform(_ context: Context) throws {
+    guard options.vault == nil else { throw Failure.usage("the tour makes a vault of its own", try: "the tour without --vault") }
     guard let home = context.places.home, options.home != nil else { return try inTemporaryFolder() }
-    guard !FileFacts.exists(context.places.vault) else {
+    let vault = try Places(home: home).vault.file()
+    guard !FileFacts.exists(vault) else {
       throw StoreError(
-        .alreadyExists, "there is a vault already, and the tour makes its own", place: context.places.vault.string,
+        .alreadyExists, "there is a vault already, and the tour makes its own", place: vault.string,
         cure: "an empty folder, or the tour without --home")
     }
     try FileManager.default.createDirectory(atPath: home.string, withIntermediateDirectories: true)

@@ -18,7 +18,7 @@ struct CredentialSources {
   /// What opens one of `slots`.
   ///
   /// - Throws: a failure with status 69, listing the sources, when there is nothing.
-  func credentials(for slots: [SlotSummary], of vault: FilePath) throws -> Credentials {
+  func credentials(for slots: [SlotSummary], of vault: VaultPlace) throws -> Credentials {
     var found = try fromOptions()
     if found.isEmpty { found = try fromEnvironment() }
     if found.isEmpty { found.passphrase = try fromCredentialsFolder() }
@@ -26,6 +26,10 @@ struct CredentialSources {
     guard !found.isEmpty else { throw Self.nothing(vault) }
     return found
   }
+
+  /// What may open another vault beside the one that ``credentials(for:of:)`` are for: where the command line names something, what the
+  /// environment does.
+  func others() throws -> Credentials { context.unlocking?.isEmpty ?? true ? Credentials() : try fromEnvironment() }
 
   /// What the command line names.
   func fromOptions() throws -> Credentials {
@@ -74,7 +78,7 @@ struct CredentialSources {
   }
 
   /// A slot may want a passphrase and a key file together: whichever half is missing is looked for further down.
-  private func complete(_ found: inout Credentials, for kinds: Set<SlotKind>, _ vault: FilePath) throws {
+  private func complete(_ found: inout Credentials, for kinds: Set<SlotKind>, _ vault: VaultPlace) throws {
     let both = kinds.contains(.passphraseAndKeyFile)
     if both, found.passphrase != nil, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {
       found.keyFile = try keyFile(path)
@@ -114,10 +118,10 @@ struct CredentialSources {
     return try Credentials.identity(at: FilePath(path))
   }
 
-  private static func nothing(_ vault: FilePath) -> Failure {
+  private static func nothing(_ vault: VaultPlace) -> Failure {
     Failure(
       StoreError(
-        .locked, "the vault is locked and there is nothing to unlock it with", place: vault.string,
+        .locked, "the vault is locked and there is nothing to unlock it with", place: vault.description,
         cure: """
           one of --passphrase-file PATH, --passphrase-fd N, --key-file PATH, --recovery-file PATH, --identity PATH; \
           COFFER_PASSPHRASE_FILE, COFFER_KEY_FILE, COFFER_IDENTITY or COFFER_PASSPHRASE in the environment; \

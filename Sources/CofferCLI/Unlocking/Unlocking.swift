@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferAgent
+internal import CofferPlatform
 internal import CofferVault
 
 /// What opens the vault, said on the command line. Without any of these the environment is asked, then the terminal.
@@ -21,6 +22,11 @@ struct UnlockingOptions: ParsableArguments {
   var identity: String?
 
   @Option(
+    help: ArgumentHelp(
+      "Refuse a vault whose key does not come from that of this invitation; may be repeated.", valueName: "PVINV1-…"))
+  var invitation: [String] = []
+
+  @Option(
     help: ArgumentHelp("Refuse a vault older than this (its generation, as 'coffer vault status' prints it).", valueName: "n"))
   var minGeneration: UInt64?
 
@@ -30,6 +36,9 @@ struct UnlockingOptions: ParsableArguments {
   func validate() throws {
     guard passphraseFd == nil || passphraseFile == nil else {
       throw ValidationError("give the passphrase by --passphrase-fd or by --passphrase-file, not by both")
+    }
+    guard invitation.count <= Invitation.most else {
+      throw ValidationError("give at most \(Invitation.most) invitations")
     }
   }
 
@@ -46,21 +55,16 @@ struct UnlockingOptions: ParsableArguments {
 
 extension Context {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
-  func lockedVault() throws -> LockedVault {
-    var vault = try places.openVault()
-    try ExpectedVault.fromEnvironment()?.check(vault.id, at: places.vault)
-    vault.options = try vaultOptions()
-    return vault
-  }
+  func lockedVault() throws -> LockedVault { try LockedVault.open(places.vault, options: vaultOptions()) }
 
   /// What the vault is compared with: the pins, the environment and the options.
   func vaultOptions() throws -> VaultOptions {
-    var options = places.vaultOptions
+    var options: VaultOptions
+    do throws(StoreError) { options = try places.expectingOptions() } catch { throw ExpectedVault.malformed }
     // Whatever made the vault and whenever: what costs an attacker less is raised by the next command that writes.
     options.leastCost = .floor
-    let expected = try ExpectedVault.fromEnvironment()
-    options.expected = expected?.vault
-    options.leastGeneration = [expected?.generation, unlocking?.minGeneration].compactMap(\.self).max()
+    options.leastGeneration = [options.leastGeneration, unlocking?.minGeneration].compactMap(\.self).max()
+    for text in unlocking?.invitation ?? [] { options.invitations.append(try Invitation(text)) }
     return options
   }
 
@@ -88,7 +92,16 @@ extension Context {
   /// A client for an agent that may run and may hold the vault.
   func possibleAgent() throws -> AgentClient? {
     guard unlocking?.leavesAgent ?? true, let run = places.run else { return nil }
-    return AgentClient(folder: run, vault: places.vault, options: try vaultOptions())
+    return AgentClient(folder: run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(run))
+  }
+
+  /// The invitations in the identity's file that the environment names, for an agent to check, where one may run in `folder`. What is no
+  /// file, such as a pipe, is read once, by whoever unlocks with it.
+  private func identityInvitations(_ folder: FilePath) throws -> [Invitation] {
+    guard let path = ProcessEnvironment.value("COFFER_IDENTITY"), FileFacts.exists(folder.appending("agent.sock")) else { return [] }
+    var facts = stat()
+    guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return [] }
+    return try Identity.invitations(in: CredentialSources(self).identity(path))
   }
 
   /// The run folder, which the agent needs.
@@ -129,36 +142,9 @@ extension AgentClient {
   }
 }
 
-/// `COFFER_EXPECT_VAULT=ID[:GENERATION]`: a machine without a rollback pin still knows which vault it must find, and how new
-/// it must be.
-struct ExpectedVault: Equatable {
-  let id: String
-  let generation: UInt64?
-
-  static func fromEnvironment() throws -> ExpectedVault? {
-    guard let text = ProcessEnvironment.value("COFFER_EXPECT_VAULT") else { return nil }
-    return try ExpectedVault(text)
-  }
-
-  init(_ text: String) throws(Failure) {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-    let digits = parts[0].lowercased()
-    guard parts.count <= 2, digits.count == 32, digits.allSatisfy(\.isHexDigit) else { throw Self.malformed }
-    id = digits
-    generation = parts.count == 2 ? UInt64(parts[1]) : nil
-    guard parts.count == 1 || generation != nil else { throw Self.malformed }
-  }
-
-  func check(_ found: VaultID, at path: FilePath) throws(StoreError) {
-    guard found.description != id else { return }
-    throw StoreError(
-      .replaced, "vault \(found) stands where COFFER_EXPECT_VAULT says \(id)", place: path.string,
-      cure: "put the expected vault back, or change COFFER_EXPECT_VAULT if this one is right")
-  }
-
-  /// The id as the library has it.
-  var vault: VaultID? { VaultID(id) }
-
-  private static let malformed = Failure.usage(
-    "COFFER_EXPECT_VAULT is not a vault's id", try: "32 hexadecimal digits, and a colon and a generation if wanted")
+/// `COFFER_EXPECT_VAULT`: a machine without a rollback pin still knows which vault it must find.
+enum ExpectedVault {
+  static let malformed = Failure.usage(
+    "COFFER_EXPECT_VAULT is neither a vault's id nor invitations",
+    try: "32 hexadecimal digits, and a colon and a generation if wanted; or PVINV1-…, with spaces between several")
 }

@@ -49,10 +49,10 @@ extension ItemHistory {
     let restored = try copy(note.index, in: .old, &change) { meta in
       (meta.kind, meta.revision, meta.modified) = (.present, next, view.now)
     }
-    _ = try records.drop(note.index, in: .old, &change)
+    _ = try records.drop(note.index, as: .past, &change)
     for former in try records.notes(of: note.item, in: .old, &change)
     where former.present == note.present && former.kind == .former && former.revision < restored.firstKept {
-      _ = try records.drop(former.index, in: .old, &change)
+      _ = try records.drop(former.index, as: .past, &change)
     }
     change.events.append(items.entry(.undeleted, note.present))
     return restored
@@ -73,7 +73,7 @@ extension ItemHistory {
     for (present, notes) in Dictionary(grouping: notes, by: \.present) {
       gone += try pruned(rule, of: notes.sorted { $0.revision > $1.revision }, present)
     }
-    for note in gone { _ = try records.drop(note.index, in: .old, &change) }
+    for note in gone { _ = try records.drop(note.index, as: .past, &change) }
     let concerned = Set(gone.map(\.present))
     if let one = concerned.first {
       change.events.append(items.entry(.pruned, concerned.count == 1 ? one : .zero))

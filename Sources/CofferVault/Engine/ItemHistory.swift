@@ -22,7 +22,7 @@ struct ItemHistory {
     for revision in old.firstKept..<max(old.firstKept, next.firstKept) {
       var former = old
       (former.kind, former.revision) = (.former, revision)
-      _ = try records.drop(former.address.index(view.keys), in: .old, &change)
+      _ = try records.drop(former.address.index(view.keys), as: .past, &change)
     }
   }
 
@@ -58,7 +58,7 @@ struct ItemHistory {
   /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record.
   func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) {
     for note in try records.notes(of: item, in: .old, lenient: true, &change) where present == nil || note.present == present {
-      _ = try records.drop(note.index, in: .old, &change)
+      _ = try records.drop(note.index, as: .past, &change)
     }
   }
 
@@ -79,7 +79,7 @@ struct ItemHistory {
         (meta.service, meta.account, meta.field) = (next.service, next.account, next.field)
         meta.revision = next.revision - UInt64(past.count - place)
       }
-      _ = try records.drop(note.index, in: .old, &change)
+      _ = try records.drop(note.index, as: .past, &change)
     }
   }
 

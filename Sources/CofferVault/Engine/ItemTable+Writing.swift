@@ -139,9 +139,10 @@ extension ItemTable {
     if keeping { keeping = try !meta(index, id, of: name).itemMetadata.isSessionItem }
     let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, lenient: true, &change).map(\.index) : []
     let moment = view.now
-    for index in [index] + fields {
+    let own: RecordCounts.Role = name.field.isEmpty ? .item : .field
+    for (index, role) in [(index, own)] + fields.map({ ($0, .field) }) {
       if keeping { try history.keepDeleted(index, at: moment, &change) }
-      _ = try records.drop(index, in: .present, &change)
+      _ = try records.drop(index, as: role, &change)
       change.events.append(entry(.itemDeleted, index))
     }
     if !keeping {
@@ -215,7 +216,7 @@ extension ItemTable {
     case .none: throw Self.withoutValue(record.meta.name, view.path)
     }
     try history.move(past, before: stored, &change)
-    _ = try records.drop(from, in: .present, &change)
+    _ = try records.drop(from, as: record.meta.role, &change)
     change.events.append(entry(.itemDeleted, from))
     return stored
   }

@@ -109,19 +109,6 @@ struct ItemTable {
     return Self.sorted(fields)
   }
 
-  /// How many items there are, without their fields and contents of the past. What does not open is counted as an item: which it is
-  /// cannot be told, and to refuse the vault is for who asks for more than a number.
-  func count() throws(StoreError) -> Int {
-    var (none, others) = (Change(), 0)
-    for bucket in view.tree.filled(.present) { others += try records.notes(inBucket: bucket, lenient: true, &none).count }
-    for bucket in view.tree.filled(.old) {
-      do throws(StoreError) { others += try view.list(of: bucket).entries.count } catch {
-        guard error.kind == .tampered || error.kind == .damaged else { throw error }
-      }
-    }
-    return max(0, Int(clamping: view.state.records) - others)
-  }
-
   /// By name. What is moved about are places in the list: an item is ten times as large, and counts references.
   private static func sorted(_ items: [VaultItem]) -> [VaultItem] {
     items.withUnsafeBufferPointer { items in

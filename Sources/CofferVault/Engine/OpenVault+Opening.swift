@@ -38,7 +38,7 @@ extension OpenVault {
         try database.putHeader(.second, bytes)
       }
       var state = VaultState(
-        generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, records: 0, time: now, logSequence: 0,
+        generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, counts: .none, time: now, logSequence: 0,
         logHead: .zero)
       try VaultLog.append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, database, keys)
       try VerifiedView.put(state, header, digest, database, keys)
@@ -73,17 +73,22 @@ extension OpenVault {
       (try VerifiedView.readHeader(database), try database.dataVersion())
     }
     let pins = try watch(tried.header, at: database.path, options, trust)
-    let invitations = try trust == .caller ? [] : options.invitations(to: tried.header.vault, and: credentials.invitations())
+    let invitations =
+      try trust == .caller
+      ? []
+      : options.invitations(
+      to: tried.header.vault, at: database.path, and: credentials.invitations())
     var inputs = try trust == .caller ? nil : credentials.passphraseInputs()
     var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
     if trust != .caller {
       try requireKnown(slot?.kind, invitations, pins, options, trust, path: database.path)
     }
-    if trust == .everyAnchor { try pins?.read() }
+    if trust.asksPin { try pins?.read() }
     let vault = try database.read { () throws(StoreError) in
       // Where nobody has committed since, it is the same.
       let (header, digest) = try database.dataVersion() == version ? tried : VerifiedView.readHeader(database)
       guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
+      guard header.vault == tried.header.vault else { throw VerifiedView.replaced(header.vault, tried.header.vault, database.path) }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
       var own = current.anchor
       own?.mayBeTooOld = trust == .pinIsAccepted
@@ -101,10 +106,29 @@ extension OpenVault {
   enum Trust {
     /// This machine's pin and every other anchor.
     case everyAnchor
+    /// The same, of a vault that this machine is to remember, also where it cannot be written.
+    case joining
     /// Every anchor but this machine's pin: somebody said that the vault is right.
     case pinIsAccepted
     /// Whoever opens it compares it with another vault.
     case caller
+
+    var asksPin: Bool { self == .everyAnchor || self == .joining }
+  }
+
+  /// What the vault at `path` says of its key, for somebody to compare: nothing of it is shown, and nothing is remembered. Whatever is known of
+  /// it must hold.
+  static func claim(
+    of path: FilePath, with credentials: consuming Credentials, _ options: VaultOptions
+  ) throws(StoreError) -> Invitation {
+    let database = try VaultDatabase.openToRead(path)
+    let (header, digest) = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
+    let pins = try watch(header, at: database.path, options, .joining)
+    let slot = try search(header, with: credentials, options, database.path)
+    try pins?.read()
+    let anchors = [slot.anchor, pins?.anchor].compactMap(\.self)
+    let known = try KnownHeader(header, digest, slot: slot, proving: anchors, path: database.path)
+    return Invitation(vault: VaultID(bytes: header.vault.bytes), key: known.keys.epochMark)
   }
 
   /// The slot that `credentials` open; passphrases are hashed in turn.
@@ -130,12 +154,12 @@ extension OpenVault {
 
   /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an invitation, or have
   /// seen the vault before: at this place, or with its id given, as two vaults that one identity opens could be exchanged.
-  private static func requireKnown(
+  static func requireKnown(
     _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, path: FilePath
   ) throws(StoreError) {
     guard kind == .recipient, invitations.isEmpty else { return }
     var why = "this machine never saw it"
-    if trust == .everyAnchor, let pins, pins.knowsVault {
+    if trust.asksPin, let pins, pins.knowsVault {
       guard !pins.knowsPlace, options.expected == nil else { return }
       why = "this machine never saw it at this place"
     }
@@ -152,6 +176,7 @@ extension OpenVault {
     if trust == .pinIsAccepted { try pins?.accept(state, key: key) } else { try pins?.check(state, key: key) }
     if view.database.isReadOnly, trust == .everyAnchor { pins?.observe() }
     pins?.remember(state, key: key)
+    if trust == .joining, let failure = pins?.failure { throw failure }
     begin(pins)
   }
 
@@ -171,7 +196,9 @@ extension OpenVault {
 
 extension VaultOptions {
   /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has several vaults.
-  func invitations(to vault: VaultSalt, and others: [Invitation]) throws(StoreError) -> [Anchor] {
+  ///
+  /// - Throws: `.replaced` for an invitation of these options to another vault: before a secret is tried.
+  func invitations(to vault: VaultSalt, at path: FilePath, and others: [Invitation]) throws(StoreError) -> [Anchor] {
     guard invitations.count <= Invitation.most else {
       throw StoreError(
         .tooLarge(limit: Invitation.most), "\(invitations.count) invitations were given",
@@ -179,19 +206,31 @@ extension VaultOptions {
     }
     do throws(FormatError) {
       var anchors: [Anchor] = []
-      for invitation in invitations { anchors.append(try invitation.anchor()) }
+      for invitation in invitations {
+        let anchor = try invitation.anchor()
+        guard anchor.vault == vault else { throw .contradicted(anchor, .replaced) }
+        anchors.append(anchor)
+      }
       for invitation in others where invitation.vault.bytes == vault.bytes { anchors.append(try invitation.anchor()) }
       return anchors
     } catch {
-      throw error.storeError()
+      throw error.storeError(place: path.string)
     }
   }
 
   func check(_ found: VaultID, at path: FilePath) throws(StoreError) {
-    guard let expected, found != expected else { return }
+    let others = invitations.lazy.map(\.vault) + (expected.map { [$0] } ?? [])
+    guard let expected = others.first(where: { $0 != found }) else { return }
     throw StoreError(
       .replaced, "vault \(found) stands where \(expected) is expected", place: path.string,
       cure: "put the expected vault back, or expect this one if it is right")
+  }
+
+  /// Compares the epoch that a vault's file states in the clear with the invitations.
+  func check(epoch found: UInt64, at path: FilePath) throws(StoreError) {
+    guard let newest = invitations.max(by: { $0.epoch < $1.epoch }), newest.epoch > found else { return }
+    let anchor = try VerifiedView.checked(path) { () throws(FormatError) in try newest.anchor() }
+    throw anchor.error(.rolledBack(found: found), place: path.string)
   }
 
   func check(generation found: UInt64, at path: FilePath) throws(StoreError) {

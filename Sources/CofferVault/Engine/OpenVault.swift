@@ -50,7 +50,7 @@ final class OpenVault {
         guard error.kind.mayBeOfAnOlderMemory, !isSecondTry else { throw error }
         isSecondTry = true
         view.forget()
-        try view.pins?.read()
+        try view.readPin()
       }
     }
   }
@@ -64,7 +64,7 @@ final class OpenVault {
     var sealed: SealedChange?
     let result: Result
     // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
-    try view.pins?.read()
+    try view.readPin()
     do {
       result = try view.database.write { () throws(StoreError) in
         try view.refresh()
@@ -145,7 +145,7 @@ final class OpenVault {
       max(try FileCounter.next(view.state.generation, VaultState.part), change.leastGeneration)
     }
     next.root = tree.root
-    next.records = min(FileCounter.most, UInt64(clamping: Int64(clamping: view.state.records) + Int64(change.added)))
+    next.counts = change.added.applied(to: view.state.counts)
     next.time = view.now
     var lost: [VaultState.Replica] = []
     for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
@@ -165,9 +165,9 @@ final class OpenVault {
   func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport { try view.verify(log, progress) }
 
   /// What is known of the vault.
-  func status() throws(StoreError) -> VaultStatus {
+  var status: VaultStatus {
     VaultStatus(
-      items: try items.count(), generation: view.state.generation, epoch: view.header.epoch,
+      items: Int(clamping: view.state.counts.items), generation: view.state.generation, epoch: view.header.epoch,
       created: Milliseconds.date(view.headerBody.created), rotated: Milliseconds.date(view.headerBody.rotated),
       slots: slots.summaries, oldBytesRemain: view.state.scrub)
   }
@@ -226,7 +226,7 @@ struct Change {
   /// What will be known of the touched buckets' records beside their lists.
   var notes: [Int: [RecordNote]] = [:]
   /// Records added less records removed.
-  var added = 0
+  var added = RecordCounts.Change()
   /// What the log will say.
   var events: [LogEntry] = []
   /// The generation that the commit gets at least: one above another history that it comes after.

@@ -40,11 +40,12 @@ struct RecordSet {
     list.put(record.id, at: record.index)
     change.lists[bucket] = list
     if !meta.isItem { note(meta, at: record.index, inBucket: bucket, &change) }
-    if !replacing { change.added += 1 }
+    if !replacing { change.added.count(meta.role) }
   }
 
-  /// Removes the record at `index` of `table`; false where there is none.
-  func drop(_ index: RecordIndex, in table: RecordTable, _ change: inout Change) throws(StoreError) -> Bool {
+  /// Removes the record at `index`, which counts as `role`; false where there is none.
+  func drop(_ index: RecordIndex, as role: RecordCounts.Role, _ change: inout Change) throws(StoreError) -> Bool {
+    let table = role == .past ? RecordTable.old : .present
     let bucket = table.bucket(of: index)
     var list = try touch(bucket, change)
     guard list.record(at: index) != nil else { return false }
@@ -52,7 +53,7 @@ struct RecordSet {
     list.remove(at: index)
     change.lists[bucket] = list
     note(nil, at: index, inBucket: bucket, &change)
-    change.added -= 1
+    change.added.count(role, -1)
     return true
   }
 }

@@ -22,7 +22,7 @@ struct Restoration: ~Copyable {
     /// Another vault.
     let replacing: Bool
     /// What was done to the slots since the backup.
-    let acceptingOlderKey: Bool
+    var acceptingOlderKey: Bool
   }
 
   /// - Parameter invitations: those that the credentials hold.
@@ -30,7 +30,7 @@ struct Restoration: ~Copyable {
     _ backup: OpenVault, _ place: FilePath, _ options: VaultOptions, _ consent: Consent, invitations: [Invitation]
   ) throws(StoreError) {
     let (header, digest) = (backup.view.header, backup.view.headerDigest)
-    let known = try options.invitations(to: header.vault, and: invitations)
+    let known = try options.invitations(to: header.vault, at: place, and: invitations)
     let pin = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, path: place, accepting: true)
     }
@@ -84,10 +84,16 @@ struct Restoration: ~Copyable {
     let before = try VaultDatabase.open(place)
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
-    if let slot = slot.take(), let present = try present(before, slot) {
-      try commit(under: present, present.state(of: before), &returned)
-    } else {
-      try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+    do throws(StoreError) {
+      if let slot = slot.take(), let present = try present(before, slot) {
+        try commit(under: present, present.state(of: before), &returned)
+      } else {
+        try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+      }
+    } catch {
+      // Nothing is replaced, and what opened the vault once would open the copy.
+      VaultDatabase.remove(kept)
+      throw error
     }
     before.close()
     try replacement.commit()
@@ -164,14 +170,16 @@ struct Restoration: ~Copyable {
   /// - Parameter present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write.
   private func commitAlone(beside present: VaultHeader?, _ returned: inout [VaultStatus.Slot]) throws(StoreError) {
     let anchors = try anchors()
+    let older = anchors.filter { $0.key.epoch <= source.header.epoch }
+    let comesFromOlder = try source.comes(from: older)
+    guard comesFromOlder || consent.acceptingOlderKey else { throw source.anchor(.backup).error(.forked, place: place.string) }
     let isNewest = present?.vault != source.header.vault || (present?.epoch ?? 0) <= source.header.epoch
-    let comesFromAll = try source.comes(from: anchors)
-    let isProven = isNewest && comesFromAll
+    let isProven = isNewest && comesFromOlder && older.count == anchors.count
     if !isProven {
       try requireConsent()
       returned = source.summaries(inUse: backup.view.slot.id)
     }
-    if backup.view.slot.kind == .recipient { try requireProof(anchors.filter { $0.key.epoch <= source.header.epoch }) }
+    if backup.view.slot.kind == .recipient { try requireProof(older) }
     let newest = max(source.header.epoch, try pin?.knownKey()?.epoch ?? 0)
     let epoch = try FileCounter.after(newest, place)
     try backup.commit(.restored, above: generation(above: nil), as: replica, after: pin?.knownReplica(), epoch: epoch) {
@@ -232,6 +240,9 @@ struct Openers: ~Copyable {
     self.first = first
     self.second = second
   }
+
+  /// The same again.
+  borrowing func copied() throws(StoreError) -> Openers { Openers(try first.copied(), try second.copied()) }
 
   /// The slot of `header` that one of them opens; nil when none does.
   consuming func open(_ header: VaultHeader, _ options: VaultOptions, _ path: FilePath) throws(StoreError) -> OpenSlot? {

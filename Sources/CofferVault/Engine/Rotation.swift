@@ -64,9 +64,9 @@ struct Rotation {
     for table in RecordTable.allCases {
       for list in try view.lists(of: table) { entries += list.entries.map { (table, $0) } }
     }
-    guard UInt64(entries.count) == view.state.records else {
+    guard UInt64(entries.count) == view.state.counts.records else {
       throw VerifiedView.tampered(
-        "the vault holds \(entries.count) records where its state says \(view.state.records)", view.path)
+        "the vault holds \(entries.count) records where its state says \(view.state.counts.records)", view.path)
     }
     var next: [(table: RecordTable, entry: BucketEntry)] = []
     var places: [RecordIndex: RecordIndex] = [:]

@@ -1,5 +1,5 @@
 internal import CofferMemory
-internal import CofferPlatform
+package import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
@@ -131,7 +131,7 @@ extension Credentials {
   }
 
   /// A second copy of all of them.
-  borrowing func copied() throws(StoreError) -> Credentials {
+  package borrowing func copied() throws(StoreError) -> Credentials {
     var copy = Credentials()
     do throws(SecretMemoryError) {
       copy.passphrase = try passphrase.copied()

@@ -5,27 +5,38 @@ internal import CofferStorage
 extension VaultRepair {
   /// Drops the records that do not open, and writes the digests of the others.
   ///
-  /// - Returns: the tree over the records that are left, and their number.
-  func rebuildSet() throws(StoreError) -> (DigestTree, records: Int) {
+  /// - Returns: the tree over the records that are left, and their numbers.
+  func rebuildSet() throws(StoreError) -> (DigestTree, RecordCounts) {
     var lists = [BucketList](repeating: BucketList(), count: DigestTree.buckets)
-    for table in RecordTable.allCases { try rebuild(table, &lists) }
-    return (try putDigests(lists), lists.reduce(0) { $0 + $1.entries.count })
+    var counts = RecordCounts.none
+    for table in RecordTable.allCases { try rebuild(table, &lists, &counts) }
+    report.items = Int(clamping: counts.items)
+    return (try putDigests(lists), counts)
   }
 
-  private func rebuild(_ table: RecordTable, _ lists: inout [BucketList]) throws(StoreError) {
+  private func rebuild(
+    _ table: RecordTable, _ lists: inout [BucketList], _ counts: inout RecordCounts
+  ) throws(StoreError) {
     var unreadable: [RecordIndex] = []
-    var fields: [(index: RecordIndex, item: RecordIndex)] = []
+    var fields: [(index: RecordIndex, item: RecordIndex, meta: RecordMeta)] = []
     try database.forEachRecord(in: table) { (bytes, columns) throws(StoreError) in
       guard let index = RecordIndex(bytes) else { return }  // It has 16 bytes.
       guard let (entry, meta) = try opened(index, in: table, columns) else { return unreadable.append(index) }
       lists[table.bucket(of: entry.index)].append(entry)
-      if meta.isItem { report.items += 1 }
-      if meta.kind == .present, !meta.isItem { fields.append((index, meta.address.item.index(keys))) }
+      if meta.role == .field { fields.append((index, meta.address.item.index(keys), meta)) } else { counts.add(meta) }
     }
-    // A field belongs to its item.
-    for (index, item) in fields where lists[table.bucket(of: item)].record(at: item) == nil {
-      lists[table.bucket(of: index)].remove(at: index)
-      unreadable.append(index)
+    // A field belongs to its item, of which it is one of the first by name.
+    for (item, ofItem) in Dictionary(grouping: fields, by: \.item) {
+      let isThere = lists[table.bucket(of: item)].record(at: item) != nil
+      let kept = isThere ? RecordMeta.mostFields : 0
+      for (place, field) in ofItem.sorted(by: { $0.meta.field.utf8.lexicographicallyPrecedes($1.meta.field.utf8) }).enumerated() {
+        guard place >= kept else {
+          counts.add(field.meta)
+          continue
+        }
+        lists[table.bucket(of: field.index)].remove(at: field.index)
+        unreadable.append(field.index)
+      }
     }
     for index in unreadable { try database.deleteRecord(at: index, in: table) }
     report.droppedRecords += unreadable.count

@@ -28,10 +28,11 @@ final class VaultRepair {
     var slot = slot
     let copies = try database.read { () throws(StoreError) in try Self.soundHeaders(database) }
     guard let vault = copies.first?.header.vault else { throw VerifiedView.missing("header", database) }
-    let pins = try options.pins.map { (folder) throws(StoreError) in
-      try PinWatch(folder, vault: vault, path: database.path, accepting: true)
-    }
-    let anchors = try Self.anchors(slot, pins, options.invitations(to: vault, and: invitations), database.path)
+    try options.check(VaultID(bytes: vault.bytes), at: database.path)
+    let pins = try options.pins.map { (folder) throws(StoreError) in try PinWatch(folder, vault: vault, path: database.path) }
+    let known = try options.invitations(to: vault, at: database.path, and: invitations)
+    try OpenVault.requireKnown(slot.kind, known, pins, options, .everyAnchor, path: database.path)
+    let anchors = known + [slot.anchor, pins?.anchor].compactMap { $0 }
     var found: [Candidate] = []
     var refusal: StoreError?
     for copy in copies where copy.header.vault == vault {
@@ -82,21 +83,6 @@ final class VaultRepair {
     return chosen
   }
 
-  private static func anchors(
-    _ slot: borrowing OpenSlot, _ pins: PinWatch?, _ invitations: [Anchor], _ path: FilePath
-  ) throws(StoreError) -> [Anchor] {
-    var anchors = invitations
-    if let own = slot.anchor { anchors.append(own) }
-    try pins?.read()
-    if let pin = pins?.anchor { anchors.append(pin) }
-    guard !anchors.isEmpty else {
-      throw StoreError(
-        .unproven, "a recipient's key opens this vault, and anyone could have made it", place: path.string,
-        cure: "repair it with another secret, or give an invitation to it", remedy: .expectVault)
-    }
-    return anchors
-  }
-
   /// The header `header` as a candidate, with what `slot` opens of it.
   ///
   /// - Throws: `.tampered` when the header is not one that the key sealed, `.forked` where its key does not come from an anchor's.
@@ -111,9 +97,10 @@ final class VaultRepair {
       key: known.keys.epochMark)
   }
 
-  func run(rebuilding: Bool, acceptingOlderKey: Bool) throws(StoreError) -> RepairReport {
+  /// - Parameter acceptsOlderKey: whether the slots of an older key may come back.
+  func run(rebuilding: Bool, acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) -> RepairReport {
     try VerifiedView.checkWritable(header, database.path)
-    try checkEpoch(acceptingOlderKey)
+    try checkEpoch(acceptsOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }
     if let contradicted { try renewKey(past: contradicted) }
@@ -121,9 +108,10 @@ final class VaultRepair {
   }
 
   /// An older header is authentic, and brings back the slots of its time: who was removed since has a way in again.
-  private func checkEpoch(_ acceptingOlderKey: Bool) throws(StoreError) {
+  private func checkEpoch(_ acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) {
     guard let contradicted else { return }
-    guard acceptingOlderKey else {
+    let slots = try known().summaries(inUse: slot.id)
+    guard acceptsOlderKey(slots) else {
       throw StoreError(
         .rolledBack,
         "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): repaired with it, the vault would open with secrets that were removed since",
@@ -133,7 +121,7 @@ final class VaultRepair {
         remedy: .acceptOlderKey
       )
     }
-    report.returnedSlots = try known().summaries(inUse: slot.id)
+    report.returnedSlots = slots
   }
 
   private func known() throws(StoreError) -> KnownHeader {
@@ -233,16 +221,18 @@ final class VaultRepair {
     _ generation: UInt64, _ replica: ReplicaID, after former: ReplicaID?
   ) throws(StoreError) -> VaultState {
     try database.removeWhatIsAdded()
-    let (tree, records) = try rebuildSet()
+    let (tree, counts) = try rebuildSet()
     let log = try rebuildLog()
     let now = Milliseconds.count(Date())
     var state = VaultState(
-      generation: generation, commit: .random(), root: tree.root, records: UInt64(records), time: now,
+      generation: generation, commit: .random(), root: tree.root, counts: counts, time: now,
       logSequence: log.sequence, logHead: log.head)
     if let start = log.start, log.trim != start {
       try VaultLog.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
     }
     try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, database, keys)
+    // Nobody knows what the file still holds.
+    state.scrub = true
     if let former { state.note(former) }
     state.note(replica)
     try VerifiedView.put(state, header, headerDigest, database, keys)

@@ -111,6 +111,12 @@ extension VerifiedView {
       .damaged, "the vault's \(part) is missing", place: database.path.string, cure: "restore the vault from a backup")
   }
 
+  static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ path: FilePath) -> StoreError {
+    StoreError(
+      .replaced, "vault \(found) stands where \(expected) was read before", place: path.string,
+      cure: "unlock it again, if this vault is the right one")
+  }
+
   static func putBack(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
     StoreError(
       kind, "an older vault was put back while it was open: \(what)", place: path.string,
@@ -134,15 +140,16 @@ extension VerifiedView {
     let buckets = RecordTable.allCases.flatMap(tree.filled)
     var listed = 0
     for table in RecordTable.allCases { for list in try lists(of: table) { listed += list.entries.count } }
-    guard UInt64(listed) == state.records else {
-      throw Self.tampered("the vault holds \(listed) records where its state says \(state.records)", path)
+    guard UInt64(listed) == state.counts.records else {
+      throw Self.tampered("the vault holds \(listed) records where its state says \(state.counts.records)", path)
     }
-    let items = try verifyRows(total: listed, progress)
+    let counts = try verifyRows(total: listed, progress)
+    guard counts == state.counts else { throw Self.tampered("the vault holds other items than its state counts", path) }
     try log.verify()
     try database.outcomes.check()
     try database.checkNothingIsAdded()
     try database.checkPages()
-    return VerifyReport(records: listed, items: items, buckets: buckets.count)
+    return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
   }
 
   func verifyHeaders() throws(StoreError) {
@@ -154,9 +161,9 @@ extension VerifiedView {
 
   /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
   ///
-  /// - Returns: how many are items.
-  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> Int {
-    var (done, items) = (0, 0)
+  /// - Returns: how many there are of each kind.
+  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
+    var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]
     for bucket in RecordTable.allCases.flatMap(tree.filled) {
       let table = RecordTable(ofBucket: bucket)
@@ -165,7 +172,8 @@ extension VerifiedView {
           guard let meta = try checked({ () throws(FormatError) in try row.authenticatedMeta(keys) }) else {
             throw Self.tampered("a record was changed without the key", path)
           }
-          if meta.isItem { items += 1 } else if meta.kind == .present { fields[meta.address.item.index(keys), default: 0] += 1 }
+          counts.add(meta)
+          if meta.role == .field { fields[meta.address.item.index(keys), default: 0] += 1 }
         }
         done += 1
         if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
@@ -173,7 +181,7 @@ extension VerifiedView {
     }
     Reentrancy.inside { progress(done, total) }
     try checkFields(fields)
-    return items
+    return counts
   }
 
   /// Checks that items have no more fields than they can, and fields their item.

@@ -35,6 +35,8 @@ final class VerifiedView {
   private let anchors: [Anchor]
   /// Whether `keys` may be of a change that was not committed.
   private var keysAreInDoubt = false
+  /// Whether the pin was read for the next ``refresh()``, before its transaction.
+  private var isPinRead = false
 
   /// The view that `slot` opens of the vault. Within a read transaction: verifies that the vault's key comes from that of each anchor, then
   /// state and digests.
@@ -69,8 +71,16 @@ final class VerifiedView {
     try Self.checked(path, body)
   }
 
+  /// Reads what this machine remembers, before the transaction whose state is compared with it: every commit that the pin knows of was made
+  /// by then.
+  func readPin() throws(StoreError) {
+    try pins?.read()
+    isPinRead = true
+  }
+
   /// Within a transaction: notices commits by others and verifies what they left, down to the digests.
   func refresh() throws(StoreError) {
+    defer { isPinRead = false }
     let version = try database.dataVersion()
     guard version != dataVersion else { return }
     try database.recheckSchema()
@@ -104,16 +114,15 @@ final class VerifiedView {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
     guard next.vault == header.vault else {
-      throw StoreError(
-        .replaced, "vault \(next.vault) stands where \(header.vault) was unlocked", place: path.string,
-        cure: "unlock it again, if this vault is the right one")
+      throw Self.replaced(next.vault, header.vault, path)
     }
     try settleKeys()
     let held = keys.epochMark
     guard next.epoch >= held.epoch else {
       throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", path)
     }
-    try pins?.read()
+    // Read within the transaction it may know of a later commit than that sees: what is refused for this is asked once more.
+    if !isPinRead { try pins?.read() }
     let known = anchors + [Anchor(vault: header.vault, key: held, source: .heldKey)] + (pins?.anchor.map { [$0] } ?? [])
     do throws(StoreError) {
       if next.epoch == held.epoch { try take(next, proving: known) } else { try follow(next, proving: known) }
@@ -216,6 +225,7 @@ final class VerifiedView {
   /// Makes the next operation read everything anew.
   func forget() {
     dataVersion = nil
+    isPinRead = false
     lists = [:]
     notes = []
   }

@@ -69,7 +69,7 @@ struct PinRecord: Hashable, Sendable {
     key = EpochMark(epoch: try reader.counter("epoch", atLeast: 1), mark: try reader.block32())
     seen = Mark(generation: try reader.counter("generation", atLeast: 1), commit: try reader.block16())
     own = Mark(generation: try reader.counter("generation"), commit: try reader.block16())
-    guard own.generation > 0 || own.commit == .zero else { throw reader.damaged("a commit of no generation was made here") }
+    guard own.generation > 0 || own == .never else { throw reader.damaged("it names a commit before the first") }
     guard try reader.take(Self.zeroBytes).allSatisfy({ $0 == 0 }) else { throw reader.damaged("its spare bytes are not zeros") }
   }
 }

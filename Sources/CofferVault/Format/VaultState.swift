@@ -5,7 +5,7 @@ struct VaultState: Hashable, Sendable {
   /// Machines that can watch one vault for forks; the 256th takes the place of the one seen longest ago.
   static let mostReplicas = 255
   static let part = "state"
-  private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 32 + 1 + 1
+  private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 8 + 8 + 32 + 1 + 1
   private static let replicaBytes = 16 + 8 + 16
   /// Bytes of a state row, at most.
   static let largest = 8 + CommittedBox.overhead + fixedBytes + mostReplicas * replicaBytes
@@ -23,7 +23,7 @@ struct VaultState: Hashable, Sendable {
   /// Over all records: see ``DigestTree``.
   var root: Digest32
   /// Rows of both tables.
-  var records: UInt64
+  var counts: RecordCounts
   /// Milliseconds since 1970 of the commit.
   var time: UInt64
   /// The last log row, and the chain up to it.
@@ -35,13 +35,13 @@ struct VaultState: Hashable, Sendable {
   private(set) var replicas: [Replica]
 
   init(
-    generation: UInt64, commit: CommitID, root: Digest32, records: UInt64, time: UInt64, logSequence: UInt64,
+    generation: UInt64, commit: CommitID, root: Digest32, counts: RecordCounts, time: UInt64, logSequence: UInt64,
     logHead: Digest32, scrub: Bool = false
   ) {
     self.generation = generation
     self.commit = commit
     self.root = root
-    self.records = records
+    self.counts = counts
     self.time = time
     self.logSequence = logSequence
     self.logHead = logHead
@@ -118,7 +118,9 @@ extension VaultState {
   private func write(to out: inout ByteWriter) {
     out.write(commit)
     out.write(root)
-    out.write(records)
+    out.write(counts.records)
+    out.write(counts.items)
+    out.write(counts.fields)
     out.write(time)
     out.write(logSequence)
     out.write(logHead)
@@ -137,7 +139,7 @@ extension VaultState {
     self.generation = generation
     commit = try reader.block16()
     root = try reader.block32()
-    records = try reader.counter("count")
+    counts = try RecordCounts(from: &reader)
     time = try reader.counter("time")
     logSequence = try reader.counter("place in the log")
     logHead = try reader.block32()
@@ -157,7 +159,7 @@ extension VaultState {
       }
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
       guard replica.generation < generation || (replica.generation == generation && replica.commit == commit) else {
-        throw reader.damaged("it names a later commit of a replica, or another one in the place of its own")
+        throw reader.damaged("a replica's commit is none that this state comes after")
       }
       replicas.append(replica)
     }

@@ -50,7 +50,7 @@ extension Anchor {
     case .forked:
       StoreError(
         .forked, "the vault's key does not come from the key of epoch \(key.epoch), which is that of \(source)", place: place,
-        cure: forkCure, remedy: source == .pin ? .acceptFork : nil)
+        cure: forkCure, remedy: forkRemedy)
     case .tooOld:
       StoreError(
         .forked,
@@ -65,6 +65,14 @@ extension Anchor {
       "an older copy was put back: find the newer file; if the old one is right, accept it with LockedVault.unlockAcceptingPin(with:)"
     case .invitation: "an older copy was put back: find the newer file, or ask for a new invitation if the old one is right"
     case .slot, .heldKey, .backup, .header: "an older copy was put back: find the newer file"
+    }
+  }
+
+  private var forkRemedy: StoreError.Remedy? {
+    switch source {
+    case .pin: .acceptFork
+    case .backup: .acceptOlderKey
+    case .slot, .invitation, .heldKey, .header: nil
     }
   }
 

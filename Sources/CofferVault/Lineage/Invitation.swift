@@ -20,6 +20,8 @@ public struct Invitation: Sendable, Hashable, CustomStringConvertible {
   let key: EpochMark
 
   private static let prefix = "PVINV1-"
+  /// Whether `text` is meant to be one.
+  static func begins(_ text: String) -> Bool { text.hasPrefix(prefix) }
   private static let contentBytes = 16 + 8 + 32
 
   init(vault: VaultID, key: EpochMark) {

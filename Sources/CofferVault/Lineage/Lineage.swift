@@ -63,9 +63,10 @@ struct Lineage {
   /// An anchor below the lowest entry of a full list proves nothing either way. A higher one that holds stands for it: whoever has met that
   /// has opened the vault later.
   ///
+  /// Of several anchors that do not hold, the answer is the first that the format's table gives: another vault, then an older key, then a fork.
+  ///
   /// - Throws: ``FormatError/contradicted(_:_:)``.
   func check(_ anchors: [Anchor], vault: VaultSalt, own: EpochMark) throws(FormatError) {
-    // Of several anchors that do not hold, these are told first.
     for anchor in anchors where anchor.vault != vault { throw .contradicted(anchor, .replaced) }
     for anchor in anchors where anchor.key.epoch > own.epoch { throw .contradicted(anchor, .rolledBack(found: own.epoch)) }
     var undecided: Anchor?

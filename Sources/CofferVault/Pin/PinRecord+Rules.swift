@@ -32,13 +32,13 @@ extension PinRecord {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
   func check(_ state: VaultState, key found: EpochMark, vault path: FilePath) throws(StoreError) -> Finding {
-    try checkGeneration(state.generation, path)
-    guard state.generation > seen.generation || state.commit == seen.commit else {
-      throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", path)
-    }
     try checkEpoch(found.epoch, path)
     guard found.epoch > key.epoch || found.names(key) else {
       throw Self.forked("another key of epoch \(key.epoch) stands there than was seen here", path)
+    }
+    try checkGeneration(state.generation, path)
+    guard state.generation > seen.generation || state.commit == seen.commit else {
+      throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", path)
     }
     return try checkOwn(state, path)
   }
@@ -48,8 +48,8 @@ extension PinRecord {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge, vault path: FilePath) throws(StoreError) {
-    try checkGeneration(stated.generation, path)
     try checkEpoch(stated.epoch, path)
+    try checkGeneration(stated.generation, path)
   }
 
   private func checkGeneration(_ found: UInt64, _ path: FilePath) throws(StoreError) {
@@ -80,12 +80,14 @@ extension PinRecord {
   ///
   /// The state says which commit was the last of this record's name. Whoever committed it may have done so under a name that the record
   /// had before: a commit counted for the wrong name would be missed in every state that follows.
+  ///
+  /// A record of a later key, or of another one of the same epoch, was written since by who accepted that: it stays as it is.
   mutating func take(_ state: VaultState, key: EpochMark) -> Bool {
+    guard key.epoch > self.key.epoch || key.names(self.key) else { return false }
     let before = self
     if state.generation > seen.generation {
       seen = state.mark
-      // The key is another only in a later epoch.
-      if key.epoch > self.key.epoch { self.key = key }
+      self.key = key
     }
     if let last = state.replica(replica), last.generation > own.generation { own = last.mark }
     return self != before

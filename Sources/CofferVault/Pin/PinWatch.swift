@@ -19,6 +19,8 @@ final class PinWatch {
   private var expectsHere: Bool
   private var lastSync = ContinuousClock.now
   private(set) var status = PinStatus.upToDate
+  /// Why it could not be written; nil where it could.
+  private(set) var failure: StoreError?
   private var hasWarned = false
   /// Whether the pin is compared with and never advanced: a vault that cannot be written may be a copy that someone looks at, and
   /// that must not make the one in use look rolled back.
@@ -230,8 +232,10 @@ final class PinWatch {
     do throws(StoreError) {
       try body()
       if status == .notWritten { status = .upToDate }
+      failure = nil
     } catch {
       status = .notWritten
+      failure = error
       guard !hasWarned else { return }
       hasWarned = true
       // Without its cure, which may say that nothing was changed: the vault was.

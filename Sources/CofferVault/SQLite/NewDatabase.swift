@@ -12,7 +12,7 @@ struct NewDatabase: ~Copyable {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when something stands there, or a side file of what stood there.
   init(at path: FilePath) throws(StoreError) {
-    let target = try VaultPlace(path).made()
+    let target = try VaultFile(path).made()
     guard try Stat.ofLink(target) == nil else { throw Self.taken(target) }
     try SideFiles.checkAbsent(beside: target)
     let draft = try Draft(beside: target)

@@ -28,7 +28,7 @@ final class VaultDatabase {
   static func open(
     _ path: FilePath, _ options: Connection.Options = .init()
   ) throws(StoreError) -> sending VaultDatabase {
-    let place = try VaultPlace(path)
+    let place = try VaultFile(path)
     guard let resolved = try place.existing(), let file = try DatabaseFile.existing(resolved) else {
       throw StoreError(
         .noVault, "there is no vault", place: path.string,

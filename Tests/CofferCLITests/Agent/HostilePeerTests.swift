@@ -49,7 +49,7 @@ struct HostilePeerTests {
   func `an agent that sends a gigabyte is cut off, and is no agent: 65`() throws {
     let home = try home()
     let agent = try FalseAgent(home) { client in
-      LocalAddress.send([0, 0, 0, 0x40, 2, 0], to: client)
+      LocalAddress.send([0, 0, 0, 0x40, 3, 0], to: client)
       let chunk = [UInt8](repeating: 0x41, count: 1 << 20)
       for _ in 0..<1024 where LocalAddress.send(chunk, to: client) {}
     }
@@ -66,7 +66,7 @@ struct HostilePeerTests {
     for (bytes, words, status) in [
       ([2, 0, 0, 0, 9, 0], "speak different versions", 76),
       (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "announces more", 65),
-      ([1, 0, 0, 0, 2], "malformed", 65), ([3, 0, 0, 0, 2, 7, 7], "malformed", 65),
+      ([1, 0, 0, 0, 3], "malformed", 65), ([3, 0, 0, 0, 3, 7, 7], "malformed", 65),
     ] as [([UInt8], String, Int32)] {
       let home = try home()
       let agent = try FalseAgent(home) { client in

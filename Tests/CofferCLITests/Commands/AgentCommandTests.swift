@@ -70,7 +70,7 @@ struct AgentCommandTests {
     try home.transcript("vault get github --no-agent", err: "nothing to unlock it with", exit: 69)
     try home.transcript("vault get github --no-agent --key-file \(home.path)/key", out: "tok3n")
     try home.transcript(
-      "vault get github", with: ["COFFER_EXPECT_VAULT": "00112233445566778899aabbccddeeff"], err: "COFFER_EXPECT_VAULT", exit: 66)
+      "vault get github", with: ["COFFER_EXPECT_VAULT": "00112233445566778899aabbccddeeff"], err: "is expected", exit: 66)
     try home.transcript("unlock --no-agent", err: "nothing to unlock without the agent", exit: 64)
   }
 

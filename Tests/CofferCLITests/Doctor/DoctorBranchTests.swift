@@ -180,7 +180,7 @@ struct DoctorBranchTests {
   func `what the environment says wrongly, or does not say`() throws {
     let home = try Home.sound()
     home.environment["COFFER_EXPECT_VAULT"] = "nonsense"
-    #expect(try findings("vault", home).map(\.what) == ["COFFER_EXPECT_VAULT is not a vault's id"])
+    #expect(try findings("vault", home).map(\.what) == ["COFFER_EXPECT_VAULT is neither a vault's id nor invitations"])
     let bare = try Home()
     bare.environment["COFFER_HOME"] = nil
     #expect(try findings("sockets", bare).map(\.severity) == ["note"])

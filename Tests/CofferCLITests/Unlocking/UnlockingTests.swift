@@ -96,9 +96,9 @@ struct UnlockingTests {
     try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": id + ":999"], err: "older than the 999", exit: 66)
     let other = String(repeating: "0", count: 32)
     try home.transcript(
-      "vault list", with: ["COFFER_EXPECT_VAULT": other], err: "stands where COFFER_EXPECT_VAULT says", exit: 66)
+      "vault list", with: ["COFFER_EXPECT_VAULT": other], err: "stands where \(other) is expected", exit: 66)
     try home.transcript("vault list --json", with: ["COFFER_EXPECT_VAULT": other], err: "\"kind\":\"replaced\"", exit: 66)
-    try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": "nonsense"], err: "is not a vault's id", exit: 64)
+    try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": "nonsense"], err: "is neither a vault's id nor invitations", exit: 64)
   }
 
   @Test

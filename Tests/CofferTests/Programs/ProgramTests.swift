@@ -57,7 +57,7 @@ import Testing
   func `eight worker processes unlock with a key file, and lose neither a token nor a count`() async throws {
     let (places, keyFile) = try Self.newPlaces()
     defer { Self.remove(keyFile) }
-    let (home, key) = (places.vault.removingLastComponent().removingLastComponent().string, keyFile.string)
+    let (home, key) = (try places.vault.file().removingLastComponent().removingLastComponent().string, keyFile.string)
     await withTaskGroup(of: Void.self) { group in
       for worker in 0..<8 {
         group.addTask {

@@ -38,7 +38,7 @@ private final class WatchedVault: Store {
 
 @Suite struct RefreshLockTests {
   private func lockFiles(_ home: SessionHome) throws -> [String] {
-    let folder = home.places.vault.removingLastComponent().string
+    let folder = try home.places.vault.file().removingLastComponent().string
     return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("refresh-") }
       .map { folder + "/" + $0 }
   }

@@ -147,7 +147,7 @@ final class SessionHome: Sendable {
     try settler.run()
     #expect(String(decoding: output.fileHandleForReading.availableData, as: UTF8.self) == "open\n")
     let strace = [
-      "-f", "-o", "/dev/null", "-P", places.vault.string + "-wal", "-e", "trace=fdatasync", "-e",
+      "-f", "-o", "/dev/null", "-P", places.vault.description + "-wal", "-e", "trace=fdatasync", "-e",
       "inject=fdatasync:signal=SIGKILL:when=\(number)",
     ]
     let status = try Self.wait(start("/usr/bin/strace", strace + [Self.tool] + arguments)).status

@@ -218,7 +218,7 @@ struct SessionRefreshTests {
     let (home, app, session) = try SessionHome.loggedIn()
     let keys = home.keys, stale = try app.value(for: keys.token)
     _ = try await session.refresh(keys.token, replacing: stale) { _ in try Sealed("ada-next") }
-    let folder = home.places.vault.removingLastComponent().string
+    let folder = try home.places.vault.file().removingLastComponent().string
     let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasPrefix("refresh-") }
     #expect(names.count == 1)
     let lock = folder + "/" + (names.first ?? "")

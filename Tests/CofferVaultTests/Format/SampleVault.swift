@@ -37,7 +37,7 @@ final class SampleVault {
 
   func state(generation: UInt64 = 9, replicas: Int = 3) -> VaultState {
     var state = VaultState(
-      generation: generation, commit: .random(), root: .zero, records: 4, time: 5, logSequence: 6, logHead: .zero, scrub: true)
+      generation: generation, commit: .random(), root: .zero, counts: .none, time: 5, logSequence: 6, logHead: .zero, scrub: true)
     for _ in 0..<replicas { state.note(.random()) }
     return state
   }

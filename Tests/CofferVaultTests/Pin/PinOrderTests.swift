@@ -141,7 +141,7 @@ private final class PinnedStates {
   init() throws {
     place = try TemporaryVault()
     let first = VaultState(
-      generation: 1, commit: .random(), root: .zero, records: 0, time: 0, logSequence: 0, logHead: .zero)
+      generation: 1, commit: .random(), root: .zero, counts: .none, time: 0, logSequence: 0, logHead: .zero)
     let replica = ReplicaID.random()
     backup = Self.commit(on: first, above: 1, by: [replica])
     let last = Self.commit(on: backup, above: 2, by: [replica])

@@ -131,7 +131,7 @@ import Testing
     let record = PinRecord(
       vault: .random(), replica: .random(), key: .some(2), seen: .init(generation: 5, commit: .random()), own: .never)
     var state = VaultState(
-      generation: 6, commit: .random(), root: .zero, records: 0, time: 0, logSequence: 0, logHead: .zero)
+      generation: 6, commit: .random(), root: .zero, counts: .none, time: 0, logSequence: 0, logHead: .zero)
     #expect(kind { _ = try record.check(state, key: .some(1), vault: "/v") } == .rolledBack)
     #expect(try record.check(state, key: .some(2), vault: "/v") == .fits)
     let wrote = PinRecord(vault: record.vault, replica: .random(), key: .some(2), seen: record.seen, own: record.seen)

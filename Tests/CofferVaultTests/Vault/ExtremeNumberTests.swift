@@ -27,7 +27,7 @@ struct ExtremeNumberTests {
       try vault.commit { $0.generation = number }
     },
     Place(name: "count", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
-      try vault.commit { $0.records = number }
+      try vault.commit { $0.counts.records = number }
     },
     Place(name: "state's time", isReadByUnlocking: true) { (vault, number) throws(StoreError) in
       try vault.commit { $0.time = number }

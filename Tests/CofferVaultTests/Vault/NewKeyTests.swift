@@ -21,7 +21,7 @@ import Testing
     let body = try HeaderBody(created: 1, rotated: 1, floor: .floor, labels: [""]) { _, out in out.copyBytes(from: mix) }
     let header = try VaultHeader(slots: [slot], body: body, keys: keys, lineage: .first).encoded()
     let state = VaultState(
-      generation: generation, commit: .random(), root: DigestTree(emptyUnder: keys).root, records: 0, time: 1, logSequence: 0,
+      generation: generation, commit: .random(), root: DigestTree(emptyUnder: keys).root, counts: .none, time: 1, logSequence: 0,
       logHead: .zero)
     let sealed = state.sealed(epoch: epoch, header: PlainHash.digest(header), keys: keys)
     try place.attack(

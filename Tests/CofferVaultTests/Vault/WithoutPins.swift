@@ -4,20 +4,32 @@ import SystemPackage
 
 @testable import CofferVault
 
-// Most tests of a vault are of its file alone. Those of pins say which.
+// Most tests of a vault are of its file alone, and have its path. Those of pins say which.
 extension LockedVault {
-  static func open(_ path: FilePath) throws(StoreError) -> LockedVault { try open(path, options: .withoutPins) }
+  static func open(_ path: FilePath, options: VaultOptions = .withoutPins) throws(StoreError) -> LockedVault {
+    try open(.file(path), options: options)
+  }
 }
 
 extension UnlockedVault {
   static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = ""
+    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
+    options: VaultOptions = .withoutPins
   ) throws(StoreError) -> UnlockedVault {
-    try create(at: path, with: credentials, cost: cost, label: label, options: .withoutPins)
+    try create(at: .file(path), with: credentials, cost: cost, label: label, options: options)
+  }
+
+  borrowing func export(
+    to target: FilePath, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
+    label: String = ""
+  ) throws(StoreError) -> Int {
+    try export(to: .file(target), services: services, with: credentials, cost: cost, label: label)
   }
 }
 
 extension RestorableBackup {
+  init(_ file: FilePath, toRestoreAt path: FilePath) throws(StoreError) { try self.init(file, toRestoreAt: .file(path)) }
+
   consuming func restore(with credentials: consuming Credentials) throws(StoreError) -> RestoreReport {
     try restore(with: credentials, options: .withoutPins)
   }

@@ -81,7 +81,7 @@ enum TransactionVerbs {
 
   static func vaultStore(_ home: FilePath, _ keyFile: String) throws -> VaultStore {
     let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
-    let locked = try LockedVault.open(home.appending("vault.sqlite"), options: .withoutPins)
+    let locked = try LockedVault.open(.file(home.appending("vault.sqlite")), options: .withoutPins)
     let vault = try locked.unlock(with: Credentials(keyFile: key))
     return try VaultStore(service: "app", vault: vault)
   }

@@ -12,7 +12,7 @@ enum Canary {
     let value = try read()
     let name = try ItemName(service: "svc", account: "canary")
     try use(path, keyFile, passphrase, value, name)
-    let vault = try LockedVault.open(path, options: .withoutPins).unlock(with: Credentials(passphrase: passphrase))
+    let vault = try LockedVault.open(.file(path), options: .withoutPins).unlock(with: Credentials(passphrase: passphrase))
     let length = try vault.get(name).map { form in form.bytes.withBytes { $0.byteCount } }
     VaultVerbs.say("open \(length ?? 0)")
     wait()

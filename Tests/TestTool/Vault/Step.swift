@@ -29,21 +29,21 @@ enum Step {
     switch step {
     case "init":
       _ = try UnlockedVault.create(
-        at: path, with: VaultVerbs.credentials(keyFile), cost: .testing, options: VaultVerbs.options)
+        at: .file(path), with: VaultVerbs.credentials(keyFile), cost: .testing, options: VaultVerbs.options)
     case "measured-init":
       let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
-      _ = try UnlockedVault.create(at: FilePath(path.string + ".measured"), with: credentials, options: VaultVerbs.options)
+      _ = try UnlockedVault.create(at: VaultPlace(path.string + ".measured"), with: credentials, options: VaultVerbs.options)
     case "restore":
-      let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: path)
+      let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: .file(path))
       _ = try backup.restore(with: VaultVerbs.credentials(keyFile), options: VaultVerbs.options)
     case "rebuild":
-      let vault = try LockedVault.open(path, options: VaultVerbs.options)
+      let vault = try LockedVault.open(.file(path), options: VaultVerbs.options)
       _ = try vault.repair(with: VaultVerbs.credentials(keyFile), rebuilding: true, acceptingOlderKey: true)
     case "get":
       guard VaultVerbs.text(try VaultVerbs.unlock(path, keyFile).get(target)) == "old plaintext" else { exit(3) }
     case "passphrase-get":
       let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
-      let vault = try LockedVault.open(path, options: VaultVerbs.options).unlock(with: credentials)
+      let vault = try LockedVault.open(.file(path), options: VaultVerbs.options).unlock(with: credentials)
       guard VaultVerbs.text(try vault.get(target)) == "old plaintext" else { exit(3) }
     default: try change(step, VaultVerbs.unlock(path, keyFile), target)
     }

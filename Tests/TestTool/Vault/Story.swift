@@ -8,7 +8,7 @@ internal import SystemPackage
 enum Story {
   static func tell(_ path: FilePath, _ keyFile: String) throws {
     let options = VaultVerbs.options
-    let vault = try UnlockedVault.create(at: path, with: VaultVerbs.credentials(keyFile), cost: .testing, options: options)
+    let vault = try UnlockedVault.create(at: .file(path), with: VaultVerbs.credentials(keyFile), cost: .testing, options: options)
     VaultVerbs.say("created")
     try write(vault, 1)
     try delete(vault, 0)
@@ -26,10 +26,10 @@ enum Story {
     try write(again, 4)
     _ = try again.lock()
     let backup = FilePath(path.string + ".backup")
-    _ = try LockedVault.open(path, options: options).backup(to: backup)
+    _ = try LockedVault.open(.file(path), options: options).backup(to: backup)
     VaultVerbs.say("backup")
     try write(VaultVerbs.unlock(path, keyFile), 5)
-    _ = try RestorableBackup(backup, toRestoreAt: path).restore(with: VaultVerbs.credentials(keyFile), options: options)
+    _ = try RestorableBackup(backup, toRestoreAt: .file(path)).restore(with: VaultVerbs.credentials(keyFile), options: options)
     VaultVerbs.say("restored 4")
     try write(VaultVerbs.unlock(path, keyFile), 6)
   }

@@ -44,7 +44,7 @@ enum VaultVerbs {
   }
 
   static func unlock(_ path: FilePath, _ keyFile: String) throws -> UnlockedVault {
-    try LockedVault.open(path, options: options).unlock(with: credentials(keyFile))
+    try LockedVault.open(.file(path), options: options).unlock(with: credentials(keyFile))
   }
 
   static func secret(_ text: String) throws -> SecretBytes {

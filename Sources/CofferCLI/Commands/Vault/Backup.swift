@@ -35,39 +35,87 @@ struct VaultRestoreCommand: OpeningCommand {
     commandName: "restore", abstract: "Put a backup in the vault's place; what was there is kept beside it.",
     discussion: """
       The backup is unlocked and verified throughout before anything changes. It becomes the vault's newest commit, for programs \
-      that have the vault open as well. The unlocking options open the backup: give the secrets of its time.
+      that have the vault open as well. The unlocking options open the backup: give the secrets of its time. The vault keeps the slots \
+      that it has: what opened the backup, and what the environment names, is tried on it too, and a terminal is asked for its passphrase \
+      where neither opens it. Where nothing does, the backup's slots open the vault again: they are named, and that takes a yes at the \
+      terminal, or --older-key.
       """)
 
   @Argument(help: ArgumentHelp("The backup.", valueName: "file")) var file: String
   @Flag(help: "Also in the place of another vault, of which it is no backup.") var force = false
+  @Flag(help: "Also with the backup's slots, though the key was changed since: secrets that were removed open the vault again.")
+  var olderKey = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let sources = CredentialSources(context)
     try GivenPath.check(file)
     let progress = Progress(context, json: options.json)
     defer { progress.clear() }
-    let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
-    let credentials = try sources.credentials(for: backup.slots, of: FilePath(file))
-    let report = try backup.restore(
-      with: credentials, options: context.vaultOptions(), replacing: force, progress: progress.show)
+    let report = try restore(context, progress)
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     try Output.line(
       "restored \(report.items) items of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
     )
     if let kept = report.kept { try Output.line("what was there before is in \(Printable.line(kept.string))") }
+    for line in ReturnedSlots.lines(report.returnedSlots) { try Output.line(line) }
+  }
+
+  /// Restores with what the sources have, and, where that does not open the vault that stands there, with what the terminal has to say.
+  private func restore(_ context: Context, _ progress: Progress) throws -> RestoreReport {
+    let sources = CredentialSources(context)
+    let place = VaultPlace.file(FilePath(file))
+    let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
+    let id = backup.id
+    let credentials = try sources.credentials(for: backup.slots, of: place)
+    let again = try credentials.copied()
+    var isAsked = false
+    do {
+      return try backup.restore(
+        with: credentials, present: sources.others(), options: context.vaultOptions(), replacing: force,
+        acceptingOlderKey: olderKey,
+        confirm: { _ in
+          isAsked = true
+          return false
+        }, progress: progress.show)
+    } catch {
+      progress.clear()
+      guard isAsked, let terminal = Terminal() else { throw error }
+      let present = try presentCredentials(of: id, context, terminal)
+      let second = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
+      let agreement = Agreement()
+      do {
+        return try second.restore(
+          with: again, present: present, options: context.vaultOptions(), replacing: force,
+          confirm: { slots in agreement.answer { try ReturnedSlots.confirm(slots, terminal) } }, progress: progress.show)
+      } catch { throw agreement.error(after: error) }
+    }
+  }
+
+  /// What opens the vault that stands there, as the terminal has it; nothing where it is not a vault that a passphrase opens.
+  private func presentCredentials(of id: VaultID, _ context: Context, _ terminal: borrowing Terminal) throws -> Credentials {
+    var credentials = Credentials()
+    let slots: [SlotSummary]
+    do throws(StoreError) {
+      let present = try LockedVault.open(context.places.vault, options: .withoutPins)
+      slots = present.id == id ? present.slots : []
+    } catch { slots = [] }  // What is wrong with it, the restore has to do with.
+    guard slots.contains(where: { $0.kind == .passphrase }) else { return credentials }
+    credentials.passphrase = try terminal.optionalSecret(
+      "Passphrase of the vault at \(context.places.vault), which is not opened by the backup's (nothing, if there is none): ")
+    return credentials
   }
 
   private struct Answer: Encodable {
-    let id: String, restored: UInt64, generation: UInt64, items: Int, kept: String?
+    let id: String, restored: UInt64, generation: UInt64, items: Int, kept: String?, returnedSlots: [SlotJSON]?
     init(_ report: RestoreReport) {
       id = report.id.description
       restored = report.restored
       generation = report.generation
       items = report.items
       kept = report.kept?.string
+      returnedSlots = ReturnedSlots.json(report.returnedSlots)
     }
   }
 }
@@ -89,8 +137,16 @@ struct VaultRepairCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let locked = try context.lockedVault()
-    let report = try locked.repair(
-      with: context.credentials(for: locked), rebuilding: rebuild, acceptingOlderKey: olderKey)
+    let credentials = try context.credentials(for: locked)
+    let agreement = Agreement()
+    let report: RepairReport
+    do {
+      report = try locked.repair(
+        with: credentials, rebuilding: rebuild, acceptingOlderKey: olderKey,
+        confirm: { slots in
+          agreement.answer { if let terminal = Terminal() { try ReturnedSlots.confirm(slots, terminal) } else { false } }
+        })
+    } catch { throw agreement.error(after: error) }
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     for line in Self.lines(report) { try Output.line(line) }
   }
@@ -111,9 +167,7 @@ struct VaultRepairCommand: OpeningCommand {
     lines.append("dropped, as they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
     if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.string))") }
     lines += report.unproven.map { "not proven: \($0)" }
-    guard !report.returnedSlots.isEmpty else { return lines }
-    lines += report.returnedSlots.map { "opens it again: \($0.summary.kind) \($0.summary.id) \(Printable.line($0.label))" }
-    return lines + ["change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay"]
+    return lines + ReturnedSlots.lines(report.returnedSlots)
   }
 
   private struct Answer: Encodable {
@@ -129,8 +183,25 @@ struct VaultRepairCommand: OpeningCommand {
       generation = report.generation
       kept = report.kept?.string
       unproven = report.unproven
-      returnedSlots = report.returnedSlots.isEmpty ? nil : report.returnedSlots.map(SlotJSON.init)
+      returnedSlots = ReturnedSlots.json(report.returnedSlots)
     }
+  }
+}
+
+/// The slots of an older key, with which a vault opens again.
+enum ReturnedSlots {
+  static func lines(_ slots: [VaultStatus.Slot]) -> [String] {
+    guard !slots.isEmpty else { return [] }
+    return slots.map { "opens it again: \($0.summary.kind) \($0.summary.id) \(Printable.line($0.label))".trimmedEnd }
+      + ["change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay"]
+  }
+
+  static func json(_ slots: [VaultStatus.Slot]) -> [SlotJSON]? { slots.isEmpty ? nil : slots.map(SlotJSON.init) }
+
+  static func confirm(_ slots: [VaultStatus.Slot], _ terminal: borrowing Terminal) throws -> Bool {
+    Output.message("The vault would open with these slots, and with no other; any of them may have been removed since:")
+    Output.message(SlotTable.text(slots))
+    return try terminal.confirm("Shall all of them open it again?")
   }
 }
 

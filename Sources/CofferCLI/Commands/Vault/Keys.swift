@@ -38,11 +38,16 @@ struct VaultPassphraseCommand: OpeningCommand {
         to: credentials, ofSlot: changed.summary.id, key: keepKey ? .kept : .renewed, progress: progress.show)
     }
     progress.clear()
-    if options.json { return try Output.line(JSONText.encode(["slot": changed.summary.id.description])) }
+    let invitation = try vault.invitation()
+    if options.json {
+      return try Output.line(
+        JSONText.encode(["slot": changed.summary.id.description, "invitation": invitation.description]))
+    }
     context.note(
       keepKey
         ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
         : "the passphrase was changed, and the vault has a new key, sealed to \(slots.count) slot\(slots.count == 1 ? "" : "s")")
+    try NewInvitation.show(invitation, NewInvitation.ofNewKey, context)
   }
 }
 
@@ -90,10 +95,16 @@ struct Rotation {
     // Named, so that a slot that was added since the list was shown is not sealed to.
     try vault.rotate(only: kept.map(\.summary.id), progress: progress.show)
     progress.clear()
+    // Who has removed the slot that opened the vault sees no more of it: another secret tells the invitation.
+    let invitation = kept.contains(where: \.isInUse) ? try vault.invitation() : nil
     if json {
-      return try Output.line(JSONText.encode(Answer(slots: kept.map(SlotJSON.init), removed: removed.map(SlotJSON.init))))
+      return try Output.line(
+        JSONText.encode(
+          Answer(slots: kept.map(SlotJSON.init), removed: removed.map(SlotJSON.init), invitation: invitation?.description)))
     }
     context.note("the vault has a new key, sealed to \(kept.count) slot\(kept.count == 1 ? "" : "s")")
+    guard let invitation else { return context.note("coffer vault pin show prints the new invitation") }
+    try NewInvitation.show(invitation, NewInvitation.ofNewKey, context)
   }
 
   private func agree(_ context: Context) throws {
@@ -110,7 +121,7 @@ struct Rotation {
     }
   }
 
-  private struct Answer: Encodable { let slots: [SlotJSON], removed: [SlotJSON] }
+  private struct Answer: Encodable { let slots: [SlotJSON], removed: [SlotJSON], invitation: String? }
 }
 
 struct IdentityCommand: ParsableCommand {
@@ -142,7 +153,7 @@ struct IdentityShowCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let identity = try SecretReader.file(file, limit: SecretFile.largestToken, what: "the identity")
+    let identity = try SecretReader.file(file, limit: SecretFile.largestIdentity, what: "the identity")
     try Self.show(identity, json: options.json)
   }
 

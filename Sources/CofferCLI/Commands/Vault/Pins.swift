@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferVault
 
 struct PinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -13,7 +14,11 @@ struct PinCommand: ParsableCommand {
 
 struct PinShowCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Print what is remembered of the vault that stands there. Needs no secret.")
+    commandName: "show", abstract: "Print what is remembered of the vault that stands there. Needs no secret.",
+    discussion: """
+      The invitation is for who is to trust this vault: it names the newest key that this machine has seen. Epoch and mark are the same \
+      wherever the vault is, and can be compared.
+      """)
 
   @OptionGroup var options: AnswerOptions
 
@@ -21,20 +26,32 @@ struct PinShowCommand: Command {
     let vault = try context.lockedVault()
     let memory = try vault.pinMemory()
     let answer = Answer(
-      vault: vault.path.string, id: vault.id.description, expected: memory.expected?.description, generation: memory.seen,
-      own: memory.own, pins: context.places.vaultOptions.pins?.string ?? "")
+      vault: vault.place.description, id: vault.id.description, expected: memory.expected?.description, generation: memory.seen,
+      own: memory.own, epoch: memory.invitation?.epoch, mark: memory.invitation?.shortMark,
+      invitation: memory.invitation?.description, pins: context.places.vaultOptions.pins?.string ?? "")
     if options.json { return try Output.line(JSONText.encode(answer)) }
     let seen = memory.seen.map { "generation \($0)" } ?? "never"
-    try Output.line(
-      Columns.align([
-        ["vault", answer.vault], ["id", answer.id], ["expected here", answer.expected ?? "any vault"], ["seen", seen],
-        ["last written here", memory.own.map { "generation \($0)" } ?? "never"], ["pins", answer.pins],
-      ]))
+    var rows = [
+      ["vault", answer.vault], ["id", answer.id], ["expected here", answer.expected ?? "any vault"], ["seen", seen],
+      ["last written here", memory.own.map { "generation \($0)" } ?? "never"], ["pins", answer.pins],
+    ]
+    if let invitation = memory.invitation {
+      rows += [["epoch", String(invitation.epoch)], ["mark", invitation.shortMark], ["invitation", invitation.description]]
+    }
+    try Output.line(Columns.align(rows))
+    guard memory.invitation != nil else { return }
+    context.note("the invitation is for who joins this vault; it is no secret, but has to come by a way that nobody can change")
   }
 
   private struct Answer: Encodable {
-    let vault: String, id: String, expected: String?, generation: UInt64?, own: UInt64?, pins: String
+    let vault: String, id: String, expected: String?, generation: UInt64?, own: UInt64?
+    let epoch: UInt64?, mark: String?, invitation: String?, pins: String
   }
+}
+
+extension Invitation {
+  /// What people compare of the mark: 128 bits, which nobody finds another key for.
+  var shortMark: String { String(mark.prefix(32)) }
 }
 
 struct PinAcceptCommand: OpeningCommand {
@@ -55,7 +72,7 @@ struct PinAcceptCommand: OpeningCommand {
     if options.json {
       return try Output.line(JSONText.encode(Answer(id: vault.id.description, generation: status.generation)))
     }
-    try Output.line("vault \(vault.id) at generation \(status.generation) is expected at \(locked.path) from now on")
+    try Output.line("vault \(vault.id) at generation \(status.generation) is expected at \(locked.place) from now on")
   }
 
   private struct Answer: Encodable { let id: String, generation: UInt64 }

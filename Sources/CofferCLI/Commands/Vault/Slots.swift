@@ -33,7 +33,7 @@ struct SlotAddCommand: OpeningCommand {
     discussion: """
       A passphrase unless another kind is asked for: --new-key-file makes a key file, together with a new passphrase a slot that \
       wants both; --recovery-code prints a code, once, to be written down; --recipient lets the holder of an identity in \
-      (coffer vault identity new makes one).
+      (coffer vault identity new makes one), and prints the invitation that the holder joins with.
       """)
 
   @Option(help: ArgumentHelp("A name for this way of opening the vault.", valueName: "text")) var label: String = ""
@@ -66,10 +66,10 @@ struct SlotAddCommand: OpeningCommand {
 
   private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ context: Context) throws {
     let slot = try vault.addSlot(recipient, label: label)
-    let expected = "\(vault.id):\(try vault.status().generation)"
-    if options.json { return try Output.line(JSONText.encode(Answer(slot, expect: expected))) }
+    let invitation = try vault.invitation()
+    if options.json { return try Output.line(JSONText.encode(Answer(slot, invitation))) }
     try answer(slot, context)
-    context.note("the recipient should set COFFER_EXPECT_VAULT=\(expected), so that no other vault is taken for this one")
+    try NewInvitation.show(invitation, "the recipient joins with it, by coffer vault join PLACE INVITATION", context)
   }
 
   private func addRecoveryCode(to vault: borrowing UnlockedVault, _ context: Context) throws {
@@ -87,11 +87,11 @@ struct SlotAddCommand: OpeningCommand {
   }
 
   private struct Answer: Encodable {
-    let id: String, opens: String, expect: String?
-    init(_ slot: SlotSummary, expect: String? = nil) {
+    let id: String, opens: String, invitation: String?
+    init(_ slot: SlotSummary, _ invitation: Invitation? = nil) {
       id = slot.id.description
       opens = slot.kind.description
-      self.expect = expect
+      self.invitation = invitation?.description
     }
   }
 }
@@ -129,6 +129,19 @@ struct SlotLabelCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
     try vault.relabelSlot(vault.slots().named(slot).summary.id, to: label)
+  }
+}
+
+/// An invitation on its way out: to standard output, from where it is passed on.
+enum NewInvitation {
+  /// Of an invitation that takes the place of earlier ones.
+  static let ofNewKey =
+    "machines that have not seen the vault since need it: with an older one, who was removed could still lead them on"
+
+  /// - Parameter purpose: who needs it, and for which command.
+  static func show(_ invitation: Invitation, _ purpose: String, _ context: Context) throws {
+    context.note("this is the invitation now; \(purpose). It is no secret, but has to come by a way that nobody can change:")
+    try Output.line(invitation.description)
   }
 }
 

@@ -50,8 +50,8 @@ struct VaultExportCommand: OpeningCommand {
     if reveal, format == .env { return try EnvExport.values(vault, services: service, context) }
     guard let file else { return try print(vault, context) }
     let secrets = NewSecrets(new: new, context: context)
-    let target = FilePath(file)
-    let count = try secrets.usingOwn(forVaultAt: target) { credentials in
+    let target = VaultPlace(file)
+    let count = try secrets.usingOwn(forVaultAt: target.file()) { credentials in
       try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }

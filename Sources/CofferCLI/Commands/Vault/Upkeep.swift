@@ -11,7 +11,7 @@ struct VaultStatusCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
-    let answer = Answer(vault.path.string, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength())
+    let answer = Answer(vault.place.description, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength())
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import SystemPackage
 
 /// Where a vault is or is to be: a folder and a name in it.
-struct VaultPlace {
+struct VaultFile {
   private let folder: FilePath
   private let name: String
 

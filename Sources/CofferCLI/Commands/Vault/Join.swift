@@ -1,0 +1,112 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+internal import SystemPackage
+
+struct VaultJoinCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "join", abstract: "Open a vault that someone lets you into, and remember it on this machine.",
+    discussion: """
+      The invitation is what coffer vault slot add --recipient or coffer vault pin show printed where the vault is known: anyone can make a \
+      vault that your identity opens, and it proves that this is not one. Without one, a terminal shows what the vault says of its key, to be \
+      compared with coffer vault pin show there. The identity's file can keep the invitation, and so prove the vault wherever it is used.
+      """)
+
+  @Argument(help: "Where the vault is: a path.", completion: .file()) var place: String
+  @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?
+  @Flag(inversion: .prefixedNo, help: "Add the vault's invitation to the identity's file, or do not, without asking.")
+  var save: Bool?
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard options.vault == nil else { throw ValidationError("give the place as the command's word, not by --vault too") }
+  }
+
+  func perform(_ context: Context) throws {
+    let invitation = try given.map { try Invitation($0) }
+    context.places.vault = try VaultPlace(place).absolute()
+    var locked = try context.lockedVault()
+    if let invitation { locked.options.invitations.append(invitation) }
+    let credentials = try context.credentials(for: locked)
+    let agreement = Agreement()
+    let vault: UnlockedVault
+    do { vault = try locked.join(with: credentials) { claim in agreement.answer { try Self.confirm(claim, context) } } } catch {
+      throw agreement.error(after: error)
+    }
+    let proven = try vault.invitation()
+    let file = try save(proven, of: vault, context)
+    let generation = try vault.status().generation
+    if options.json {
+      return try Output.line(
+        JSONText.encode(
+          Answer(
+            vault: locked.place.description, id: vault.id.description, generation: generation, invitation: proven.description,
+            saved: file)))
+    }
+    try Output.line("vault \(vault.id) at generation \(generation) is known at \(locked.place) from now on")
+    if let file { context.note("its invitation is in \(file)") }
+    let standard = try Places.standard().vault
+    guard standard != context.places.vault else { return }
+    context.note("--vault \(locked.place) or COFFER_VAULT names it to other commands")
+  }
+
+  /// Whether somebody at the terminal says that the vault is the right one. --yes does not: it would say so of any vault.
+  private static func confirm(_ claim: Invitation, _ context: Context) throws -> Bool {
+    guard let terminal = Terminal() else { return false }
+    Output.message(
+      """
+      Nothing proves that this is the vault that you were let into, and anyone could have made it. Someone who has the vault sees \
+      the same with coffer vault pin show, if it is the right one:
+      """)
+    Output.message(
+      Columns.align([["id", claim.vault.description], ["epoch", String(claim.epoch)], ["mark", claim.shortMark]]))
+    return try terminal.confirm("Did you compare all three, and are they the same?")
+  }
+
+  /// Adds the invitation to the file of the identity that opened the vault, where that is wanted.
+  ///
+  /// - Returns: the file; nil where nothing was added.
+  private func save(_ invitation: Invitation, of vault: borrowing UnlockedVault, _ context: Context) throws -> String? {
+    let isRecipient = try vault.slots().contains { $0.isInUse && $0.summary.kind == .recipient }
+    guard let path = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY"), isRecipient else {
+      guard save != true else {
+        throw Failure.usage("no identity's file opened the vault, which is joined", try: "the command without --save")
+      }
+      return nil
+    }
+    guard try save ?? agreesToSave(in: path, context) else { return nil }
+    try IdentityFile.add(invitation, to: path)
+    return path
+  }
+
+  private func agreesToSave(in path: String, _ context: Context) throws -> Bool {
+    if context.yes { return true }
+    guard !options.json, let terminal = Terminal() else { return false }
+    return try terminal.confirm("Add the vault's invitation to \(path), so that it proves the vault wherever it is used?")
+  }
+
+  private struct Answer: Encodable { let vault: String, id: String, generation: UInt64, invitation: String, saved: String? }
+}
+
+/// The file of an identity, which may hold invitations beside it.
+enum IdentityFile {
+  /// Adds `invitation`, in the place of an older one to the same vault. The file has its old content or its new one at every instant, and keeps
+  /// its mode.
+  ///
+  /// - Throws: `.denied` for what is no regular file, such as a link, which would be replaced.
+  static func add(_ invitation: Invitation, to path: String) throws {
+    try GivenPath.check(path)
+    var facts = stat()
+    guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
+      throw StoreError(
+        .denied, "the identity is in no file of its own that can be replaced", place: path,
+        cure: "give the path of the file; the vault is joined, and this line may be added to it: \(invitation)")
+    }
+    let content = try Identity.adding(invitation, to: Credentials.identity(at: FilePath(path)))
+    try content.withBytes { (bytes) throws(StoreError) in
+      try AtomicFile(FilePath(path)).replace(with: bytes, mode: UInt32(facts.st_mode & 0o777))
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.tags(.process), .wholeRun)
+struct RestoreCommandTests {
+  /// A vault, and a backup of it from before the slot `two` was removed.
+  private func removed() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    try home.transcript("vault slot add --quiet --label two --new-key-file \(home.path)/two")
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try home.changesKey("vault slot remove two --yes")
+    try home.transcript("vault set a", in: "new")
+    return home
+  }
+
+  private func files(_ home: Home) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+  }
+
+  @Test
+  func `what the environment names opens the present vault where an option opens the backup, and nobody comes back`() throws {
+    let home = try removed()
+    let answer = try home.coffer("vault restore \(home.path)/backup --key-file \(home.path)/two --json")
+    let json = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")
+    #expect(answer.status == 0 && json["returnedSlots"] == nil)
+    try home.transcript("vault get a", out: "old")
+    #expect(try home.coffer("vault get a --key-file \(home.path)/two").status == 77)
+  }
+
+  @Test
+  func `the backup's slots come back only when told so, are named, and a refusal leaves all as it was`() throws {
+    let home = try removed()
+    home.locked()
+    let line = "vault restore \(home.path)/backup --key-file \(home.path)/two"
+    let before = try files(home)
+    try home.transcript(line, err: "to go back to the older key on purpose, --older-key", exit: 66)
+    try home.transcript(line + " --yes --json", err: #""kind":"rolledBack""#, exit: 66)
+    #expect(try files(home) == before)
+    try home.transcript("vault get a --key-file \(home.path)/key", out: "new")
+    let restored = try home.coffer(line + " --older-key")
+    #expect(restored.status == 0, "\(restored.err)")
+    let lines = restored.out.split(separator: "\n")
+    #expect(lines.filter { $0.hasPrefix("opens it again: key file ") }.count == 2 && lines.contains { $0.hasSuffix(" two") })
+    #expect(lines.last == "change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay")
+    try home.transcript("vault get a --key-file \(home.path)/two", out: "old")
+    try home.transcript("vault get a --key-file \(home.path)/key", out: "old")
+  }
+
+  @Test
+  func `a terminal is asked for the passphrase of the present vault, and then whether the backup's slots shall come back`() throws {
+    let home = try Home()
+    let (old, new) = (try home.file("old", "correct horse"), try home.file("new", "battery staple"))
+    try home.transcript("init --quiet --new-passphrase-file \(old)")
+    try home.transcript("vault set a --passphrase-file \(old)", in: "1")
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try home.changesKey("vault passphrase --passphrase-file \(old) --new-passphrase-file \(new)")
+    let line = "vault restore \(home.path)/backup --passphrase-file \(old)"
+    let asked = "which is not opened by the backup's (nothing, if there is none): "
+    // Nothing is typed, and then no.
+    let no = try PseudoTerminal()
+    let refused = try no.coffer(line, in: home)
+    no.shows(asked)
+    no.type("\n")
+    no.shows("Shall all of them open it again? [y/N] ")
+    #expect(no.shown.contains("passphrase"))
+    no.type("n\n")
+    #expect(try refused.wait() == 66)
+    // The present passphrase: the vault keeps its slot.
+    let present = try PseudoTerminal()
+    let kept = try present.coffer(line, in: home)
+    present.shows(asked)
+    #expect(!present.echoes)
+    present.type("battery staple\n")
+    #expect(try kept.wait() == 0)
+    #expect(try home.coffer("vault get a --passphrase-file \(old)").status == 77)
+    try home.transcript("vault get a --passphrase-file \(new)", out: "1")
+    // A wrong one, and then yes: the backup's slot opens it again.
+    let yes = try PseudoTerminal()
+    let returned = try yes.coffer(line, in: home)
+    yes.shows(asked)
+    yes.type("wrong\n")
+    yes.shows("Shall all of them open it again? [y/N] ")
+    yes.type("y\n")
+    yes.shows("opens it again: passphrase ")
+    #expect(try returned.wait() == 0)
+    try home.transcript("vault get a --passphrase-file \(old)", out: "1")
+  }
+}

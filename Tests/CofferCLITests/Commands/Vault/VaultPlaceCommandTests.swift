@@ -1,0 +1,86 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.tags(.process), .wholeRun)
+struct VaultPlaceCommandTests {
+  @Test
+  func `--vault and COFFER_VAULT name the vault of every command, before and behind its name; the option is the stronger`() throws {
+    let (home, other) = (try Home.withVault(), try Home.withVault())
+    try other.transcript("vault set a", in: "theirs")
+    let key = "--key-file \(other.path)/key"
+    try home.transcript("vault get a --vault \(other.vault) \(key)", out: "theirs", err: "for the first time")
+    try home.transcript("--vault \(other.vault) vault get a \(key)", out: "theirs")
+    try home.transcript("--vault=\(other.vault) --quiet get a --domain x \(key)", err: "nothing is stored", exit: 1)
+    try home.transcript("vault get a \(key)", with: ["COFFER_VAULT": other.vault], out: "theirs")
+    try home.transcript("vault get a --vault \(other.vault) \(key)", with: ["COFFER_VAULT": home.vault], out: "theirs")
+    try home.transcript("vault get a", err: "the vault has no item of this service", exit: 1)
+    // Set and empty, as a shell leaves it, it names nothing.
+    try home.transcript("vault list", with: ["COFFER_VAULT": ""])
+    try home.transcript("vault list --vault ''", err: "the place of the vault is empty", exit: 64)
+    #expect(try home.coffer("env --vault \(other.vault)").out.contains("vault     \(other.vault)\n"))
+    #expect(try home.coffer("status --json --vault \(other.vault)").out.contains(try other.vaultID()))
+    #expect(try home.coffer("doctor --json --vault \(home.path)/data/none").out.contains("there is no vault yet"))
+    try home.transcript("tour --vault \(other.vault)", err: "the tour makes a vault of its own", exit: 64)
+  }
+
+  @Test
+  func `a vault is made, backed up and restored at a place of its own, which may be relative`() throws {
+    let home = try Home()
+    let place = home.path + "/elsewhere/v.sqlite"
+    home.environment["COFFER_VAULT"] = place
+    home.environment["COFFER_KEY_FILE"] = home.path + "/key"
+    try home.transcript("init --quiet --new-key-file \(home.path)/key")
+    try home.transcript("set token --secret", in: "tok")
+    try home.transcript("get token --quiet", out: "tok")
+    try home.transcript("vault backup --quiet \(home.path)/copy")
+    try home.transcript("vault set x", in: "1")
+    #expect(try home.coffer("vault restore \(home.path)/copy").status == 0)
+    try home.transcript("vault list", out: "coffer  token\n")
+    #expect(home.exists("elsewhere/v.sqlite") && !home.exists("data"))
+    let there = try #require(
+      try home.program(["sh", "-c", "cd \(home.path)/elsewhere && \(Home.coffer) vault get coffer token --vault v.sqlite"]))
+    #expect(there.out == "tok" && there.status == 0, "\(there)")
+  }
+
+  @Test
+  func `a place on a server is refused, and no more of it than its scheme is repeated`() throws {
+    let home = try Home.withVault()
+    let place = "postgresql://ada:hunter2@db.example.com/team#main"
+    for line in ["vault list", "vault set a --generate", "vault backup \(home.path)/copy", "init", "vault join \(place)"] {
+      let words = line.hasPrefix("vault join") ? line : "\(line) --vault \(place)"
+      let answer = try home.coffer(words)
+      #expect(answer.status == 77 && answer.err.contains("cannot be opened by this version (postgresql://…)"), "\(answer.err)")
+      #expect(!answer.err.contains("hunter2") && !answer.err.contains("example"))
+    }
+    try home.transcript("vault list --vault \(place) --json", err: #""kind":"unsupported""#, exit: 77)
+    try home.transcript("vault list", with: ["COFFER_VAULT": "etcd://x"], err: "(etcd://…)", exit: 77)
+    // What is no URL is a path.
+    try home.transcript("vault list --vault ./postgresql://x", err: "there is no vault", exit: 78)
+    try home.transcript("vault list --vault \(home.path)/http:", err: "there is no vault", exit: 78)
+    #expect(try home.coffer("doctor --vault \(place)").status == 2)
+  }
+
+  @Test
+  func `an agent serves the place that it was started for, and a client of another is told so or goes without`() throws {
+    let (home, other) = (try Home.withVault(), try Home.withVault())
+    defer { _ = try? home.coffer("agent stop") }
+    try other.transcript("vault set a", in: "theirs")
+    home.environment["COFFER_KEY_FILE"] = nil
+    let key = "--key-file \(other.path)/key"
+    try home.transcript("unlock --quiet --vault \(other.vault) \(key)")
+    let status = try home.coffer("agent status --json --vault \(other.vault)").out
+    #expect(status.contains(other.vault.replacing("/", with: "\\/")) || status.contains(other.vault), "\(status)")
+    try home.transcript("vault get a --vault \(other.vault)", out: "theirs")
+    // From another folder, by the name that it has there.
+    let there = try #require(
+      try home.program(["sh", "-c", "cd \(other.path)/data && \(Home.coffer) vault get a --vault vault.sqlite"]))
+    #expect(there.out == "theirs" && there.status == 0, "\(there)")
+    try home.transcript("vault list", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("unlock --key-file \(home.path)/key", err: "the agent keeps another vault", exit: 77)
+    #expect(try home.coffer("doctor --json").out.contains("the agent keeps another vault than"))
+    #expect(try home.coffer("agent install --print --vault \(other.vault)").out.contains("Environment=COFFER_VAULT=\(other.vault)\n"))
+  }
+}

@@ -1,0 +1,206 @@
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// A vault of a key file's owner and a recipient, whose key was changed three times: the last time to remove another recipient. Slots of a
+/// recovery code and of the key file's owner stand beside; what each of them, the removed one and everybody else knows is at hand.
+final class MemberVault {
+  static let name = ItemName.sample
+  static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
+  /// The epoch of the key that the removed member does not know.
+  static let removal: UInt64 = 4
+
+  let place: TemporaryVault
+  let identity: [UInt8]
+  let code: [UInt8]
+  let memberIdentity: [UInt8]
+  private(set) var keys: [EpochKey] = []
+  /// Before the removal, and now.
+  private(set) var headers: [VaultHeader] = []
+  /// W of each slot that there was before the removal.
+  private(set) var mixes: [SlotID: [UInt8]] = [:]
+  /// Whole files by epoch.
+  private(set) var files: [KeptFiles] = []
+  private let genuine: FilePath
+
+  var vault: VaultSalt { keys[0].vault }
+  var header: VaultHeader { headers[1] }
+  var marks: [EpochMark] { keys.map(\.mark) }
+  func invitation(_ epoch: UInt64) -> Invitation { Invitation(vault: VaultID(bytes: vault.bytes), key: keys[Int(epoch) - 1].mark) }
+
+  init() throws {
+    place = try TemporaryVault()
+    identity = try SecretBytes.random(32).revealed
+    memberIdentity = try SecretBytes.random(32).revealed
+    code = try RecoveryCode.generate().revealed
+    genuine = place.folder.appending("genuine")
+    let vault = try place.create()
+    try vault.addSlot(Identity.recipient(of: SecretBytes(identity)), label: "ours")
+    let member = try vault.addSlot(Identity.recipient(of: SecretBytes(memberIdentity)), label: "theirs").id
+    try vault.set(form("genuine"), for: Self.name)
+    try note(vault)
+    for _ in 2..<Self.removal {
+      try vault.rotate()
+      try note(vault)
+    }
+    let last = try vault.core.run { (vault) throws(StoreError) in
+      let slots = vault.view.header.slots.enumerated().map { ($1.id, vault.view.headerBody.withMix($0) { [UInt8]($0) }) }
+      return (vault.view.header, slots)
+    }
+    mixes = Dictionary(uniqueKeysWithValues: last.1)
+    try vault.removeSlot(member)
+    try vault.addSlot(Self.credentials(code: code), label: "code")
+    try note(vault)
+    headers = [last.0, try vault.core.run { (vault) throws(StoreError) in vault.view.header }]
+    _ = try vault.lock()
+    try FileManager.default.copyItem(atPath: place.path.string, toPath: genuine.string)
+  }
+
+  private func note(_ vault: borrowing UnlockedVault) throws {
+    let (salt, epoch, key) = try vault.core.run { (vault) throws(StoreError) in
+      (vault.view.header.vault, vault.view.header.epoch, vault.view.slot.key.bytes.revealed)
+    }
+    keys.append(try EpochKey(salt, epoch, key))
+    try place.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    files.append(try KeptFiles(place.folder, ["vault.sqlite"]))
+  }
+
+  static func credentials(code: [UInt8]) throws -> Credentials {
+    var credentials = Credentials()
+    credentials.recoveryCode = try SecretBytes(code)
+    return credentials
+  }
+
+  static func credentials(identity: [UInt8]) throws -> Credentials {
+    var credentials = Credentials()
+    credentials.identity = try SecretBytes(identity)
+    return credentials
+  }
+
+  /// Puts the genuine rows back, under whoever has the file open.
+  func putBack() throws {
+    let copying = Self.tables.map { "DELETE FROM main.\($0); INSERT INTO main.\($0) SELECT * FROM g.\($0);" }.joined()
+    try place.attack("ATTACH '\(genuine)' AS g; PRAGMA synchronous=OFF; BEGIN; \(copying) COMMIT;")
+  }
+
+  /// Puts a whole vault under `key` there: with the header `header`, as many replicas as a state can name, the greatest of generations that a
+  /// machine could believe, and a value of the forger's own.
+  func put(_ header: [UInt8], under key: EpochKey) throws {
+    let keys = try key.subkeys()
+    let value = Array("forged".utf8)
+    let meta = RecordMeta(
+      revision: 1, service: Self.name.service, account: Self.name.account, created: 1, modified: 1, valueCount: value.count)
+    let record = try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
+      try SealedRecord(meta, value: value, keys: keys)
+    }
+    let bucket = RecordTable.present.bucket(of: record.index)
+    let digest = DigestTree.digest(bucket, [record.entry], keys: keys)
+    var tree = DigestTree(emptyUnder: keys)
+    tree.replace([(bucket, digest)], keys: keys)
+    var state = VaultState(
+      generation: 1 << 40, commit: .random(), root: tree.root, records: 1, time: 1, logSequence: 0, logHead: .zero)
+    for _ in 0..<VaultState.mostReplicas { state.note(.random()) }
+    let sealed = state.sealed(epoch: key.epoch, header: PlainHash.digest(header), keys: keys)
+    func hex(_ bytes: [UInt8]) -> String { "x'\(Hex.text(bytes))'" }
+    try place.attack(
+      """
+      PRAGMA synchronous=OFF; BEGIN; DELETE FROM rec; DELETE FROM old; DELETE FROM digest; DELETE FROM log;
+      UPDATE header SET bytes=\(hex(header)); UPDATE header_copy SET bytes=\(hex(header)); UPDATE state SET bytes=\(hex(sealed));
+      INSERT INTO digest VALUES(\(bucket),\(hex(digest.bytes)));
+      INSERT INTO rec VALUES(\(hex(record.index.bytes)),\(hex(record.id.bytes)),\(hex(record.meta)),\(hex(record.value ?? []))); COMMIT;
+      """)
+  }
+}
+
+/// Who looks at a vault, and what they know of it from elsewhere.
+final class Onlooker {
+  enum Role: String, CaseIterable, Sendable {
+    case recipientWithPin = "a recipient's pin"
+    case recipientWithInvitation = "a recipient's invitation"
+    case ownerWithPin = "a pin beside an older slot"
+    case codeAlone = "the slot's own mark"
+    case openRecipient = "a recipient's open vault"
+    case openOwner = "an owner's open vault"
+    case store = "a store"
+
+    /// Whether whoever writes the file can seal a key to the slot without having had one.
+    var isRecipient: Bool { [.recipientWithPin, .recipientWithInvitation, .openRecipient, .store].contains(self) }
+    var isOpen: Bool { [.openRecipient, .openOwner, .store].contains(self) }
+  }
+
+  let role: Role
+  private let world: MemberVault
+  private let pins: FilePath
+  private var open: FullVault.VaultEngineHolder?
+  private var store: VaultStore?
+
+  /// To be made while the genuine vault stands there.
+  init(_ role: Role, of world: MemberVault) throws {
+    self.role = role
+    self.world = world
+    pins = world.place.folder.appending("pins \(role)")
+    switch role {
+    case .recipientWithPin: _ = try LockedVault.open(world.place.path, options: invited(pins: pins)).unlock(with: credentials())
+    case .ownerWithPin: _ = try unlock()
+    case .openRecipient, .openOwner: open = FullVault.VaultEngineHolder(try unlock())
+    case .store: store = try VaultStore(service: MemberVault.name.service, vault: unlock())
+    case .recipientWithInvitation, .codeAlone: break
+    }
+  }
+
+  private func invited(pins: FilePath?, _ epoch: UInt64 = MemberVault.removal) -> VaultOptions {
+    VaultOptions(pins: pins, invitations: [world.invitation(epoch)])
+  }
+
+  private func credentials() throws -> Credentials {
+    switch role {
+    case .codeAlone: try MemberVault.credentials(code: world.code)
+    case .ownerWithPin, .openOwner: try TemporaryVault.credentials()
+    default: try MemberVault.credentials(identity: world.identity)
+    }
+  }
+
+  private func unlock() throws -> UnlockedVault {
+    let options =
+      switch role {
+      case .recipientWithPin, .ownerWithPin: VaultOptions(pins: pins)
+      case .recipientWithInvitation: invited(pins: nil)
+      // What is open has one that is older than the removal: the key that it holds is what counts.
+      case .openRecipient, .store: invited(pins: nil, 1)
+      case .codeAlone, .openOwner: VaultOptions.withoutPins
+      }
+    return try LockedVault.open(world.place.path, options: options).unlock(with: credentials())
+  }
+
+  /// What asking for the item says: its value, or why there is none.
+  func answer() -> String {
+    do {
+      if let open { return text(try open.unlocked.get(MemberVault.name)) ?? "nothing" }
+      if let store { return text(try store.load(MemberVault.name.account)) ?? "nothing" }
+      return text(try unlock().get(MemberVault.name)) ?? "nothing"
+    } catch let error as StoreError {
+      return error.word
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  /// What a refusal must leave as it is: the pin's files, and the key that is held.
+  func memory() throws -> [String: Data] {
+    if let core = try open?.unlocked.core ?? store?.held.opened() {
+      return try core.run { (vault) throws(StoreError) in ["key": Self.key(vault)] }
+    }
+    guard FileManager.default.fileExists(atPath: pins.string) else { return [:] }
+    return try KeptFiles(pins).files
+  }
+
+  private static func key(_ vault: OpenVault) -> Data {
+    Data(vault.view.slot.key.bytes.revealed + vault.view.keys.epochMark.mark.bytes + "\(vault.view.slot.epoch)".utf8)
+  }
+}
