@@ -172,14 +172,18 @@ struct Restoration: ~Copyable {
     let anchors = try anchors()
     let older = anchors.filter { $0.key.epoch <= source.header.epoch }
     let comesFromOlder = try source.comes(from: older)
-    guard comesFromOlder || consent.acceptingOlderKey else { throw source.anchor(.backup).error(.forked, place: place.string) }
+    // Anyone can make a backup that a recipient's public key opens, whatever somebody says of its age.
+    let isRecipient = backup.view.slot.kind == .recipient
+    guard !isRecipient || !older.isEmpty else { throw unproven() }
+    guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
+      throw source.anchor(.backup).error(.forked, place: place.string)
+    }
     let isNewest = present?.vault != source.header.vault || (present?.epoch ?? 0) <= source.header.epoch
     let isProven = isNewest && comesFromOlder && older.count == anchors.count
     if !isProven {
       try requireConsent()
       returned = source.summaries(inUse: backup.view.slot.id)
     }
-    if backup.view.slot.kind == .recipient { try requireProof(older) }
     let newest = max(source.header.epoch, try pin?.knownKey()?.epoch ?? 0)
     let epoch = try FileCounter.after(newest, place)
     try backup.commit(.restored, above: generation(above: nil), as: replica, after: pin?.knownReplica(), epoch: epoch) {
@@ -201,9 +205,8 @@ struct Restoration: ~Copyable {
   }
 
   /// Anyone can make a backup that a recipient's public key opens.
-  private func requireProof(_ anchors: [Anchor]) throws(StoreError) {
-    if !anchors.isEmpty, try source.comes(from: anchors) { return }
-    throw StoreError(
+  private func unproven() -> StoreError {
+    StoreError(
       .unproven, "a recipient's key opens this backup, and anyone could have made it", place: place.string,
       cure: "restore with another secret, or give an invitation to the vault that is as old as the backup", remedy: .expectVault)
   }

@@ -140,7 +140,8 @@ struct Model: Decodable {
       try VaultState(opening: row, epoch: header.epoch, header: PlainHash.digest(model.header.bytes), keys: keys)
     }
     #expect(state.generation == model.generation && state.commit.bytes == model.commit.bytes && state.scrub)
-    #expect(state.root.bytes == model.root.bytes && state.records == UInt64(model.records.count))
+    #expect(state.root.bytes == model.root.bytes && state.counts.records == UInt64(model.records.count))
+    #expect(state.counts.items == 4 && state.counts.fields == 1)
     #expect(state.replicas.map(\.id.bytes) == model.replicas.map(\.id.bytes))
     #expect(state.replicas.map(\.generation) == model.replicas.map(\.generation))
     #expect(state.replicas.map(\.commit.bytes) == model.replicas.map(\.commit.bytes))

@@ -50,6 +50,8 @@ struct HeaderDraft {
   var slots: [SealedSlot] = []
   /// W of each slot; zeros for those that are not named.
   var mixes: [SlotID: [UInt8]] = [:]
+  /// Of every slot.
+  var label = ""
   var entries: [LineageEntry] = []
   /// n and k, where they are to be others than those of the lists.
   var slotCount: Int?
@@ -62,7 +64,10 @@ struct HeaderDraft {
     head += Self.number(UInt16(truncatingIfNeeded: slotCount ?? slots.count))
     for slot in slots { head += slot.encoded }
     var body = Self.number(UInt64(1)) + Self.number(UInt64(2)) + Self.number(UInt32(1)) + Self.number(UInt32(8))
-    for slot in slots { body += slot.id.bytes + (mixes[slot.id] ?? [UInt8](repeating: 0, count: 32)) + Self.number(UInt32(0)) }
+    for slot in slots {
+      body += slot.id.bytes + (mixes[slot.id] ?? [UInt8](repeating: 0, count: 32))
+      body += Self.number(UInt32(label.utf8.count)) + Array(label.utf8)
+    }
     body += Self.number(UInt32(entryCount ?? entries.count))
     for entry in entries { body += Self.number(entry.epoch) + entry.secret }
     body += [UInt8](repeating: 0, count: padding)

@@ -13,6 +13,8 @@ import Testing
 final class MemberVault {
   static let name = ItemName.sample
   static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log"]
+  static let passphrase = "correct horse"
+  private static let raisedCost = PassphraseCost(passes: 2, mebibytes: 8)
   /// The epoch of the key that the removed member does not know.
   static let removal: UInt64 = 4
 
@@ -40,8 +42,9 @@ final class MemberVault {
     memberIdentity = try SecretBytes.random(32).revealed
     code = try RecoveryCode.generate().revealed
     genuine = place.folder.appending("genuine")
-    let vault = try place.create()
+    let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing)
     try vault.addSlot(Identity.recipient(of: SecretBytes(identity)), label: "ours")
+    try vault.addSlot(Credentials(passphrase: secret(Self.passphrase)), label: "raised later", cost: .testing)
     let member = try vault.addSlot(Identity.recipient(of: SecretBytes(memberIdentity)), label: "theirs").id
     try vault.set(form("genuine"), for: Self.name)
     try note(vault)
@@ -56,6 +59,11 @@ final class MemberVault {
     mixes = Dictionary(uniqueKeysWithValues: last.1)
     try vault.removeSlot(member)
     try vault.addSlot(Self.credentials(code: code), label: "code")
+    // Its pair of keys and its W stay, and it holds the new key's mark from now on.
+    let options = VaultOptions(pins: nil, leastCost: Self.raisedCost)
+    try LockedVault.open(place.path, options: options).unlock(with: Credentials(passphrase: secret(Self.passphrase)))
+      .set(form("genuine"), for: Self.name)
+    try vault.core.run { (vault) throws(StoreError) in try vault.refreshNow() }
     try note(vault)
     headers = [last.0, try vault.core.run { (vault) throws(StoreError) in vault.view.header }]
     _ = try vault.lock()
@@ -89,33 +97,8 @@ final class MemberVault {
     try place.attack("ATTACH '\(genuine)' AS g; PRAGMA synchronous=OFF; BEGIN; \(copying) COMMIT;")
   }
 
-  /// Puts a whole vault under `key` there: with the header `header`, as many replicas as a state can name, the greatest of generations that a
-  /// machine could believe, and a value of the forger's own.
-  func put(_ header: [UInt8], under key: EpochKey) throws {
-    let keys = try key.subkeys()
-    let value = Array("forged".utf8)
-    let meta = RecordMeta(
-      revision: 1, service: Self.name.service, account: Self.name.account, created: 1, modified: 1, valueCount: value.count)
-    let record = try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
-      try SealedRecord(meta, value: value, keys: keys)
-    }
-    let bucket = RecordTable.present.bucket(of: record.index)
-    let digest = DigestTree.digest(bucket, [record.entry], keys: keys)
-    var tree = DigestTree(emptyUnder: keys)
-    tree.replace([(bucket, digest)], keys: keys)
-    var state = VaultState(
-      generation: 1 << 40, commit: .random(), root: tree.root, records: 1, time: 1, logSequence: 0, logHead: .zero)
-    for _ in 0..<VaultState.mostReplicas { state.note(.random()) }
-    let sealed = state.sealed(epoch: key.epoch, header: PlainHash.digest(header), keys: keys)
-    func hex(_ bytes: [UInt8]) -> String { "x'\(Hex.text(bytes))'" }
-    try place.attack(
-      """
-      PRAGMA synchronous=OFF; BEGIN; DELETE FROM rec; DELETE FROM old; DELETE FROM digest; DELETE FROM log;
-      UPDATE header SET bytes=\(hex(header)); UPDATE header_copy SET bytes=\(hex(header)); UPDATE state SET bytes=\(hex(sealed));
-      INSERT INTO digest VALUES(\(bucket),\(hex(digest.bytes)));
-      INSERT INTO rec VALUES(\(hex(record.index.bytes)),\(hex(record.id.bytes)),\(hex(record.meta)),\(hex(record.value ?? []))); COMMIT;
-      """)
-  }
+  /// Puts a whole vault of somebody's there, with a value of theirs.
+  func put(_ header: [UInt8], under key: EpochKey) throws { try place.put(header, under: key, Self.name, "forged") }
 }
 
 /// Who looks at a vault, and what they know of it from elsewhere.
@@ -124,7 +107,8 @@ final class Onlooker {
     case recipientWithPin = "a recipient's pin"
     case recipientWithInvitation = "a recipient's invitation"
     case ownerWithPin = "a pin beside an older slot"
-    case codeAlone = "the slot's own mark"
+    case codeAlone = "a slot made since"
+    case passphraseAlone = "a slot's mark renewed since"
     case openRecipient = "a recipient's open vault"
     case openOwner = "an owner's open vault"
     case store = "a store"
@@ -150,7 +134,7 @@ final class Onlooker {
     case .ownerWithPin: _ = try unlock()
     case .openRecipient, .openOwner: open = FullVault.VaultEngineHolder(try unlock())
     case .store: store = try VaultStore(service: MemberVault.name.service, vault: unlock())
-    case .recipientWithInvitation, .codeAlone: break
+    case .recipientWithInvitation, .codeAlone, .passphraseAlone: break
     }
   }
 
@@ -161,6 +145,7 @@ final class Onlooker {
   private func credentials() throws -> Credentials {
     switch role {
     case .codeAlone: try MemberVault.credentials(code: world.code)
+    case .passphraseAlone: Credentials(passphrase: try secret(MemberVault.passphrase))
     case .ownerWithPin, .openOwner: try TemporaryVault.credentials()
     default: try MemberVault.credentials(identity: world.identity)
     }
@@ -173,7 +158,7 @@ final class Onlooker {
       case .recipientWithInvitation: invited(pins: nil)
       // What is open has one that is older than the removal: the key that it holds is what counts.
       case .openRecipient, .store: invited(pins: nil, 1)
-      case .codeAlone, .openOwner: VaultOptions.withoutPins
+      case .codeAlone, .passphraseAlone, .openOwner: VaultOptions.withoutPins
       }
     return try LockedVault.open(world.place.path, options: options).unlock(with: credentials())
   }
@@ -202,5 +187,37 @@ final class Onlooker {
 
   private static func key(_ vault: OpenVault) -> Data {
     Data(vault.view.slot.key.bytes.revealed + vault.view.keys.epochMark.mark.bytes + "\(vault.view.slot.epoch)".utf8)
+  }
+}
+
+extension TemporaryVault {
+  /// Puts a whole vault under `key` there: with the header `header`, as many replicas as a state can name, a generation far above any that was
+  /// seen, and one item.
+  func put(_ header: [UInt8], under key: EpochKey, _ name: ItemName, _ text: String) throws {
+    let keys = try key.subkeys()
+    let value = Array(text.utf8)
+    let meta = RecordMeta(
+      revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value.count)
+    let record = try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
+      try SealedRecord(meta, value: value, keys: keys)
+    }
+    let bucket = RecordTable.present.bucket(of: record.index)
+    let digest = DigestTree.digest(bucket, [record.entry], keys: keys)
+    var tree = DigestTree(emptyUnder: keys)
+    tree.replace([(bucket, digest)], keys: keys)
+    var counts = RecordCounts.none
+    (counts.records, counts.items) = (1, 1)
+    var state = VaultState(
+      generation: 1 << 40, commit: .random(), root: tree.root, counts: counts, time: 1, logSequence: 0, logHead: .zero)
+    for _ in 0..<VaultState.mostReplicas { state.note(.random()) }
+    let sealed = state.sealed(epoch: key.epoch, header: PlainHash.digest(header), keys: keys)
+    func hex(_ bytes: [UInt8]) -> String { "x'\(Hex.text(bytes))'" }
+    try attack(
+      """
+      PRAGMA synchronous=OFF; BEGIN; DELETE FROM rec; DELETE FROM old; DELETE FROM digest; DELETE FROM log;
+      UPDATE header SET bytes=\(hex(header)); UPDATE header_copy SET bytes=\(hex(header)); UPDATE state SET bytes=\(hex(sealed));
+      INSERT INTO digest VALUES(\(bucket),\(hex(digest.bytes)));
+      INSERT INTO rec VALUES(\(hex(record.index.bytes)),\(hex(record.id.bytes)),\(hex(record.meta)),\(hex(record.value ?? []))); COMMIT;
+      """)
   }
 }

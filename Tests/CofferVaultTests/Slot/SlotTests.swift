@@ -214,7 +214,7 @@ private enum Offset {
       let changed = try sample.edited(header) { $0[offset] ^= 1 }
       #expect(sample.failure(changed, try sample.credentials(.keyFile)) == .wrongSecret, "byte \(offset)")
     }
-    let epoch = try sample.edited(header) { $0[32] ^= 1 }
+    let epoch = try sample.edited(header) { $0[32] ^= 2 }
     #expect(sample.failure(epoch, try sample.credentials(.keyFile)) == .tampered)
     let vault = try sample.edited(header) { $0[16] ^= 1 }
     #expect(sample.failure(vault, try sample.credentials(.keyFile)) == .wrongSecret)

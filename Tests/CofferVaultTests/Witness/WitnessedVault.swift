@@ -72,7 +72,7 @@ extension WitnessedVault {
       created: view.headerBody.created, rotated: view.headerBody.rotated,
       floor: [view.headerBody.floor.passes, view.headerBody.floor.mebibytes],
       slots: zip(header.slots, view.headerBody.labels).map { Slot($0, $1) }, earlierEpochs: try Self.earlierEpochs(view),
-      generation: state.generation, commit: Hex.text(state.commit.bytes), time: state.time, count: state.records,
+      generation: state.generation, commit: Hex.text(state.commit.bytes), time: state.time, count: state.counts.records,
       scrub: state.scrub ? 1 : 0,
       replicas: state.replicas.map {
         Replica(id: Hex.text($0.id.bytes), generation: $0.generation, commit: Hex.text($0.commit.bytes))

@@ -7,7 +7,7 @@ internal import SystemPackage
 /// What another process does with a vault.
 ///
 /// `TestTool rotate VAULT KEYFILE` · `write-items VAULT KEYFILE PREFIX STOPFILE` · `fill VAULT KEYFILE COUNT` · `step VAULT KEYFILE STEP` ·
-/// `story VAULT KEYFILE` · `crowd VAULT KEYFILE SEED COUNT` · `canary VAULT KEYFILE`. With `COFFER_TEST_PINS` in the environment, that is
+/// `story VAULT KEYFILE` · `members VAULT KEYFILE COUNT` · `crowd VAULT KEYFILE SEED COUNT` · `canary VAULT KEYFILE`. With `COFFER_TEST_PINS` in the environment, that is
 /// the folder of pins.
 enum VaultVerbs {
   /// Does `verb`; false where it is none of a vault.
@@ -26,6 +26,7 @@ enum VaultVerbs {
       print("acknowledged")
     case "step": Step.run(rest[0], path, keyFile)
     case "story": try Story.tell(path, keyFile)
+    case "members": try changeMembers(unlock(path, keyFile), Int(rest[0]) ?? 0)
     case "crowd": try Crowd.join(path, keyFile, UInt64(rest[0]) ?? 0, Int(rest[1]) ?? 0)
     case "canary": try Canary.sing(path, keyFile)
     default: return false
@@ -63,6 +64,19 @@ enum VaultVerbs {
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
+  }
+
+  /// Adds a recipient and removes it again, with a new key each time; then adds one who stays. Others may change members meanwhile: what
+  /// the removal of theirs took is looked for under its own id alone.
+  private static func changeMembers(_ vault: consuming UnlockedVault, _ count: Int) throws {
+    for round in 0..<count {
+      let member = try vault.addSlot(Identity.recipient(of: Identity.generate()), label: "guest")
+      say("added \(member.id)")
+      guard round < count - 1 else { break }
+      try vault.removeSlot(member.id)
+      say("removed \(member.id)")
+    }
+    say("acknowledged")
   }
 
   /// Stores many items of 64 bytes in one transaction.

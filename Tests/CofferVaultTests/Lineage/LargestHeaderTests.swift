@@ -1,0 +1,89 @@
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// A vault with as many slots, the longest labels and as many epochs as a header can have.
+@Suite(.tags(.process), .wholeRun)
+struct LargestHeaderTests {
+  private static let name = ItemName(sealed: "svc", "target")
+  private static let epoch: UInt64 = 2_001
+
+  private func made() throws -> (place: TemporaryVault, key: EpochKey, oldest: LineageEntry) {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    let (header, mix) = try vault.core.run { (vault) throws(StoreError) in
+      (vault.view.header, vault.view.headerBody.withMix(0) { [UInt8]($0) })
+    }
+    _ = try vault.lock()
+    let key = try EpochKey(header.vault, Self.epoch)
+    var draft = HeaderDraft(vault: header.vault, epoch: Self.epoch)
+    draft.label = String(repeating: "x", count: HeaderBody.longestLabel)
+    draft.mixes = [header.slots[0].id: mix]
+    draft.slots = [try header.slots[0].sealed(key, mix: mix)]
+    for _ in 1..<VaultHeader.mostOwned { draft.slots.append(try Self.owned(key)) }
+    let theirs = try Identity.recipient(of: Identity.generate()).key
+    for number in 0..<VaultHeader.mostRecipients { draft.slots.append(try Self.recipient(number, theirs)) }
+    draft.slots.sort { $0.id < $1.id }
+    draft.entries = ((Self.epoch - UInt64(Lineage.most))..<Self.epoch).map { .random($0) }
+    try place.put(draft.bytes(key), under: key, Self.name, "old plaintext")
+    // The slot's own mark is older than the list: what it cannot prove, somebody has to say.
+    #expect(kind { _ = try place.unlock() } == .forked)
+    _ = try LockedVault.open(place.path, options: options(place)).unlockAcceptingPin(with: TemporaryVault.credentials()).lock()
+    return (place, key, draft.entries[0])
+  }
+
+  private func options(_ place: TemporaryVault) -> VaultOptions { VaultOptions(pins: place.folder.appending("pins")) }
+
+  private static func owned(_ key: EpochKey) throws -> SealedSlot {
+    let inputs = try SlotInputs(Credentials(keyFile: KeyFile.generate()))
+    let place = SlotPlace(format: 1, vault: key.vault)
+    return try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: place).sealed(key.key(), key.mark, place: place)
+  }
+
+  /// A slot of somebody: points are not checked to be on the curve, and a rotation seals to each.
+  private static func recipient(_ number: Int, _ key: PublicKey32) throws -> SealedSlot {
+    let publicKey = try #require(PublicKey32(SecretBytes.random(32).revealed))
+    let frame = SlotFrame(id: .random(), kind: .recipient, cost: nil, salt: .zero, publicKey: publicKey)
+    return SealedSlot(
+      frame: frame, own: nil, ephemeral: key, box: CommittedBox(bytes: [UInt8](repeating: 7, count: SealedSlot.boxBytes)))
+  }
+
+  @Test func `the largest header is used, rotated and verified, and has as many bytes as the format says`() throws {
+    let (place, _, oldest) = try made()
+    #expect(try place.hex("SELECT length(bytes) FROM header") == "127410")
+    let vault = try place.unlocked(options(place))
+    #expect(text(try vault.get(Self.name)) == "old plaintext")
+    try vault.set(form("new"), for: Self.name)
+    _ = try vault.verify()
+    for _ in 0..<2 { try vault.rotate() }
+    _ = try vault.verify()
+    #expect(try place.hex("SELECT length(bytes) FROM header") == "127410")
+    #expect(kind { try vault.addSlot(Identity.recipient(of: Identity.generate())) } == .tooLarge(limit: VaultHeader.mostRecipients))
+    #expect(kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: VaultHeader.mostOwned))
+    let first = try vault.invitation()
+    let gone = oldest.secret.span.bytes.withUnsafeBytes { EpochMark(of: $0, vault: VaultSalt(first.vault.bytes) ?? .zero, epoch: oldest.epoch) }
+    let error = try expect(.forked) { try vault.check([Invitation(vault: first.vault, key: gone)]) }
+    #expect(error.what.contains("more than 1024 times"))
+    try vault.check([first])
+    #expect(text(try place.unlocked(options(place)).get(Self.name)) == "new")
+  }
+
+  /// Most systems let a process lock 64 KiB or 8 MiB. What is beyond is guarded all the same, and not locked.
+  @Test func `with 64 KiB of memory that may be locked the largest header is used and rotated`() throws {
+    let (place, _, _) = try made()
+    _ = try place.keyFile()
+    for step in ["get", "set", "rotate"] {
+      let tool = TracedTool(place, step)
+      let end = try tool.run(
+        "/bin/sh", ["-c", "ulimit -l 64 && exec \"$0\" \"$@\"", TracedTool.path] + tool.arguments)
+      #expect(end.isAcknowledged, "\(step): \(end.output)")
+    }
+    #expect(text(try place.unlocked(options(place)).get(Self.name)) == "new plaintext")
+  }
+}
