@@ -37,15 +37,15 @@ enum Step {
       let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: .file(path))
       _ = try backup.restore(with: VaultVerbs.credentials(keyFile), options: VaultVerbs.options)
     case "restore-older":
-      let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: path)
+      let backup = try RestorableBackup(FilePath(path.string + ".backup"), toRestoreAt: .file(path))
       _ = try backup.restore(with: VaultVerbs.credentials(keyFile), options: VaultVerbs.options, acceptingOlderKey: true)
     case "repair-older":
-      let vault = try LockedVault.open(path, options: VaultVerbs.options)
+      let vault = try LockedVault.open(.file(path), options: VaultVerbs.options)
       _ = try vault.repair(with: VaultVerbs.credentials(keyFile), acceptingOlderKey: true)
     case "join":
       var credentials = Credentials()
       credentials.identity = try VaultVerbs.secret(String(contentsOfFile: path.string + ".identity", encoding: .utf8))
-      let vault = try LockedVault.open(path, options: VaultVerbs.options).unlock(with: credentials)
+      let vault = try LockedVault.open(.file(path), options: VaultVerbs.options).unlock(with: credentials)
       guard VaultVerbs.text(try vault.get(target)) == "old plaintext" else { exit(3) }
     case "rebuild":
       let vault = try LockedVault.open(.file(path), options: VaultVerbs.options)
