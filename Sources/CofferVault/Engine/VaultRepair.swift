@@ -156,12 +156,18 @@ final class VaultRepair {
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
-      // An older copy that is damaged besides, or whose older key somebody accepted, is rebuilt above all that was seen. One that is whole
-      // is for the pin to be told of.
+      // An older copy that is damaged besides is rebuilt above all that was seen, and one that is whole is for the pin to be told of. One
+      // whose older key somebody accepted gets a new key: a repair that died before it did so is given again.
+      guard contradicted == nil || rebuilding else { return try mendAndVerify(rebuilding, watching: nil) }
       guard rebuilding else { throw error }
-      if report.returnedSlots.isEmpty, try isWhole() { throw error }
+      if contradicted == nil, try isWhole() { throw error }
       return false
     }
+    return try mendAndVerify(rebuilding, watching: pins)
+  }
+
+  /// Writes the header to both its places, and verifies what it is the header of.
+  private func mendAndVerify(_ rebuilding: Bool, watching pins: PinWatch?) throws(StoreError) -> Bool {
     try database.write { () throws(StoreError) in try putHeaders() }
     do throws(StoreError) {
       let vault = try opened()

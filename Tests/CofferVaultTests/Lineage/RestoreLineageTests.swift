@@ -212,6 +212,7 @@ import Testing
     for suffix in ["", "-wal", "-shm"] { unlink(place.string + suffix) }
     try Data("no vault".utf8).write(to: URL(fileURLWithPath: place.string))
     try Data("its log".utf8).write(to: URL(fileURLWithPath: place.string + "-wal"))
+    for suffix in ["", "-wal"] { chmod(place.string + suffix, 0o600) }
     // The log's name aside is taken, whichever second it is of.
     for second in 0..<120 {
       let stamp = Date(timeIntervalSinceNow: Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
