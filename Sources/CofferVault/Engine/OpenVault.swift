@@ -162,7 +162,9 @@ final class OpenVault {
   }
 
   /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
-  func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport { try view.verify(log, progress) }
+  func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
+    try Verification(view: view).run(log, progress)
+  }
 
   /// What is known of the vault.
   var status: VaultStatus {
