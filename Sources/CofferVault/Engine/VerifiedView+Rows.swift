@@ -25,25 +25,6 @@ extension VerifiedView {
     }
   }
 
-  /// Refuses to write to a vault of a format that this version reads, and does not know all of.
-  static func checkWritable(_ header: VaultHeader, _ path: FilePath) throws(StoreError) {
-    guard header.format > VaultFormat.version else { return }
-    throw StoreError(
-      .newerFormat(found: Int(header.format), supported: VaultFormat.version),
-      "the vault is of format version \(header.format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
-      place: path.string, cure: "update coffer")
-  }
-
-  /// The same for who has no key. A header that is damaged says nothing of its format.
-  static func checkWritable(_ database: VaultDatabase) throws(StoreError) {
-    let header: VaultHeader
-    do throws(StoreError) { header = try readHeader(database).header } catch {
-      guard error.kind == .damaged else { throw error }
-      return
-    }
-    try checkWritable(header, database.path)
-  }
-
   static func readState(
     _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, _ keys: borrowing Subkeys
   ) throws(StoreError) -> VaultState {
@@ -142,5 +123,16 @@ extension SealedSlot {
   /// What is said of the slot without a key.
   var summary: SlotSummary {
     SlotSummary(id: SlotSummary.ID(bytes: id.bytes), kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
+  }
+}
+
+extension VaultHeader {
+  /// Refuses to write to a vault of a format that this version reads, and does not know all of.
+  func checkWritable(_ path: FilePath) throws(StoreError) {
+    guard format > VaultFormat.version else { return }
+    throw StoreError(
+      .newerFormat(found: Int(format), supported: VaultFormat.version),
+      "the vault is of format version \(format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
+      place: path.string, cure: "update coffer")
   }
 }
