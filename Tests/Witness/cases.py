@@ -6,7 +6,7 @@ from credentials import KeyFile, Secret
 from editor import Editor
 from layout import le64, lp, pad
 from primitives import F, ZERO_NONCE, cbox, seal
-from records import PRESENT, Meta, block, place, record_keys
+from records import FORMER, PRESENT, Meta, block, place, record_keys
 from slots import open_own, seal_own
 from source import Source
 from state import bucket_of
@@ -20,7 +20,7 @@ class Case:
     """A good vault with one item, between `begin` and `commit`."""
 
     def __init__(self, path, key_file):
-        self.source, self.afterwards = Source(path), []
+        self.source, self.afterwards, self.counts = Source(path), [], None
         secret = Secret(key_file=KeyFile(key_file))
         self.ikm = lambda slot: secret.key(3, slot.salt, 0, 0)
         self.writer = Writer.new(path, self.source, TIME, NewSlot(3, "key", secret))
@@ -39,7 +39,7 @@ class Case:
         self.afterwards.append(statement)
 
     def finish(self):
-        self.writer.commit()
+        self.writer.commit(self.counts)
         for statement in self.afterwards:
             self.sql(statement)
         self.writer.close()
@@ -64,6 +64,7 @@ class Case:
         row = idx, rid, seal(meta_key, ZERO_NONCE, M), seal(value_key, ZERO_NONCE, V)
         self.sql(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", *row)
         self.writer.touched.add(bucket_of(table, idx))
+        self.writer.metas[table, idx] = self.meta(kind=PRESENT if table == "rec" else FORMER)
 
     def edited(self, old, new):
         """A record whose description has one part in place of another of the same or another length."""

@@ -4,7 +4,7 @@ import os
 
 import database
 import log
-from cases import TIME, Case
+from cases import Case
 from layout import le32, le64, lp, pad, u8
 from records import FORMER, NO_VALUE
 
@@ -71,11 +71,15 @@ HEADERS = {
     "copies that differ": lambda case: case.later("UPDATE header_copy SET bytes = zeroblob(440)"),
     "a copy that is missing": lambda case: case.later("DELETE FROM header_copy"),
     "another row of header": lambda case: case.later("INSERT INTO header SELECT 2, bytes FROM header"),
-    "another row of state": lambda case: case.later("INSERT INTO state VALUES (0, zeroblob(186))"),
+    "another row of state": lambda case: case.later("INSERT INTO state VALUES (0, zeroblob(202))"),
     "a slot that does not fit its public key": lambda case: case.own(secret=bytes(32)),
     "an own part of epoch 0": lambda case: case.own(epoch=0),
 }
 STATES = {
+    "a record too many": lambda case: setattr(case, "counts", (2, 1, 0)),
+    "an item too few": lambda case: setattr(case, "counts", (1, 0, 0)),
+    "an item that is told of as a field": lambda case: setattr(case, "counts", (1, 0, 1)),
+    "more items than records": lambda case: setattr(case, "counts", (1, 2, 0)),
     "scrub 2": lambda case: setattr(case.state, "scrub", 2),
     "replicas that descend": lambda case: setattr(case.state, "replicas", [(b"b" * 16, 1, bytes(16)), (b"a" * 16, 1, bytes(16))]),
     "one replica twice": lambda case: setattr(case.state, "replicas", 2 * [(b"b" * 16, 1, bytes(16))]),

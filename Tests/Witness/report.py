@@ -31,8 +31,8 @@ def whole(header, sealed, keys, state, records, entries, beginning, decided, pla
         "created": sealed.created, "rotated": sealed.rotated, "floor": list(sealed.floor),
         "slots": [slot(one, name[2]) for one, name in zip(header.slots, sealed.names)],
         "earlierEpochs": [epoch for epoch, _ in sealed.lineage],
-        "generation": state.generation, "commit": state.commit.hex(), "time": state.time, "count": state.counts[0], "items": state.counts[1], "fields": state.counts[2],
-        "scrub": state.scrub,
+        "generation": state.generation, "commit": state.commit.hex(), "time": state.time,
+        "count": state.counts[0], "items": state.counts[1], "fields": state.counts[2], "scrub": state.scrub,
         "replicas": [{"id": id.hex(), "generation": generation, "commit": commit.hex()}
                      for id, generation, commit in state.replicas],
         "records": [record(*row) for row in ordered],

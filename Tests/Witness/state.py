@@ -8,15 +8,18 @@ EMPTY = bytes(32)
 
 
 class State:
-    """One state: `counts` are those of records, items and fields; `replicas` are (id, generation, commit id) in the order of their ids."""
+    """One state.
+
+    `counts` are those of records, items and fields; `replicas` are (id, generation, commit id) in the order of their ids.
+    """
 
     def __init__(self, generation, commit, root, counts, time, log_seq, log_head, scrub, replicas):
         self.generation, self.commit, self.root, self.counts, self.time = generation, commit, root, counts, time
         self.log_seq, self.log_head, self.scrub, self.replicas = log_seq, log_head, scrub, replicas
 
     def bytes(self, keys, header_digest, nonce):
-        content = (self.commit + self.root + b"".join(le64(count) for count in self.counts) + le64(self.time) + le64(self.log_seq) + self.log_head
-                   + u8(self.scrub) + u8(len(self.replicas))
+        content = (self.commit + self.root + b"".join(le64(count) for count in self.counts) + le64(self.time)
+                   + le64(self.log_seq) + self.log_head + u8(self.scrub) + u8(len(self.replicas))
                    + b"".join(id + le64(generation) + commit for id, generation, commit in self.replicas))
         context = state_context(keys, self.generation, header_digest)
         return le64(self.generation) + cbox(keys.sta, "PV1 state", keys.vault, context, content, nonce)

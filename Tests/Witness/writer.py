@@ -127,11 +127,10 @@ class Writer:
         self.metas[table, row[0]] = meta
 
     def place_of(self, meta):
-        present = meta.kind == PRESENT
-        return "rec" if present else "old", place(self.keys, meta.kind, meta.names, 0 if present else meta.revision)
+        return "rec" if meta.kind == PRESENT else "old", place(self.keys, meta.kind, meta.names, meta.revision)
 
     def drop(self, meta):
-        table, idx = "rec" if meta.kind == PRESENT else "old", place(self.keys, meta.kind, meta.names, meta.revision)
+        table, idx = self.place_of(meta)
         self.connection.execute(f"DELETE FROM {table} WHERE idx = ?", (idx,))
         self.touched.add(bucket_of(table, idx))
         self.metas.pop((table, idx), None)
@@ -165,13 +164,12 @@ class Writer:
 
     # The end of a commit
 
-    def commit(self):
-        """Writes the digests of the changed buckets and the state, and ends the transaction."""
+    def commit(self, counts=None):
+        """Writes the digests of the changed buckets and the state, and ends the transaction; `counts` are wrong ones."""
         self.write_digests()
         state = self.state
         state.generation += 1
-        there = {(table, row[0]) for table in ("rec", "old") for row in database.record_rows(self.connection, table)}
-        state.counts = counts_of([meta for at, meta in self.metas.items() if at in there])
+        state.counts = counts or counts_of(self.metas.values())
         state.time, state.root = self.time, root_of(self.keys, database.digest_rows(self.connection))
         if self.replica is not None:
             others = [entry for entry in state.replicas if entry[0] != self.replica]
