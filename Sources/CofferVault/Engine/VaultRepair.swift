@@ -137,11 +137,16 @@ final class VaultRepair {
     let (now, replica) = (vault.view.now, ReplicaID.random())
     let epoch = try vault.view.checked { () throws(FormatError) in try FileCounter.next(newest, "header") }
     let generation = try max(vault.view.state.generation, pins?.knownGeneration() ?? 0)
-    try vault.commit(.repaired, above: generation, as: replica, after: pins?.knownReplica(), epoch: epoch) {
-      (key, keys) throws(StoreError) in
-      // Before the vault is: a pin that refused it would ask for what was just said.
-      try pins?.expect(keys.epochMark)
-      return try known.next(key: key, keys, rotated: now)
+    do throws(StoreError) {
+      try vault.commit(.repaired, above: generation, as: replica, after: pins?.knownReplica(), epoch: epoch) {
+        (key, keys) throws(StoreError) in
+        // Before the vault is: a pin that refused it would ask for what was just said.
+        try pins?.expect(keys.epochMark)
+        return try known.next(key: key, keys, rotated: now)
+      }
+    } catch {
+      if error.kind != .outcomeUnknown { pins?.withdraw() }
+      throw error
     }
     report.generation = vault.view.state.generation
     pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
