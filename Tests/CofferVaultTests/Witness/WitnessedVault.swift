@@ -46,7 +46,8 @@ struct WitnessedVault: Decodable, Equatable, Sendable {
 
   let vault: String, format: UInt32, epoch: UInt64, mark: String, created: UInt64, rotated: UInt64, floor: [UInt32]
   let slots: [Slot], earlierEpochs: [UInt64]
-  let generation: UInt64, commit: String, time: UInt64, count: UInt64, items: UInt64, fields: UInt64, scrub: Int, replicas: [Replica]
+  let generation: UInt64, commit: String, time: UInt64, count: UInt64, items: UInt64, fields: UInt64, scrub: Int,
+    replicas: [Replica]
   let records: [Record], log: [Entry], logBegins: UInt64, decided: [Decided]
 
   /// The parts that differ, for a message that tells no value.
