@@ -16,7 +16,9 @@ final class Context {
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.
   ///   - vault: the place of the vault; nil leaves it to the environment.
-  init(home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil) throws {
+  init(home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil)
+    throws
+  {
     // Through the environment, so that the library and every child process agree on the place.
     if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
     if let vault {

@@ -19,6 +19,6 @@ extension String {
 
   /// Whether both are the same bytes.
   package func hasSameBytes(as other: String) -> Bool {
-    utf8.count == other.utf8.count && byteOrder(other) == 0
+    utf8.count == other.utf8.count && (utf8.isEmpty || byteOrder(other) == 0)
   }
 }

@@ -21,7 +21,8 @@ public struct VaultPlace: Sendable, Hashable {
 
   private init(_ kind: Kind) { self.kind = kind }
 
-  /// The place that `text` names, as a user writes it: a path, or a URL. A relative path begins at the folder that is current when the vault is opened.
+  /// The place that `text` names, as a user writes it: a path, or a URL. A relative path begins at the folder that is current when the vault
+  /// is opened.
   public init(_ text: String) {
     kind = Self.scheme(of: text).map { .server($0, url: text) } ?? .file(FilePath(text))
   }
@@ -69,6 +70,7 @@ public struct VaultPlace: Sendable, Hashable {
 }
 
 extension VaultPlace: ExpressibleByStringLiteral {
+  /// The place that the literal names, as ``init(_:)`` reads it.
   public init(stringLiteral text: String) { self.init(text) }
 }
 

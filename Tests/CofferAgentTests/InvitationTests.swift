@@ -12,7 +12,9 @@ import Testing
 
   /// An agent that holds a vault of epoch 2, and invitations to it: of the epoch before, of its own, of another history's second epoch and
   /// third one, and of another vault.
-  private func held() throws -> (agent: TestAgent, first: Invitation, now: Invitation, fork: Invitation, later: Invitation, other: Invitation) {
+  private func held() throws -> (
+    agent: TestAgent, first: Invitation, now: Invitation, fork: Invitation, later: Invitation, other: Invitation
+  ) {
     let agent = try TestAgent()
     let vault = try agent.vault()
     try vault.set(form("hush"), for: name)

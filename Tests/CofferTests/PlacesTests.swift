@@ -76,7 +76,10 @@ import Testing
     // In a process of its own: other tests read the environment meanwhile.
     await #expect(processExitsWith: .success) {
       let notUTF8: [CChar] = [47, 98, -1, 0]
-      for name in ["COFFER_HOME", "COFFER_VAULT", "COFFER_EXPECT_VAULT", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR"] {
+      for name in [
+        "COFFER_HOME", "COFFER_VAULT", "COFFER_EXPECT_VAULT", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+        "XDG_RUNTIME_DIR",
+      ] {
         unsetenv("COFFER_HOME")
         setenv(name, notUTF8, 1)
         let error = #expect(throws: StoreError.self) { try Places.standard() }

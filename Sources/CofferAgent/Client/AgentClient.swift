@@ -49,7 +49,8 @@ public final class AgentClient: Sendable {
     place = AgentPlace(folder: folder)
     self.answerTime = answerTime
     greeting = Greeting(
-      path: vault.description, vault: options.expected ?? options.invitations.first?.vault, leastGeneration: options.leastGeneration,
+      path: vault.description, vault: options.expected ?? options.invitations.first?.vault,
+      leastGeneration: options.leastGeneration,
       invitations: options.invitations, known: known)
   }
 

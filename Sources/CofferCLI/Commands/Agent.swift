@@ -151,7 +151,8 @@ struct AgentStatusCommand: Command {
       throw StoreError(.notFound, "no agent is running", place: try context.runFolder().string, cure: "coffer unlock starts one")
     }
     guard status.unlocked != nil else {
-      throw StoreError(.locked, "the agent is locked: \(status.whyLocked)", place: status.vault.description, cure: "coffer unlock")
+      throw StoreError(
+        .locked, "the agent is locked: \(status.whyLocked)", place: status.vault.description, cure: "coffer unlock")
     }
   }
 

@@ -97,7 +97,8 @@ enum Completions {
   private static func list(_ words: [String], _ find: (Context) throws -> Set<String>) -> [String] {
     do {
       // A name with a control character cannot be: what is stored has none. One name is one line.
-      return try find(Context(home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)).sorted().map(spelt)
+      return try find(Context(home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)).sorted().map(
+        spelt)
     } catch {
       return []
     }

@@ -98,7 +98,9 @@ extension Context {
   /// The invitations in the identity's file that the environment names, for an agent to check, where one may run in `folder`. What is no
   /// file, such as a pipe, is read once, by whoever unlocks with it.
   private func identityInvitations(_ folder: FilePath) throws -> [Invitation] {
-    guard let path = ProcessEnvironment.value("COFFER_IDENTITY"), FileFacts.exists(folder.appending("agent.sock")) else { return [] }
+    guard let path = ProcessEnvironment.value("COFFER_IDENTITY"), FileFacts.exists(folder.appending("agent.sock")) else {
+      return []
+    }
     var facts = stat()
     guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return [] }
     return try Identity.invitations(in: CredentialSources(self).identity(path))

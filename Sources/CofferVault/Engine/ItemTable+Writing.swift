@@ -14,10 +14,11 @@ extension ItemTable {
 
   func target(_ name: ItemName, _ change: inout Change) throws(StoreError) -> Target {
     let index = index(of: name)
-    let list = try records.touch(bucket(of: index), change)
+    let bucket = self.bucket(of: index)
     // Read once: what is written next goes on with it.
-    change.lists[bucket(of: index)] = list
-    let old = try list.record(at: index).map { (id) throws(StoreError) in try meta(index, id, of: name) }
+    if change.lists[bucket] == nil { change.lists[bucket] = try view.list(of: bucket, fresh: true) }
+    let id = change.lists[bucket]?.record(at: index)
+    let old = try id.map { (id) throws(StoreError) in try meta(index, id, of: name) }
     return Target(name: name, index: index, old: old)
   }
 

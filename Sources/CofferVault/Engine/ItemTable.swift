@@ -15,7 +15,7 @@ struct ItemTable {
 
   /// Where `name` stands.
   func index(of name: ItemName) -> RecordIndex {
-    RecordAddress(kind: .present, service: name.service, account: name.account, field: name.field, revision: 0).index(view.keys)
+    RecordAddress.index(.present, name.service, name.account, name.field, 0, view.keys)
   }
 
   /// The bucket of the present record at `index`.
@@ -112,7 +112,13 @@ struct ItemTable {
   /// By name. What is moved about are places in the list: an item is ten times as large, and counts references.
   private static func sorted(_ items: [VaultItem]) -> [VaultItem] {
     items.withUnsafeBufferPointer { items in
-      items.indices.sorted { items[$0].name < items[$1].name }.map { items[$0] }
+      items.indices.sorted { left, right in
+        // As names are ordered, without a copy of each.
+        let order = items[left].name.service.byteOrder(items[right].name.service)
+        guard order == 0 else { return order < 0 }
+        let next = items[left].name.account.byteOrder(items[right].name.account)
+        return next == 0 ? items[left].name.field.byteOrder(items[right].name.field) < 0 : next < 0
+      }.map { items[$0] }
     }
   }
 
@@ -148,7 +154,9 @@ struct ItemTable {
   }
 
   private func check(_ meta: RecordMeta, is name: ItemName) throws(StoreError) {
-    guard meta.kind == .present, meta.name == name else {
+    guard meta.kind == .present, meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account),
+      meta.field.hasSameBytes(as: name.field)
+    else {
       throw VerifiedView.tampered("a record stands at another name's place", view.path)
     }
   }

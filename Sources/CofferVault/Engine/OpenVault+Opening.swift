@@ -77,7 +77,7 @@ extension OpenVault {
       try trust == .caller
       ? []
       : options.invitations(
-      to: tried.header.vault, at: database.path, and: credentials.invitations())
+        to: tried.header.vault, at: database.path, and: credentials.invitations())
     var inputs = try trust == .caller ? nil : credentials.passphraseInputs()
     var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
     if trust != .caller {
@@ -88,7 +88,9 @@ extension OpenVault {
       // Where nobody has committed since, it is the same.
       let (header, digest) = try database.dataVersion() == version ? tried : VerifiedView.readHeader(database)
       guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
-      guard header.vault == tried.header.vault else { throw VerifiedView.replaced(header.vault, tried.header.vault, database.path) }
+      guard header.vault == tried.header.vault else {
+        throw VerifiedView.replaced(header.vault, tried.header.vault, database.path)
+      }
       if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
       var own = current.anchor
       own?.mayBeTooOld = trust == .pinIsAccepted

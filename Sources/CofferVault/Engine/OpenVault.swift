@@ -223,6 +223,8 @@ extension StoreError.Kind {
 struct Change {
   /// The lists of the touched buckets, as they will be. Each was verified against its digest before its first change.
   var lists: [Int: BucketList] = [:]
+  /// Whether a list of the past was touched.
+  var hasTouchedPast = false
   /// What will be known of the touched buckets' records beside their lists.
   var notes: [Int: [RecordNote]] = [:]
   /// Records added less records removed.

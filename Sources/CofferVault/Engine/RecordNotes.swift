@@ -51,9 +51,10 @@ extension RecordSet {
     in table: RecordTable, lenient: Bool = false, _ change: inout Change, _ body: (RecordNote) -> Void
   ) throws(StoreError) {
     // Most vaults keep nothing of the past, and have no fields.
-    let isThere = table == .present ? view.state.counts.fields > 0 || change.added.addsFields : !view.tree.isEmpty(.old)
-    let isTouched = table == .old && change.lists.keys.contains(where: table.buckets.contains)
-    guard isThere || isTouched else { return }
+    let isThere =
+      table == .present
+      ? view.state.counts.fields > 0 || change.added.addsFields : !view.tree.isEmpty(.old) || change.hasTouchedPast
+    guard isThere else { return }
     for bucket in table.buckets where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
       for note in try notes(inBucket: bucket, lenient: lenient, &change) { body(note) }
     }

@@ -32,13 +32,11 @@ struct RecordSet {
   func put(_ record: SealedRecord, of meta: RecordMeta, _ change: inout Change) throws(StoreError) {
     let table = meta.kind.table
     let bucket = table.bucket(of: record.index)
-    var list = try touch(bucket, change)
-    let replacing = list.record(at: record.index) != nil
+    if change.lists[bucket] == nil { change.lists[bucket] = try view.list(of: bucket, fresh: true) }
+    // In its place, without a copy of the list. A write that fails ends the transaction, and this change with it.
+    let replacing = change.lists[bucket]?.put(record.id, at: record.index) ?? false
     try view.database.put(record, in: table, replacing: replacing)
-    // Held once, so that it changes where it lies. A write that fails ends the transaction, and this change with it.
-    change.lists[bucket] = nil
-    list.put(record.id, at: record.index)
-    change.lists[bucket] = list
+    if table == .old { change.hasTouchedPast = true }
     if !meta.isItem { note(meta, at: record.index, inBucket: bucket, &change) }
     if !replacing { change.added.count(meta.role) }
   }

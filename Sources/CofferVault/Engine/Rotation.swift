@@ -73,12 +73,13 @@ struct Rotation {
     next.reserveCapacity(entries.count)
     places.reserveCapacity(entries.count)
     for (done, (table, entry)) in entries.enumerated() {
-      let (moved, address) = try reseal(entry, in: table, under: nextKeys)
+      let (moved, present) = try reseal(entry, in: table, under: nextKeys)
       next.append((table, moved))
-      switch table {
-      case .present: places[entry.index] = moved.index
-      // The log tells of an item by its present place, also of one that is deleted and kept.
-      case .old: places[address.index(view.keys)] = address.index(nextKeys)
+      if let present {
+        // The log tells of an item by its present place, also of one that is deleted and kept.
+        places[present.index(view.keys)] = present.index(nextKeys)
+      } else {
+        places[entry.index] = moved.index
       }
       if (done + 1) % Self.progressStep == 0 { Reentrancy.inside { progress(done + 1, entries.count) } }
     }
@@ -88,14 +89,14 @@ struct Rotation {
 
   /// Seals one record anew.
   ///
-  /// - Returns: its entry, and the address of the present record of its name.
+  /// - Returns: its entry; and of a content of the past the address of the present one.
   private func reseal(
     _ entry: BucketEntry, in table: RecordTable, under nextKeys: borrowing Subkeys
-  ) throws(StoreError) -> (entry: BucketEntry, present: RecordAddress) {
+  ) throws(StoreError) -> (entry: BucketEntry, present: RecordAddress?) {
     let (record, present) = try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in
         let open = try row.open(keys: view.keys)
-        return (try open.sealed(as: open.meta, keys: nextKeys), open.meta.address.present)
+        return (try open.sealed(as: open.meta, keys: nextKeys), table == .old ? open.meta.address.present : nil)
       }
     }
     try view.database.deleteRecord(at: entry.index, in: table)

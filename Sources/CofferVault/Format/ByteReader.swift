@@ -27,8 +27,14 @@ struct ByteReader {
   }
 
   /// A number of eight bytes, at most ``FileCounter/most``.
-  mutating func counter(_ field: String, atLeast least: UInt64 = 0) throws(FormatError) -> UInt64 {
+  mutating func counter(_ field: String) throws(FormatError) -> UInt64 {
     guard let count = try counter(field, orNone: nil) else { throw damaged("it has no \(field)") }
+    return count
+  }
+
+  /// The same, of at least `least`.
+  mutating func counter(_ field: String, atLeast least: UInt64) throws(FormatError) -> UInt64 {
+    let count = try counter(field)
     guard count >= least else { throw damaged("its \(field) is \(count), and \(least) is the first") }
     return count
   }
@@ -61,6 +67,8 @@ struct ByteReader {
   /// lp(x), with x as UTF-8.
   mutating func text(limit: Int, _ field: String) throws(FormatError) -> String {
     let bytes = try prefixed(limit: limit, field).bindMemory(to: UInt8.self)
+    // As most labels, media types and fields of items are.
+    guard !bytes.isEmpty else { return "" }
     // String(validating:as:) comes to the same at five times the cost: it is no function of one type.
     do { return String(copying: try UTF8Span(validating: bytes.span)) } catch { throw damaged("its \(field) is not UTF-8") }
   }

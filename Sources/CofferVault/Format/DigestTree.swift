@@ -26,6 +26,7 @@ struct DigestTree: Hashable, Sendable {
     var mids: [Digest32] = []
     for index in 0..<Self.mids { mids.append(Self.mid(index, digests[index * Self.width..<(index + 1) * Self.width], keys)) }
     midDigests = mids
+    isPastEmpty = Self.isEmpty(.old, mids)
     root = Self.root(mids, keys)
   }
 
@@ -54,9 +55,14 @@ struct DigestTree: Hashable, Sendable {
     return Change(digests: digests, mids: mids, root: Self.root(next, keys))
   }
 
+  /// Whether there are no contents of the past, which is asked at every new item.
+  private(set) var isPastEmpty: Bool
+
   /// Whether `table` has no records.
-  func isEmpty(_ table: RecordTable) -> Bool {
-    midDigests[table.buckets.lowerBound / Self.width..<table.buckets.upperBound / Self.width].allSatisfy { $0 == .zero }
+  func isEmpty(_ table: RecordTable) -> Bool { table == .old ? isPastEmpty : Self.isEmpty(table, midDigests) }
+
+  private static func isEmpty(_ table: RecordTable, _ mids: [Digest32]) -> Bool {
+    mids[table.buckets.lowerBound / width..<table.buckets.upperBound / width].allSatisfy { $0 == .zero }
   }
 
   /// The buckets of `table` that hold records.
@@ -66,6 +72,7 @@ struct DigestTree: Hashable, Sendable {
   mutating func take(_ change: Change) {
     for (bucket, digest) in change.digests { digests[bucket] = digest }
     for (place, digest) in change.mids { midDigests[place] = digest }
+    if change.mids.contains(where: { $0.place >= Self.mids / 2 }) { isPastEmpty = Self.isEmpty(.old, midDigests) }
     root = change.root
   }
 
@@ -142,13 +149,17 @@ struct BucketList: Sendable, Equatable {
   mutating func append(_ entry: BucketEntry) { entries.append(entry) }
 
   /// Notes that the record at `index` now has version `record`.
-  mutating func put(_ record: RecordID, at index: RecordIndex) {
+  ///
+  /// - Returns: whether it had another one before.
+  @discardableResult
+  mutating func put(_ record: RecordID, at index: RecordIndex) -> Bool {
     let place = place(of: index)
-    if place < entries.count, entries[place].index == index {
-      entries[place] = BucketEntry(index: index, id: record)
-    } else {
+    guard place < entries.count, entries[place].index == index else {
       entries.insert(BucketEntry(index: index, id: record), at: place)
+      return false
     }
+    entries[place] = BucketEntry(index: index, id: record)
+    return true
   }
 
   /// Notes that there is no record at `index` any more.

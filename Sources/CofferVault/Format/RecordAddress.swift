@@ -47,8 +47,16 @@ struct RecordAddress {
   /// Where the present content of the item stands that this is of, or of whose field.
   var item: RecordAddress { RecordAddress(kind: .present, service: service, account: account, field: "", revision: 0) }
 
-  /// Names are taken byte by byte, never normalized.
   func index(_ keys: borrowing Subkeys) -> RecordIndex {
+    Self.index(kind, service, account, field, revision, keys)
+  }
+
+  /// Where the record of an address stands whose parts are lent: a listing computes one for each item. Names are taken byte by byte, never
+  /// normalized.
+  @inline(__always)
+  static func index(
+    _ kind: RecordKind, _ service: String, _ account: String, _ field: String, _ revision: UInt64, _ keys: borrowing Subkeys
+  ) -> RecordIndex {
     let vault = keys.vault
     return keys.withKey(.idx) { key in
       KeyedHash.block(key, .index, salt: vault) { hash in

@@ -84,6 +84,11 @@ struct RecordMeta: Hashable, Sendable {
   var firstKept: UInt64 { revision - min(revision - 1, UInt64(history)) }
 
   /// Where the record stands.
+  func index(_ keys: borrowing Subkeys) -> RecordIndex {
+    RecordAddress.index(kind, service, account, field, kind == .present ? 0 : revision, keys)
+  }
+
+  /// The same, and the places that belong to it.
   var address: RecordAddress {
     RecordAddress(
       kind: kind, service: service, account: account, field: field, revision: kind == .present ? 0 : revision)

@@ -65,7 +65,7 @@ struct RecordRow {
   }
 
   private func check(_ meta: RecordMeta, _ keys: borrowing Subkeys) throws(FormatError) {
-    guard meta.kind.table == table, meta.address.index(keys) == index else {
+    guard meta.kind.table == table, meta.index(keys) == index else {
       throw .damaged(RecordMeta.part, "its names belong to another place")
     }
   }

@@ -22,7 +22,7 @@ extension SealedRecord {
     _ meta: RecordMeta, value: UnsafeRawBufferPointer?, index: RecordIndex? = nil, keys: borrowing Subkeys
   ) throws(FormatError) {
     precondition(meta.valueCount == value?.count, "a record tells the length of its value")
-    let index = index ?? meta.address.index(keys)
+    let index = index ?? meta.index(keys)
     let plainMeta = try Self.padded(meta)
     guard let value else {
       self = plainMeta.withUnsafeBytes { Self.sealed(index, $0, nil, keys) }

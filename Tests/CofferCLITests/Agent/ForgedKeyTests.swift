@@ -54,7 +54,7 @@ struct ForgedKeyTests {
   }
 
   @Test
-  func `a key that a former member forged while an agent holds the vault is refused with 66, and the genuine one is served again`() throws {
+  func `a key that a former member forged under an agent is refused with 66, and the genuine one is served again`() throws {
     let stage = try stage()
     let home = stage.home
     defer { _ = try? home.coffer("agent stop") }
@@ -77,11 +77,11 @@ struct ForgedKeyTests {
     let stage = try stage()
     let home = stage.home
     defer { _ = try? home.coffer("agent stop") }
-    let now = try #require(
-      try JSONSerialization.jsonObject(with: home.coffer("vault pin show --json").bytes) as? [String: Any])["invitation"] as? String
+    let pin = try JSONSerialization.jsonObject(with: home.coffer("vault pin show --json").bytes) as? [String: Any]
+    let now = try #require(pin?["invitation"] as? String)
     home.locked()
     try home.transcript("unlock --quiet \(stage.openers[2])")
-    try home.transcript("vault get a --invitation \(try #require(now))", out: "genuine")
+    try home.transcript("vault get a --invitation \(now)", out: "genuine")
     let refused = "and the invitation of epoch 3"
     try home.transcript("vault get a --invitation \(stage.invitation)", err: refused, exit: 66)
     try home.transcript("vault get a", with: ["COFFER_EXPECT_VAULT": stage.invitation], err: refused, exit: 66)

@@ -98,7 +98,8 @@ struct UnlockingTests {
     try home.transcript(
       "vault list", with: ["COFFER_EXPECT_VAULT": other], err: "stands where \(other) is expected", exit: 66)
     try home.transcript("vault list --json", with: ["COFFER_EXPECT_VAULT": other], err: "\"kind\":\"replaced\"", exit: 66)
-    try home.transcript("vault list", with: ["COFFER_EXPECT_VAULT": "nonsense"], err: "is neither a vault's id nor invitations", exit: 64)
+    try home.transcript(
+      "vault list", with: ["COFFER_EXPECT_VAULT": "nonsense"], err: "is neither a vault's id nor invitations", exit: 64)
   }
 
   @Test

@@ -15,23 +15,47 @@ import Testing
 struct FaultCampaign {
   /// What can be told of a vault before and after a step.
   struct Facts: Equatable {
-    var target: String? = "old plaintext"
+    /// What the target is and was, the newest first; nothing of the past but for a field and an item that was deleted and kept.
+    var target = ["present old plaintext", "former backup plaintext"]
+    var field = ["present field plaintext"]
+    var gone = ["deleted gone plaintext"]
+    var moved: [String] = []
+    var movedField: [String] = []
     var epoch: UInt64 = 1
     var slots = 2
+
+    /// After what changes no item.
+    static func epoch(_ epoch: UInt64, slots: Int = 2) -> Facts { Facts(epoch: epoch, slots: slots) }
   }
 
-  static let steps: [(name: String, new: Facts)] = [
-    ("init", Facts(target: nil, slots: 1)),
-    ("set", Facts(target: "new plaintext")),
-    ("delete", Facts(target: nil)),
-    ("rotate", Facts(epoch: 2)),
-    ("passphrase", Facts(epoch: 2)),
-    ("slot-add", Facts(slots: 3)),
-    ("slot-remove", Facts(epoch: 2, slots: 1)),
-    ("restore", Facts(target: "backup plaintext")),
-  ]
+  static let steps: [(name: String, new: Facts)] =
+    [
+      ("init", Facts(target: [], field: [], gone: [], slots: 1)),
+      ("set", Facts(target: ["present new plaintext", "former old plaintext", "former backup plaintext"])),
+      ("delete", Facts(target: [], field: [])),
+      ("rotate", .epoch(2)),
+      ("passphrase", .epoch(2)),
+      ("slot-add", .epoch(1, slots: 3)),
+      ("slot-remove", .epoch(2, slots: 1)),
+      ("restore", Facts(target: ["present backup plaintext"])),
+      (
+        "delete-keeping",
+        Facts(target: ["deleted old plaintext", "former backup plaintext"], field: ["deleted field plaintext"])
+      ),
+      (
+        "move", Facts(target: [], field: [], moved: Facts().target, movedField: Facts().field)
+      ),
+    ]
+    + (Campaign.isLong
+      ? [
+        ("revert", Facts(target: ["present backup plaintext", "former old plaintext", "former backup plaintext"])),
+        ("undelete", Facts(gone: ["present gone plaintext"])),
+        ("prune", Facts(target: ["present old plaintext"], gone: [])),
+      ] : [])
   private static let others = 5
   private static var target: ItemName { ItemName(sealed: "svc", "target") }
+  private static var gone: ItemName { ItemName(sealed: "svc", "gone") }
+  private static var moved: ItemName { ItemName(sealed: "svc", "moved") }
   private static func name(_ number: Int) -> ItemName { ItemName(sealed: "svc", "\(number)") }
   /// What a system call's failure must never be taken for.
   private static let alarms = [
@@ -48,7 +72,10 @@ struct FaultCampaign {
     let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), cost: .testing, options: options)
     try vault.addSlot(Credentials(passphrase: secret("passphrase")), label: "one", cost: .testing)
     for number in 0..<others { try vault.set(form("plaintext \(number)"), for: name(number)) }
-    try vault.set(form("backup plaintext"), for: target)
+    try vault.set(form("backup plaintext"), for: target, keeping: 2)
+    try vault.set(form("field plaintext"), for: target.field(named: "pin"))
+    try vault.set(form("gone plaintext"), for: gone)
+    try vault.remove(gone, keeping: true)
     let locked = try vault.lock()
     _ = try locked.backup(to: place.path.appending(suffix: ".backup"))
     let again = try place.unlocked(options)
@@ -122,7 +149,11 @@ struct FaultCampaign {
       }
       let status = try vault.status()
       _ = try vault.verify()
-      let found = Facts(target: text(try vault.get(FaultCampaign.target)), epoch: status.epoch, slots: status.slots.count)
+      let (target, moved) = (FaultCampaign.target, FaultCampaign.moved)
+      let found = Facts(
+        target: try contents(of: target, in: vault), field: try contents(of: target.field(named: "pin"), in: vault),
+        gone: try contents(of: FaultCampaign.gone, in: vault), moved: try contents(of: moved, in: vault),
+        movedField: try contents(of: moved.field(named: "pin"), in: vault), epoch: status.epoch, slots: status.slots.count)
       // The next write works, and leaves nothing of an old key.
       try vault.set(form("later"), for: .sample)
       guard text(try vault.get(.sample)) == "later", try !vault.status().oldBytesRemain else {
@@ -131,6 +162,13 @@ struct FaultCampaign {
       _ = try vault.lock()
       if step == "passphrase" { try checkPassphrase(isNew: found.epoch == 2) }
       return found
+    }
+
+    /// What is known of `name`, the newest first.
+    private func contents(of name: ItemName, in vault: borrowing UnlockedVault) throws -> [String] {
+      try vault.revisions(of: name).map {
+        "\($0.state.rawValue) \(text(try vault.get(name, revision: $0.item.revision)) ?? "nothing")"
+      }
     }
 
     private func checkPassphrase(isNew: Bool) throws {

@@ -130,10 +130,14 @@ struct MemberFaultCampaign {
       let lost = kind {
         _ = try LockedVault.open(place.path, options: .withoutPins).unlock(with: Credentials(keyFile: SecretBytes(removed)))
       }
-      if (lost == nil) != step.bringsBack { (isRight, outcome) = (false, "\(outcome), REMOVED SLOT: \(lost.map { "\($0)" } ?? "opens")") }
+      if (lost == nil) != step.bringsBack {
+        (isRight, outcome) = (false, "\(outcome), REMOVED SLOT: \(lost.map { "\($0)" } ?? "opens")")
+      }
       let next = kind { try place.unlocked(options).set(form("later"), for: .sample) }
       if let next { (isRight, outcome) = (false, "\(outcome), NEXT WRITE: \(next)") }
-      tally.add("\(step.rawValue), \(group)", "\(ended), \(outcome)", allowed: isRight ? ["\(ended), \(outcome)"] : [], "\(what): \(end.output)")
+      tally.add(
+        "\(step.rawValue), \(group)", "\(ended), \(outcome)", allowed: isRight ? ["\(ended), \(outcome)"] : [],
+        "\(what): \(end.output)")
     }
   }
 

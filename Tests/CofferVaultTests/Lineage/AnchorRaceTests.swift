@@ -64,7 +64,7 @@ import Testing
     #expect(try pinned.refusal() == nil)
   }
 
-  @Test func `a record of a later key, or of another one of its epoch, is left as it is by whoever brings it up to an earlier one`() throws {
+  @Test func `a record of a later key, or of another one of its epoch, is left as it is`() throws {
     let (vault, replica) = (VaultSalt.random(), ReplicaID.random())
     var state = VaultState(generation: 9, commit: .random(), root: .zero, counts: .none, time: 0, logSequence: 0, logHead: .zero)
     state.note(replica)
@@ -113,7 +113,8 @@ import Testing
       }
     }
     func record(_ epoch: UInt64, _ seen: UInt64, _ own: PinRecord.Mark) -> PinRecord {
-      PinRecord(vault: .random(), replica: .random(), key: .some(epoch), seen: .init(generation: seen, commit: .random()), own: own)
+      PinRecord(
+        vault: .random(), replica: .random(), key: .some(epoch), seen: .init(generation: seen, commit: .random()), own: own)
     }
     #expect(reads(record(1, 1, .never)) && reads(record(1, 1, .init(generation: 1, commit: .random()))))
     #expect(!reads(record(0, 1, .never)) && !reads(record(1, 0, .never)))

@@ -45,7 +45,8 @@ import Testing
     (first, second) = (try Shared(identity, "first"), try Shared(identity, "second"))
   }
 
-  private func options(_ invitations: [Invitation] = [], _ expected: VaultID? = nil, pins folder: FilePath? = nil) -> VaultOptions {
+  private func options(_ invitations: [Invitation] = [], _ expected: VaultID? = nil, pins folder: FilePath? = nil) -> VaultOptions
+  {
     VaultOptions(pins: folder ?? pins.path.appending("pins"), expected: expected, invitations: invitations)
   }
 
@@ -91,7 +92,8 @@ import Testing
 
   @Test func `an invitation to another vault is refused before any secret is tried`() throws {
     let refusal = kind {
-      _ = try LockedVault.open(first.path, options: options([second.invitation])).unlock(with: Credentials(keyFile: KeyFile.generate()))
+      _ = try LockedVault.open(first.path, options: options([second.invitation])).unlock(
+        with: Credentials(keyFile: KeyFile.generate()))
     }
     #expect(refusal == .replaced)
   }
@@ -122,7 +124,9 @@ import Testing
     let elsewhere = try Shared(identity, "elsewhere")
     try elsewhere.put(two)
     #expect(try answer(elsewhere, options()) == "unproven")
-    let repair = kind { _ = try LockedVault.open(elsewhere.path, options: options()).repair(with: credentials(), rebuilding: true) }
+    let repair = kind {
+      _ = try LockedVault.open(elsewhere.path, options: options()).repair(with: credentials(), rebuilding: true)
+    }
     #expect(repair == .unproven)
     #expect(try answer(elsewhere, options([], first.invitation.vault)) == "replaced")
     #expect(try answer(elsewhere, options([first.invitation])) == "replaced")

@@ -43,7 +43,8 @@ struct LargestHeaderTests {
   private static func owned(_ key: EpochKey) throws -> SealedSlot {
     let inputs = try SlotInputs(Credentials(keyFile: KeyFile.generate()))
     let place = SlotPlace(format: 1, vault: key.vault)
-    return try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: place).sealed(key.key(), key.mark, place: place)
+    return try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: place).sealed(
+      key.key(), key.mark, place: place)
   }
 
   /// A slot of somebody: points are not checked to be on the curve, and a rotation seals to each.
@@ -64,10 +65,13 @@ struct LargestHeaderTests {
     for _ in 0..<2 { try vault.rotate() }
     _ = try vault.verify()
     #expect(try place.hex("SELECT length(bytes) FROM header") == "127410")
-    #expect(kind { try vault.addSlot(Identity.recipient(of: Identity.generate())) } == .tooLarge(limit: VaultHeader.mostRecipients))
+    #expect(
+      kind { try vault.addSlot(Identity.recipient(of: Identity.generate())) } == .tooLarge(limit: VaultHeader.mostRecipients))
     #expect(kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: VaultHeader.mostOwned))
     let first = try vault.invitation()
-    let gone = oldest.secret.span.bytes.withUnsafeBytes { EpochMark(of: $0, vault: VaultSalt(first.vault.bytes) ?? .zero, epoch: oldest.epoch) }
+    let gone = oldest.secret.span.bytes.withUnsafeBytes {
+      EpochMark(of: $0, vault: VaultSalt(first.vault.bytes) ?? .zero, epoch: oldest.epoch)
+    }
     let error = try expect(.forked) { try vault.check([Invitation(vault: first.vault, key: gone)]) }
     #expect(error.what.contains("more than 1024 times"))
     try vault.check([first])

@@ -125,7 +125,8 @@ struct LineageForgeryCampaign {
       case .unordered: return filled.count > 1 ? filled.reversed() : [.random(forgery.epoch + 1)]
       case .double: return filled.isEmpty ? [.random(0)] : filled + filled.suffix(1)
       case .zero: return [.random(0)] + filled
-      case .itsOwnEpoch: return filled + [LineageEntry(epoch: forgery.epoch, secret: known.last?.secret ?? LineageEntry.random(1).secret)]
+      case .itsOwnEpoch:
+        return filled + [LineageEntry(epoch: forgery.epoch, secret: known.last?.secret ?? LineageEntry.random(1).secret)]
       }
     }
 
@@ -133,7 +134,8 @@ struct LineageForgeryCampaign {
     private func guess(_ list: List, _ epoch: UInt64, _ known: [EpochKey]) -> LineageEntry? {
       switch list {
       case .nothing: nil
-      case .marks: world.marks.first { $0.epoch == epoch }.map { LineageEntry(epoch: epoch, secret: $0.mark.bytes) } ?? .random(epoch)
+      case .marks:
+        world.marks.first { $0.epoch == epoch }.map { LineageEntry(epoch: epoch, secret: $0.mark.bytes) } ?? .random(epoch)
       case .shifted: shifted(known, epoch)
       case .foreign: other.keys.first { $0.epoch == epoch }?.entry ?? .random(epoch)
       default: .random(epoch)

@@ -121,7 +121,8 @@ struct LineageModelTests {
             let found = outcome(try header.refusal(key, proving: [Anchor(vault: history.vault, key: mark, source: .pin)]))
             tally.add("\(group), \(fill)", found, allowed: ["forked"], "\(mark.epoch) of \(epoch), \(known) known")
           }
-          tally.add("forged, with nothing to check", outcome(try header.refusal(key, proving: [])), allowed: ["holds"], "\(epoch)")
+          tally.add(
+            "forged, with nothing to check", outcome(try header.refusal(key, proving: [])), allowed: ["holds"], "\(epoch)")
         }
       }
     }

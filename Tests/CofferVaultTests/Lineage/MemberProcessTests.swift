@@ -8,7 +8,7 @@ import Testing
 @testable import CofferVault
 
 /// Members that two processes change at once, and a third that has the vault open.
-@Suite(.tags(.process), .wholeRun)
+@Suite(.tags(.campaign, .process), .wholeRun)
 struct MemberProcessTests {
   @Test func `members changed by two processes at once are all as acknowledged, and who has the vault open follows`() throws {
     let place = try TemporaryVault()

@@ -34,7 +34,9 @@ final class MemberVault {
   var vault: VaultSalt { keys[0].vault }
   var header: VaultHeader { headers[1] }
   var marks: [EpochMark] { keys.map(\.mark) }
-  func invitation(_ epoch: UInt64) -> Invitation { Invitation(vault: VaultID(bytes: vault.bytes), key: keys[Int(epoch) - 1].mark) }
+  func invitation(_ epoch: UInt64) -> Invitation {
+    Invitation(vault: VaultID(bytes: vault.bytes), key: keys[Int(epoch) - 1].mark)
+  }
 
   init() throws {
     place = try TemporaryVault()

@@ -56,7 +56,8 @@ import Testing
 
   /// Why a restore is refused; it must have changed nothing.
   private func refusal(
-    _ backup: FilePath, _ opener: Opener, _ options: VaultOptions, accepting: Bool = false, _ location: SourceLocation = #_sourceLocation
+    _ backup: FilePath, _ opener: Opener, _ options: VaultOptions, accepting: Bool = false,
+    _ location: SourceLocation = #_sourceLocation
   ) throws -> StoreError.Kind? {
     let before = try Data(contentsOf: URL(fileURLWithPath: world.place.path.string))
     let refusal = kind { _ = try restore(backup, opener, options, accepting: accepting) }
@@ -95,7 +96,9 @@ import Testing
   }
 
   private static let attacker: PublicKey32 = {
-    do { return try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) } } catch { preconditionFailure("\(error)") }
+    do { return try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) } } catch {
+      preconditionFailure("\(error)")
+    }
   }()
 
   /// The attacker's slot is in no header that a restore has made.
@@ -105,7 +108,8 @@ import Testing
     #expect(!header.slots.contains { $0.frame.publicKey == Self.attacker }, sourceLocation: location)
   }
 
-  @Test(arguments: [1, 3] as [UInt64]) func `after a removal a restored backup keeps who was removed out, and all machines follow`(
+  @Test(arguments: [1, 3] as [UInt64])
+  func `after a removal a restored backup keeps who was removed out, and all machines follow`(
     _ epoch: UInt64
   ) throws {
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient, MemberVault.removal) == "genuine")
@@ -142,7 +146,8 @@ import Testing
     #expect(try answer(pins, .recipient) == "genuine")
   }
 
-  @Test(arguments: [false, true]) func `nothing is sealed to the slots of a forged vault that stands there`(byMember: Bool) throws {
+  @Test(arguments: [false, true]) func `nothing is sealed to the slots of a forged vault that stands there`(byMember: Bool) throws
+  {
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient, MemberVault.removal) == "genuine")
     for epoch in [MemberVault.removal, MemberVault.removal + 1, 1 << 40] {
       let (header, key) = try forged(epoch, byMember: byMember)

@@ -42,7 +42,9 @@ import Testing
     _ epoch: UInt64, _ meeting: String
   ) throws {
     let older = world.invitation(MemberVault.removal - 1)
-    for (identity, seesFirst, invitations) in [(true, true, [older]), (true, false, [older]), (false, true, []), (false, false, [])] {
+    for (identity, seesFirst, invitations) in [
+      (true, true, [older]), (true, false, [older]), (false, true, []), (false, false, []),
+    ] {
       let options = VaultOptions(pins: pins, invitations: invitations)
       if seesFirst {
         try file(MemberVault.removal - 1)

@@ -165,7 +165,8 @@ import Testing
     #expect(asked.count == 2 && report.returnedSlots.map(\.label).sorted() == ["", "gone"])
     // Nobody is asked where the present vault opens.
     _ = try RestorableBackup(backup, toRestoreAt: owner.path).restore(
-      with: Credentials(keyFile: old.duplicate()), options: options, confirm: { _ in
+      with: Credentials(keyFile: old.duplicate()), options: options,
+      confirm: { _ in
         Issue.record("nothing comes back")
         return false
       })

@@ -74,7 +74,8 @@ extension TransactionVerbs {
   static func runAgent(_ home: FilePath, _ keyFile: String) throws {
     let vault = home.appending("vault.sqlite"), folder = home.appending("run")
     let server = try AgentServer(
-      AgentSettings(folder: folder, vault: .file(vault), options: .withoutPins, idle: .seconds(36_000), lifetime: .seconds(36_000)))
+      AgentSettings(
+        folder: folder, vault: .file(vault), options: .withoutPins, idle: .seconds(36_000), lifetime: .seconds(36_000)))
     Thread.detachNewThread {
       do {
         let key = try Data(contentsOf: URL(fileURLWithPath: keyFile)).bytes.withUnsafeBytes { try SecretBytes(copying: $0) }

@@ -64,6 +64,13 @@ enum Step {
     switch step {
     case "set": try vault.set(SecretForm(VaultVerbs.secret("new plaintext")), for: target)
     case "delete": try vault.remove(target)
+    case "delete-keeping": try vault.remove(target, keeping: true)
+    case "move": try vault.apply([.move(target, to: ItemName(service: "svc", account: "moved"))])
+    case "revert":
+      guard let first = try vault.revisions(of: target).last else { exit(4) }
+      try vault.revert(target, to: first.item.revision)
+    case "undelete": try vault.undelete(ItemName(service: "svc", account: "gone"))
+    case "prune": try vault.prune(.allBut(0))
     case "rotate": try vault.rotate()
     case "passphrase":
       let slot = try vault.slots().first { $0.summary.kind == .passphrase }

@@ -80,21 +80,21 @@ struct JoinCommandTests {
   @Test
   func `the identity's file keeps the invitation, its mode and what it had, and proves the vault elsewhere`() throws {
     let (owner, guest, invitation) = try invited()
+    let recipient = try guest.coffer("vault identity show \(guest.path)/me").out
     chmod(guest.path + "/me", 0o400)
     let identity = try guest.content("me")
     let answer = try guest.coffer("vault join \(owner.vault) \(invitation) --save --json")
     let json = try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")
     #expect(json["saved"] as? String == guest.path + "/me" && json["invitation"] as? String == invitation)
     #expect(try guest.content("me") == identity + invitation + "\n" && guest.mode("me") == 0o400)
-    try guest.transcript("vault identity show \(guest.path)/me", out: try guest.coffer("vault identity show \(guest.path)/me").out)
+    try guest.transcript("vault identity show \(guest.path)/me", out: recipient)
     // Another machine has the file and no pin.
     let elsewhere = try Home()
     try elsewhere.transcript("vault get a --vault \(owner.vault) --identity \(guest.path)/me --quiet", out: "hush")
     // A newer one takes its place; one to another vault stands beside it.
     let newer = try owner.changesKey("vault rotate --yes")
     let other = try Home.withVault()
-    let recipient = try guest.coffer("vault identity show \(guest.path)/me").out.trimmingCharacters(in: .newlines)
-    let second = try other.changesKey("vault slot add --recipient \(recipient)")
+    let second = try other.changesKey("vault slot add --recipient \(recipient.trimmingCharacters(in: .newlines))")
     #expect(try guest.coffer("vault join \(owner.vault) --save").status == 0)
     #expect(try guest.coffer("vault join \(other.vault) \(second) --save").status == 0)
     #expect(try guest.content("me") == identity + newer + "\n" + second + "\n")
@@ -155,15 +155,26 @@ struct JoinCommandTests {
     // With a secret of its own the vault is proven by that: there is nothing to ask, and the pin is asked all the same.
     try owner.transcript("vault join \(owner.vault)", err: "coffer vault pin accept", exit: 66)
     #expect(try owner.coffer("vault pin accept").status == 0)
-    try owner.transcript("vault join \(owner.vault) --quiet", out: "vault \(try owner.vaultID()) at generation 3 is known at \(owner.vault) from now on\n")
+    try owner.transcript(
+      "vault join \(owner.vault) --quiet",
+      out: "vault \(try owner.vaultID()) at generation 3 is known at \(owner.vault) from now on\n")
   }
 
   @Test
   func `a pin that cannot be written is an error of join, which is for nothing else`() throws {
     let (owner, guest, invitation) = try invited()
-    _ = try guest.file("state", "in the way")
-    let answer = try guest.coffer("vault join \(owner.vault) \(invitation)")
-    #expect(answer.status != 0 && answer.out.isEmpty && answer.err.contains("\(guest.path)/state"), "\(answer)")
+    let (pins, line) = (guest.path + "/state/pins", "vault join \(owner.vault) \(invitation)")
+    let faults = ["-P", pins, "-e", "trace=?mkdir,mkdirat", "-e", "inject=?mkdir,mkdirat:error=ENOSPC"]
+    let full = try guest.program(["strace", "-f", "-qq", "-o", "/dev/null"] + faults + [Home.coffer] + Home.words(line))
+    if let full, full.status != 1 {
+      #expect(full.status == 74 && full.out.isEmpty && full.err.contains("coffer: could not"), "\(full)")
+      #expect(!guest.exists("state/pins"))
+    } else {
+      print("not checked: strace cannot trace a process here")
+    }
+    #expect(try guest.coffer(line).status == 0 && guest.exists("state/pins"))
+    _ = try owner.file("state/pins/id-\(owner.vaultID())", "garbage")
+    try owner.transcript("vault join \(owner.vault)", err: "the rollback pin is unreadable", exit: 65)
   }
 
   @Test
@@ -189,12 +200,14 @@ struct JoinCommandTests {
         "vault get a", with: ["COFFER_EXPECT_VAULT": mistyped], err: "is neither a vault's id nor invitations", exit: 64)
       let (thief, _) = try Home.withIdentity()
       _ = try thief.file("me", try thief.content("me") + mistyped + "\n")
-      if !mistyped.contains("\n") { try thief.transcript("vault get a --vault \(owner.vault)", err: "this is no invitation", exit: 65) }
+      if !mistyped.contains("\n") {
+        try thief.transcript("vault get a --vault \(owner.vault)", err: "this is no invitation", exit: 65)
+      }
     }
   }
 
   @Test
-  func `an older invitation holds through rotations; a newer one than the vault refuses it, also where no secret is used`() throws {
+  func `an older invitation holds through rotations, and a newer one refuses the older vault`() throws {
     let (owner, guest, first) = try invited()
     let old = try copy(owner)
     let second = try owner.changesKey("vault rotate --yes")

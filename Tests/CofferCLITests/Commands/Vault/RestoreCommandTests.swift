@@ -18,7 +18,9 @@ struct RestoreCommandTests {
   }
 
   private func files(_ home: Home) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter { !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") }
+    try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter {
+      !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
+    }
   }
 
   @Test
@@ -51,7 +53,7 @@ struct RestoreCommandTests {
   }
 
   @Test
-  func `a terminal is asked for the passphrase of the present vault, and then whether the backup's slots shall come back`() throws {
+  func `a terminal is asked for the present passphrase, and then whether the backup's slots shall come back`() throws {
     let home = try Home()
     let (old, new) = (try home.file("old", "correct horse"), try home.file("new", "battery staple"))
     try home.transcript("init --quiet --new-passphrase-file \(old)")

@@ -7,7 +7,7 @@ import Testing
 @Suite(.tags(.process), .wholeRun)
 struct VaultPlaceCommandTests {
   @Test
-  func `--vault and COFFER_VAULT name the vault of every command, before and behind its name; the option is the stronger`() throws {
+  func `--vault and COFFER_VAULT name the vault of every command, and the option is the stronger`() throws {
     let (home, other) = (try Home.withVault(), try Home.withVault())
     try other.transcript("vault set a", in: "theirs")
     let key = "--key-file \(other.path)/key"
@@ -81,6 +81,7 @@ struct VaultPlaceCommandTests {
     try home.transcript("vault list", err: "nothing to unlock it with", exit: 69)
     try home.transcript("unlock --key-file \(home.path)/key", err: "the agent keeps another vault", exit: 77)
     #expect(try home.coffer("doctor --json").out.contains("the agent keeps another vault than"))
-    #expect(try home.coffer("agent install --print --vault \(other.vault)").out.contains("Environment=COFFER_VAULT=\(other.vault)\n"))
+    #expect(
+      try home.coffer("agent install --print --vault \(other.vault)").out.contains("Environment=COFFER_VAULT=\(other.vault)\n"))
   }
 }
