@@ -27,7 +27,13 @@ struct FuzzTests {
     batch.writes = ["a": .set(try form("v", metadata)), "b": .remove]
     batch.decides = .random()
     return [
-      try body(.greet) { try $0.put(Greeting(path: "/v", vault: VaultID(bytes: Array(0..<16)), leastGeneration: 1)) },
+      try body(.greet) {
+        let invitation = try TestAgent.invitation()
+        try $0.put(
+          Greeting(
+            path: "/v", vault: VaultID(bytes: Array(0..<16)), leastGeneration: 1, invitations: [invitation, invitation],
+            known: [invitation]))
+      },
       try body(.unlock) { try $0.put(TestAgent.credentials()) },
       try body(.get) { try $0.put(name) }, try body(.item) { try $0.put(name) }, try body(.list) { try $0.put("s" as String?) },
       try body(.apply) {

@@ -60,6 +60,15 @@ final class TestAgent {
     return socket
   }
 
+  /// An invitation to no vault in particular.
+  static func invitation() throws -> Invitation {
+    let folder = try newFolder()
+    defer { remove(folder) }
+    return try UnlockedVault.create(
+      at: .file(folder.appending("v.sqlite")), with: credentials(), cost: .testing, options: .withoutPins
+    ).invitation()
+  }
+
   static func newFolder() throws -> FilePath {
     var name = Array("/tmp/coffer-agent-XXXXXX".utf8CString)
     try #require(mkdtemp(&name) != nil)

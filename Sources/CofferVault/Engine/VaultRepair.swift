@@ -99,7 +99,7 @@ final class VaultRepair {
 
   /// - Parameter acceptsOlderKey: whether the slots of an older key may come back.
   func run(rebuilding: Bool, acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) -> RepairReport {
-    try VerifiedView.checkWritable(header, database.path)
+    try header.checkWritable(database.path)
     try checkEpoch(acceptsOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }

@@ -17,6 +17,28 @@ struct RestoreCommandTests {
     return home
   }
 
+  @Test
+  func `a terminal is asked whether the slots of an older header shall come back by a repair`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault slot add --quiet --label two --new-key-file \(home.path)/two")
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let older = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    try home.changesKey("vault slot remove two --yes")
+    for side in ["-wal", "-shm"] { unlink(home.vault + side) }
+    try older.write(to: URL(fileURLWithPath: home.vault))
+    try home.attack("UPDATE state SET bytes = randomblob(300)")
+    for (answer, status) in [("n", 66), ("y", 0)] as [(String, Int32)] {
+      let terminal = try PseudoTerminal()
+      let repair = try terminal.coffer("vault repair", in: home)
+      terminal.shows("Shall all of them open it again? [y/N] ")
+      #expect(terminal.shown.contains("two\r\n"))
+      terminal.type(answer + "\n")
+      #expect(try repair.wait() == status, "\(terminal.shown)")
+    }
+    try home.transcript("vault get a --key-file \(home.path)/two", out: "1")
+  }
+
   private func files(_ home: Home) throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: home.path + "/data").filter {
       !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm")
