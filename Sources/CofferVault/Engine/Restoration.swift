@@ -81,6 +81,8 @@ struct Restoration: ~Copyable {
   ) throws(StoreError) -> FilePath {
     let found = try Self.header(of: current)
     try requireSameVault(found?.header)
+    // What a later version has written is for that version to replace.
+    try found?.header.checkWritable(place)
     // Outside of the transaction, as it may run Argon2id.
     var slot: OpenSlot?
     if let found { slot = try presentSlot(found.header, others) }
