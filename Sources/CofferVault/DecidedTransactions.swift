@@ -31,7 +31,7 @@ package enum DecidedTransactions {
     let now = Milliseconds.count(Date())
     guard
       let outcome = try database.write({ () throws(StoreError) in
-        try VerifiedView.checkWritable(database)
+        try database.checkWritable()
         return try database.outcomes.settle(transaction, now: now)
       })
     else {
@@ -56,7 +56,7 @@ package enum DecidedTransactions {
     }
     guard !recorded.isEmpty else { return }
     try database.write { () throws(StoreError) in
-      try VerifiedView.checkWritable(database)
+      try database.checkWritable()
       for transaction in recorded { try database.outcomes.forget(transaction) }
     }
   }

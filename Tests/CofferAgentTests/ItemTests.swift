@@ -44,6 +44,41 @@ import Testing
     #expect(kind { try client.apply([.remove(name), .remove(name)]) } == .ambiguous)
   }
 
+  @Test func `fields and what items were come through the agent as in the process that holds the vault`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let client = agent.client()
+    let name = try ItemName(service: "host", account: "me")
+    let pin = try name.field(named: "pin")
+    #expect(kind { try client.set(form("1"), for: pin) } == .notFound)
+    #expect(try client.set(form("first"), for: name, keeping: 2).history == 2)
+    for value in ["second", "third"] { try client.set(form(value), for: name) }
+    try client.set(form("4711"), for: pin)
+    let own = try agent.vault()
+    let fields = try own.fields(of: name)
+    let revisions = try own.revisions(of: name)
+    #expect(try client.fields(of: name) == fields && fields.map(\.name) == [pin])
+    #expect(try client.get(pin)?.text == "4711" && client.list().count == 1)
+    #expect(try client.revisions(of: name) == revisions && revisions.map(\.state) == [.present, .former, .former])
+    #expect(try client.get(name, revision: 1)?.text == "first" && client.get(name, revision: 9) == nil)
+    #expect(try client.revert(name, to: 1, if: .revision(3)).revision == 4)
+    #expect(kind { try client.revert(name, to: 1) } == .notFound, "of two writes before the last it is the third")
+    #expect(try client.remove(name, keeping: true))
+    let deleted = try own.deleted()
+    #expect(try client.deleted() == deleted && deleted.count == 1 && client.deleted(service: "other").isEmpty)
+    #expect(try client.undelete(name).revision == 5 && client.get(name)?.text == "first" && client.get(pin)?.text == "4711")
+    #expect(kind { try client.undelete(name) } == .alreadyExists)
+    #expect(try client.prune(.olderThan(Date(timeIntervalSince1970: 5))) == 0)
+    #expect(try client.prune(.allBut(0), of: name) == 1 && client.revisions(of: name).count == 1)
+    for wrong in [101, 4_000_000_000] {
+      #expect(kind { try client.set(form("x"), for: name, keeping: wrong) } == .tooLarge(limit: 100))
+    }
+    try client.apply([.remove(pin, keeping: true), .set(form("last"), for: name, keeping: 0)])
+    #expect(try client.deleted().map(\.name) == [pin] && client.revisions(of: name).count == 1)
+    // Done in the name of who asked.
+    #expect(try own.log().last { $0.event == .pruned }?.process == UInt32(getpid()))
+  }
+
   @Test func `a rename is one transaction`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }

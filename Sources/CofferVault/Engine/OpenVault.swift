@@ -68,7 +68,7 @@ final class OpenVault {
     do {
       result = try view.database.write { () throws(StoreError) in
         try view.refresh()
-        try VerifiedView.checkWritable(view.header, view.path)
+        try view.header.checkWritable(view.path)
         // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
         try view.pins?.check(view.state, key: view.keys.epochMark)
         var change = Change()
@@ -118,7 +118,7 @@ final class OpenVault {
   func forget(_ transaction: TransactionID) throws(StoreError) {
     try checkKeys()
     try view.database.write { () throws(StoreError) in
-      try VerifiedView.checkWritable(view.database)
+      try view.database.checkWritable()
       try view.database.outcomes.forget(transaction)
     }
   }
@@ -162,7 +162,9 @@ final class OpenVault {
   }
 
   /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
-  func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport { try view.verify(log, progress) }
+  func verify(_ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
+    try Verification(view: view).run(log, progress)
+  }
 
   /// What is known of the vault.
   var status: VaultStatus {

@@ -21,6 +21,25 @@ struct RecordNote: Sendable {
   }
 }
 
+/// What was found in the records of verified lists, by bucket; nil where nobody has looked.
+struct BucketNotes {
+  /// Empty until somebody looks: most vaults have neither fields nor a past.
+  private var notes: [[RecordNote]?] = []
+
+  subscript(bucket: Int) -> [RecordNote]? {
+    get { notes.isEmpty ? nil : notes[bucket] }
+    set {
+      if notes.isEmpty { notes = [[RecordNote]?](repeating: nil, count: DigestTree.buckets) }
+      notes[bucket] = newValue
+    }
+  }
+
+  /// Forgets the buckets that are others now.
+  mutating func forget(_ isChanged: (_ bucket: Int) -> Bool) {
+    for bucket in notes.indices where notes[bucket] != nil && isChanged(bucket) { notes[bucket] = nil }
+  }
+}
+
 extension RecordSet {
   /// The fields of the item at `item`, or its contents of the past and those of its fields.
   ///
@@ -62,12 +81,12 @@ extension RecordSet {
 
   /// The fields and the contents of the past in one bucket.
   func notes(inBucket bucket: Int, lenient: Bool, _ change: inout Change) throws(StoreError) -> [RecordNote] {
-    if let known = change.notes[bucket] ?? view.notes(inBucket: bucket) { return known }
+    if let known = change.notes[bucket] ?? view.notes[bucket] { return known }
     let isTouched = change.lists[bucket] != nil
     do throws(StoreError) {
       let notes = try read(bucket, change)
       // What the change at hand has made of a bucket is so once it is committed.
-      if isTouched { change.notes[bucket] = notes } else { view.remember(notes, ofBucket: bucket) }
+      if isTouched { change.notes[bucket] = notes } else { view.notes[bucket] = notes }
       return notes
     } catch {
       guard lenient, error.kind == .tampered || error.kind == .damaged else { throw error }
@@ -101,7 +120,7 @@ extension RecordSet {
 
   /// Notes that the record at `index` is `meta` now, or is none where that is nil.
   func note(_ meta: RecordMeta?, at index: RecordIndex, inBucket bucket: Int, _ change: inout Change) {
-    guard let known = change.notes[bucket] ?? view.notes(inBucket: bucket) else { return }
+    guard let known = change.notes[bucket] ?? view.notes[bucket] else { return }
     let note = meta.flatMap { RecordNote($0, at: index, keys: view.keys) }
     guard note != nil || known.contains(where: { $0.index == index }) else { return }
     change.notes[bucket] = known.filter { $0.index != index } + (note.map { [$0] } ?? [])

@@ -50,10 +50,15 @@ struct Restoration: ~Copyable {
     let restored = backup.view.state.generation
     var returned: [VaultStatus.Slot] = []
     let kept: FilePath?
-    if let current = try readableVault() {
-      kept = try replace(current, others, &returned)
-    } else {
-      kept = try moveIn(&returned)
+    do throws(StoreError) {
+      if let current = try readableVault() {
+        kept = try replace(current, others, &returned)
+      } else {
+        kept = try moveIn(&returned)
+      }
+    } catch {
+      if error.kind != .outcomeUnknown { pin?.withdraw() }
+      throw error
     }
     pin?.acceptOwn(backup.view.state, key: backup.view.keys.epochMark, replica: replica)
     return RestoreReport(
@@ -229,6 +234,7 @@ struct Restoration: ~Copyable {
       try displaced.move()
       try DisplacedFiles.rename(backup.view.path, to: place)
     } catch { throw displaced.putBack(after: error) }
+    pin?.isMade()
     try folder.synchronize()
     return kept
   }

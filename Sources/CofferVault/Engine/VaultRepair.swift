@@ -99,7 +99,7 @@ final class VaultRepair {
 
   /// - Parameter acceptsOlderKey: whether the slots of an older key may come back.
   func run(rebuilding: Bool, acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) -> RepairReport {
-    try VerifiedView.checkWritable(header, database.path)
+    try header.checkWritable(database.path)
     try checkEpoch(acceptsOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }
@@ -137,11 +137,16 @@ final class VaultRepair {
     let (now, replica) = (vault.view.now, ReplicaID.random())
     let epoch = try vault.view.checked { () throws(FormatError) in try FileCounter.next(newest, "header") }
     let generation = try max(vault.view.state.generation, pins?.knownGeneration() ?? 0)
-    try vault.commit(.repaired, above: generation, as: replica, after: pins?.knownReplica(), epoch: epoch) {
-      (key, keys) throws(StoreError) in
-      // Before the vault is: a pin that refused it would ask for what was just said.
-      try pins?.expect(keys.epochMark)
-      return try known.next(key: key, keys, rotated: now)
+    do throws(StoreError) {
+      try vault.commit(.repaired, above: generation, as: replica, after: pins?.knownReplica(), epoch: epoch) {
+        (key, keys) throws(StoreError) in
+        // Before the vault is: a pin that refused it would ask for what was just said.
+        try pins?.expect(keys.epochMark)
+        return try known.next(key: key, keys, rotated: now)
+      }
+    } catch {
+      if error.kind != .outcomeUnknown { pins?.withdraw() }
+      throw error
     }
     report.generation = vault.view.state.generation
     pins?.acceptOwn(vault.view.state, key: vault.view.keys.epochMark, replica: replica)
@@ -151,12 +156,18 @@ final class VaultRepair {
   private func mend(_ rebuilding: Bool) throws(StoreError) -> Bool {
     guard let state else { return false }
     do throws(StoreError) { try pins?.check(state, key: keys.epochMark) } catch {
-      // An older copy that is damaged besides, or whose older key somebody accepted, is rebuilt above all that was seen. One that is whole
-      // is for the pin to be told of.
+      // An older copy that is damaged besides is rebuilt above all that was seen, and one that is whole is for the pin to be told of. One
+      // whose older key somebody accepted gets a new key: a repair that died before it did so is given again.
+      guard contradicted == nil || rebuilding else { return try mendAndVerify(rebuilding, watching: nil) }
       guard rebuilding else { throw error }
-      if report.returnedSlots.isEmpty, try isWhole() { throw error }
+      if contradicted == nil, try isWhole() { throw error }
       return false
     }
+    return try mendAndVerify(rebuilding, watching: pins)
+  }
+
+  /// Writes the header to both its places, and verifies what it is the header of.
+  private func mendAndVerify(_ rebuilding: Bool, watching pins: PinWatch?) throws(StoreError) -> Bool {
     try database.write { () throws(StoreError) in try putHeaders() }
     do throws(StoreError) {
       let vault = try opened()

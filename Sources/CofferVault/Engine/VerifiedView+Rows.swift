@@ -25,25 +25,6 @@ extension VerifiedView {
     }
   }
 
-  /// Refuses to write to a vault of a format that this version reads, and does not know all of.
-  static func checkWritable(_ header: VaultHeader, _ path: FilePath) throws(StoreError) {
-    guard header.format > VaultFormat.version else { return }
-    throw StoreError(
-      .newerFormat(found: Int(header.format), supported: VaultFormat.version),
-      "the vault is of format version \(header.format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
-      place: path.string, cure: "update coffer")
-  }
-
-  /// The same for who has no key. A header that is damaged says nothing of its format.
-  static func checkWritable(_ database: VaultDatabase) throws(StoreError) {
-    let header: VaultHeader
-    do throws(StoreError) { header = try readHeader(database).header } catch {
-      guard error.kind == .damaged else { throw error }
-      return
-    }
-    try checkWritable(header, database.path)
-  }
-
   static func readState(
     _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, _ keys: borrowing Subkeys
   ) throws(StoreError) -> VaultState {
@@ -106,6 +87,14 @@ extension VerifiedView {
 }
 
 extension VerifiedView {
+  /// Checks that both copies of the header are the one that is known.
+  func verifyHeaders() throws(StoreError) {
+    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+      guard let found = try Self.readHeader(copy, database) else { throw Self.missing("header or its copy", database) }
+      guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", path) }
+    }
+  }
+
   static func missing(_ part: String, _ database: VaultDatabase) -> StoreError {
     StoreError(
       .damaged, "the vault's \(part) is missing", place: database.path.string, cure: "restore the vault from a backup")
@@ -130,75 +119,20 @@ extension VerifiedView {
   }
 }
 
-extension VerifiedView {
-  /// Records between two calls of a progress report.
-  private static let progressStep = 256
-
-  /// Checks everything without decrypting a record; see ``UnlockedVault/verify(progress:)``.
-  func verify(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
-    try verifyHeaders()
-    let buckets = RecordTable.allCases.flatMap(tree.filled)
-    var listed = 0
-    for table in RecordTable.allCases { for list in try lists(of: table) { listed += list.entries.count } }
-    guard UInt64(listed) == state.counts.records else {
-      throw Self.tampered("the vault holds \(listed) records where its state says \(state.counts.records)", path)
-    }
-    let counts = try verifyRows(total: listed, progress)
-    guard counts == state.counts else { throw Self.tampered("the vault holds other items than its state counts", path) }
-    try log.verify()
-    try database.outcomes.check()
-    try database.checkNothingIsAdded()
-    try database.checkPages()
-    return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
-  }
-
-  func verifyHeaders() throws(StoreError) {
-    for copy in [VaultDatabase.HeaderCopy.first, .second] {
-      guard let found = try Self.readHeader(copy, database) else { throw Self.missing("header or its copy", database) }
-      guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", path) }
-    }
-  }
-
-  /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
-  ///
-  /// - Returns: how many there are of each kind.
-  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
-    var (done, counts) = (0, RecordCounts.none)
-    var fields: [RecordIndex: Int] = [:]
-    for bucket in RecordTable.allCases.flatMap(tree.filled) {
-      let table = RecordTable(ofBucket: bucket)
-      for entry in try list(of: bucket).entries {
-        try withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
-          guard let meta = try checked({ () throws(FormatError) in try row.authenticatedMeta(keys) }) else {
-            throw Self.tampered("a record was changed without the key", path)
-          }
-          counts.add(meta)
-          if meta.role == .field { fields[meta.address.item.index(keys), default: 0] += 1 }
-        }
-        done += 1
-        if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
-      }
-    }
-    Reentrancy.inside { progress(done, total) }
-    try checkFields(fields)
-    return counts
-  }
-
-  /// Checks that items have no more fields than they can, and fields their item.
-  private func checkFields(_ counts: [RecordIndex: Int]) throws(StoreError) {
-    for (item, count) in counts {
-      let isThere = try list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil
-      try checked { () throws(FormatError) in
-        guard isThere else { throw .damaged(RecordMeta.part, "it is a field of an item that is not there") }
-        guard count <= RecordMeta.mostFields else { throw .damaged(RecordMeta.part, "its item has \(count) fields") }
-      }
-    }
-  }
-}
-
 extension SealedSlot {
   /// What is said of the slot without a key.
   var summary: SlotSummary {
     SlotSummary(id: SlotSummary.ID(bytes: id.bytes), kind: frame.kind, passes: frame.passes, mebibytes: frame.mebibytes)
+  }
+}
+
+extension VaultHeader {
+  /// Refuses to write to a vault of a format that this version reads, and does not know all of.
+  func checkWritable(_ path: FilePath) throws(StoreError) {
+    guard format > VaultFormat.version else { return }
+    throw StoreError(
+      .newerFormat(found: Int(format), supported: VaultFormat.version),
+      "the vault is of format version \(format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
+      place: path.string, cure: "update coffer")
   }
 }

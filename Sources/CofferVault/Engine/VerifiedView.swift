@@ -23,7 +23,7 @@ final class VerifiedView {
   /// Verified lists by bucket, kept while the bucket's digest stays what it was.
   private var lists: [Int: BucketList] = [:]
   /// What was found in the verified lists' records, by bucket; nil where nobody has looked.
-  private var notes: [[RecordNote]?] = []
+  var notes = BucketNotes()
   /// SQLite's counter of commits by others, as of `state`; nil forces a reload.
   private var dataVersion: Int64?
   /// What this machine remembers of the vault; nil where no folder for pins was given.
@@ -91,7 +91,7 @@ final class VerifiedView {
     let read = try Self.readDigests(database, keys, expecting: next.root)
     state = next
     lists = lists.filter { read.digests[$0.key] == tree.digests[$0.key] }
-    for bucket in notes.indices where notes[bucket] != nil && read.digests[bucket] != tree.digests[bucket] { notes[bucket] = nil }
+    notes.forget { read.digests[$0] != tree.digests[$0] }
     tree = read
     dataVersion = version
     pins?.remember(state, key: keys.epochMark)
@@ -159,7 +159,7 @@ final class VerifiedView {
     headerBody = body
     keys = nextKeys
     lists = [:]
-    notes = []
+    notes = BucketNotes()
   }
 
   /// Goes back to the keys of the slot, where a change of the vault's key may not have been committed.
@@ -168,14 +168,6 @@ final class VerifiedView {
     keys = try checked { () throws(FormatError) in try Subkeys(of: slot.key, vault: header.vault, epoch: slot.epoch) }
     lists = [:]
     keysAreInDoubt = false
-  }
-
-  /// What is remembered of the records of `bucket`, as the verified digests have it; nil where nobody has looked.
-  func notes(inBucket bucket: Int) -> [RecordNote]? { notes.isEmpty ? nil : notes[bucket] }
-
-  func remember(_ found: [RecordNote], ofBucket bucket: Int) {
-    if notes.isEmpty { notes = [[RecordNote]?](repeating: nil, count: DigestTree.buckets) }
-    notes[bucket] = found
   }
 
   /// The list of `bucket` as the verified digests have it.
@@ -227,7 +219,7 @@ final class VerifiedView {
     dataVersion = nil
     isPinRead = false
     lists = [:]
-    notes = []
+    notes = BucketNotes()
   }
 
   /// Makes the next operation read everything anew, the header as well, and go on from the key that the slot holds.
@@ -242,7 +234,7 @@ final class VerifiedView {
     state = sealed.state
     tree.take(sealed.tree)
     for (bucket, list) in sealed.lists { lists[bucket] = list }
-    for (bucket, found) in sealed.notes { remember(found, ofBucket: bucket) }
+    for (bucket, found) in sealed.notes { notes[bucket] = found }
   }
 
   /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
@@ -257,7 +249,7 @@ final class VerifiedView {
     keys = nextKeys
     try replaceHeader(with: next)
     lists = [:]
-    notes = []
+    notes = BucketNotes()
     tree = DigestTree(emptyUnder: keys)
   }
 

@@ -22,6 +22,8 @@ final class PinWatch {
   /// Why it could not be written; nil where it could.
   private(set) var failure: StoreError?
   private var hasWarned = false
+  /// The key that the pin was made ready for, and the one that it had.
+  private var expected: (key: EpochMark, former: EpochMark)?
   /// Whether the pin is compared with and never advanced: a vault that cannot be written may be a copy that someone looks at, and
   /// that must not make the one in use look rolled back.
   private var isObserving = false
@@ -91,10 +93,28 @@ final class PinWatch {
   /// refused as older, until the commit is made after all.
   func expect(_ key: EpochMark) throws(StoreError) {
     guard let record = try known() else { return }
+    expected = (key, record.key)
     _ = try file?.reset(of: vault) {
       var next = $0 ?? record
       next.key = key
       return next
+    }
+  }
+
+  /// The commit that ``expect(_:)`` was for is made.
+  func isMade() { expected = nil }
+
+  /// Takes back what ``expect(_:)`` wrote, where the commit was not made: what stands there is not older for having been kept.
+  func withdraw() {
+    guard let (key, former) = expected else { return }
+    expected = nil
+    attempt { () throws(StoreError) in
+      guard let record = try known(), record.key == key else { return }
+      _ = try file?.reset(of: vault) {
+        var next = $0 ?? record
+        if next.key == key { next.key = former }
+        return next
+      }
     }
   }
 

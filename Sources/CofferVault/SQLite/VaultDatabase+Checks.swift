@@ -21,6 +21,17 @@ extension VaultDatabase {
     }
   }
 
+  /// Refuses to write to a vault of a later format, within a transaction, for who has no key. A header that is damaged says nothing of its
+  /// format.
+  func checkWritable() throws(StoreError) {
+    let header: VaultHeader
+    do throws(StoreError) { header = try VerifiedView.readHeader(self).header } catch {
+      guard error.kind == .damaged else { throw error }
+      return
+    }
+    try header.checkWritable(path)
+  }
+
   /// Removes the rows that ``checkNothingIsAdded()`` and ``OutcomeTable/check()`` find, within a transaction.
   func removeWhatIsAdded() throws(StoreError) {
     for sql in ["DELETE FROM header WHERE id<>1", "DELETE FROM header_copy WHERE id<>2", "DELETE FROM state WHERE id<>1"] {

@@ -33,11 +33,12 @@ struct MemberFaultCampaign {
       case .join: ["old plaintext, epoch 2"]
       }
     }
-    var after: String {
+    /// What it says then. Where the pin got the new key and the vault did not, the next try takes the epoch after that one.
+    var after: Set<String> {
       switch self {
-      case .restore, .restoreOlder: "backup plaintext, epoch 3"
-      case .repairOlder: "backup plaintext, epoch 3"
-      case .join: "old plaintext, epoch 2"
+      case .restore: ["backup plaintext, epoch 3"]
+      case .restoreOlder, .repairOlder: ["backup plaintext, epoch 3", "backup plaintext, epoch 4"]
+      case .join: ["old plaintext, epoch 2"]
       }
     }
   }
@@ -116,14 +117,14 @@ struct MemberFaultCampaign {
     func judge(_ end: TracedTool.End, _ group: String, _ what: String) throws {
       let ended = end.wasSignalled ? (end.code == SIGKILL ? "killed" : "CRASHED \(end.code)") : end.code == 0 ? "done" : "refused"
       var outcome = found()
-      let isNew = outcome == step.after
+      let isNew = step.after.contains(outcome)
       var isRight = isNew || (step.before.contains(outcome) && !end.isAcknowledged)
       outcome = isNew ? "new" : step.before.contains(outcome) ? "old" : outcome
       if ended == "refused", !end.output.contains("refused ") { (isRight, outcome) = (false, "NO NAMED ERROR, \(outcome)") }
       // Whoever is refused, or finds nothing done, gives the same command again.
       if !isNew {
         let again = try tool.run(TracedTool.path, tool.arguments)
-        if !again.isAcknowledged || found() != step.after {
+        if !again.isAcknowledged || !step.after.contains(found()) {
           (isRight, outcome) = (false, "\(outcome), AND NOT TO BE REPEATED: \(found()), \(again.output)")
         }
       }

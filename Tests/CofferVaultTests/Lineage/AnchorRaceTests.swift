@@ -48,7 +48,7 @@ import Testing
     let reader = try pinned.unlock()
     let other = try pinned.unlock()
     nonisolated(unsafe) let holder = FullVault.VaultEngineHolder(other)
-    let slow = SlowPin(3) {
+    let slow = SlowPin(5) {
       do { try holder.unlocked.rotate() } catch { Issue.record(error) }
     }
     let (options, path, calls) = (pinned.options, pinned.place.path, slow.calls)

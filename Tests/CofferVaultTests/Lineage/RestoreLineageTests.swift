@@ -205,6 +205,28 @@ import Testing
     }
   }
 
+  @Test func `a restore that says that nothing was changed has not changed the pin either`() throws {
+    #expect(try answer(pins, .owner) == "genuine")
+    let before = try KeptFiles(pins).files
+    let place = world.place.path
+    for suffix in ["", "-wal", "-shm"] { unlink(place.string + suffix) }
+    try Data("no vault".utf8).write(to: URL(fileURLWithPath: place.string))
+    try Data("its log".utf8).write(to: URL(fileURLWithPath: place.string + "-wal"))
+    for suffix in ["", "-wal"] { chmod(place.string + suffix, 0o600) }
+    // The log's name aside is taken, whichever second it is of.
+    for second in 0..<120 {
+      let stamp = Date(timeIntervalSinceNow: Double(second)).formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+      try Data().write(to: URL(fileURLWithPath: "\(place).before-\(stamp)-wal"))
+    }
+    #expect(try refusal(backup(3), .owner, options(pins), accepting: true) == .io(EEXIST))
+    let (key, after) = (world.keys[3].mark, try KeptFiles(pins).files)
+    #expect(after.filter { $0.key.hasPrefix("at-") } == before.filter { $0.key.hasPrefix("at-") })
+    let memory = try PinFolder(pins, calls: SystemCalls()).pin(of: world.vault)?.read(of: world.vault)
+    #expect(memory?.key == key)
+    try world.files[3].put(into: world.place.folder)
+    #expect(try answer(pins, .owner) == "genuine")
+  }
+
   @Test func `what stands there may be damaged, another vault, or older than the backup`() throws {
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient, MemberVault.removal) == "genuine")
     let newest = try backup(MemberVault.removal)

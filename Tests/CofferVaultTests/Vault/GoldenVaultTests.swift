@@ -97,14 +97,16 @@ import Testing
 
   /// The first 16 bytes of BLAKE2b-256 of each file.
   private static let digests: [String: String] = [
-    "all-slots.sqlite": "7e79b43b85a0cc43a44c1b2f8c709cec",
-    "key-file.sqlite": "629e866db38737208f781e22467fe5d9",
-    "passphrase-and-key-file.sqlite": "0ded3c6b68ea16f2c38db00cca262fcc",
-    "passphrase.sqlite": "32c5b344d89da567c47e8dd7019a836f",
-    "recipient.sqlite": "3cc5fd7196043afb69aa6fa61251ae88",
-    "recovery-code.sqlite": "aa6580fac3474dfb7123c0f1c7d8442d",
-    "rotated-twice.sqlite": "9bf790aedfbd8f5d9c1ba9c966a5a80f",
-    "trimmed-log.sqlite": "49fee2040215c464cc177109f0717e97",
+    "all-slots.sqlite": "bcb2057d7cc2b343370963a3d5970292",
+    "another-writer.sqlite": "d04fdd963a4493ad9b93a79367a79d45",
+    "key-file.sqlite": "543397fe051d7c67a584c5002f4e7c9c",
+    "members.sqlite": "e6998c8fad2d718069afd71cea2d0641",
+    "passphrase-and-key-file.sqlite": "b9fee6f8cc9b85341810d8abb99b23b8",
+    "passphrase.sqlite": "1a3e62579cc35b8654f14eaad533a0a3",
+    "recipient.sqlite": "a9753a7a47e7732a074bbefee7ba7660",
+    "recovery-code.sqlite": "217da923cec67c9795db274893a2a839",
+    "rotated-twice.sqlite": "63ed1d0a80b1d7e0d8c4c39f1d3b4f06",
+    "trimmed-log.sqlite": "c1da59c71ec8b4af59fe0c7cfffe90ca",
   ]
 
   private func expect(_ item: GoldenVaults.Item, in vault: borrowing UnlockedVault) throws {

@@ -152,7 +152,11 @@ extension GoldenVaults {
   private static func write(_ golden: Vault) throws {
     let place = try TemporaryVault()
     let first = golden.slots[0]
-    _ = try UnlockedVault.create(at: place.path, with: credentials(first), cost: .testing, label: "\(first)").lock()
+    let created = try UnlockedVault.create(at: place.path, with: credentials(first), cost: .testing, label: "\(first)")
+    // Of the first epoch: it holds in all later ones.
+    let invitation = try created.invitation()
+    if golden.slots.contains(.recipient) { try invite(invitation, identity) }
+    _ = try created.lock()
     let vault = try OpenVault.unlock(place.path, with: credentials(first))
     if golden.hasTrimmedLog { vault.log.longest = 20 }
     for item in items {
@@ -167,9 +171,6 @@ extension GoldenVaults {
     vault.view.database.close()
     let opened = try LockedVault.open(place.path).unlock(with: credentials(first))
     for kind in golden.slots.dropFirst() { try opened.addSlot(credentials(kind), label: "\(kind)", cost: .testing) }
-    // Of the first epoch: it holds in all later ones.
-    let invitation = try opened.invitation()
-    if golden.slots.contains(.recipient) { try invite(invitation, identity) }
     if golden.hasMembers {
       try opened.addSlot(Identity.recipient(of: content(secondIdentity)), label: "\(SlotKind.recipient)")
       try invite(invitation, secondIdentity)

@@ -46,7 +46,8 @@ struct WitnessedVault: Decodable, Equatable, Sendable {
 
   let vault: String, format: UInt32, epoch: UInt64, mark: String, created: UInt64, rotated: UInt64, floor: [UInt32]
   let slots: [Slot], earlierEpochs: [UInt64]
-  let generation: UInt64, commit: String, time: UInt64, count: UInt64, scrub: Int, replicas: [Replica]
+  let generation: UInt64, commit: String, time: UInt64, count: UInt64, items: UInt64, fields: UInt64, scrub: Int,
+    replicas: [Replica]
   let records: [Record], log: [Entry], logBegins: UInt64, decided: [Decided]
 
   /// The parts that differ, for a message that tells no value.
@@ -73,6 +74,7 @@ extension WitnessedVault {
       floor: [view.headerBody.floor.passes, view.headerBody.floor.mebibytes],
       slots: zip(header.slots, view.headerBody.labels).map { Slot($0, $1) }, earlierEpochs: try Self.earlierEpochs(view),
       generation: state.generation, commit: Hex.text(state.commit.bytes), time: state.time, count: state.counts.records,
+      items: state.counts.items, fields: state.counts.fields,
       scrub: state.scrub ? 1 : 0,
       replicas: state.replicas.map {
         Replica(id: Hex.text($0.id.bytes), generation: $0.generation, commit: Hex.text($0.commit.bytes))

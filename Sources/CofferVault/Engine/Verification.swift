@@ -1,0 +1,67 @@
+internal import CofferPlatform
+internal import CofferStorage
+
+/// The check of a whole vault that is open, within a read transaction; see ``UnlockedVault/verify(progress:)``.
+struct Verification {
+  let view: VerifiedView
+
+  /// Records between two calls of a progress report.
+  private static let progressStep = 256
+
+  /// Checks everything without opening a value.
+  func run(_ log: VaultLog, _ progress: (Int, Int) -> Void) throws(StoreError) -> VerifyReport {
+    try view.verifyHeaders()
+    let buckets = RecordTable.allCases.flatMap(view.tree.filled)
+    var listed = 0
+    for table in RecordTable.allCases { for list in try view.lists(of: table) { listed += list.entries.count } }
+    guard UInt64(listed) == view.state.counts.records else {
+      throw VerifiedView.tampered(
+        "the vault holds \(listed) records where its state says \(view.state.counts.records)", view.path)
+    }
+    let counts = try verifyRows(total: listed, progress)
+    guard counts == view.state.counts else {
+      throw VerifiedView.tampered("the vault holds other items than its state counts", view.path)
+    }
+    try log.verify()
+    try view.database.outcomes.check()
+    try view.database.checkNothingIsAdded()
+    try view.database.checkPages()
+    return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
+  }
+
+  /// Looks every listed record up by its index, as a `get` does: a scan of the table could show other rows than a look-up.
+  ///
+  /// - Returns: how many there are of each kind.
+  private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
+    var (done, counts) = (0, RecordCounts.none)
+    var fields: [RecordIndex: Int] = [:]
+    for bucket in RecordTable.allCases.flatMap(view.tree.filled) {
+      let table = RecordTable(ofBucket: bucket)
+      for entry in try view.list(of: bucket).entries {
+        try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
+          guard let meta = try view.checked({ () throws(FormatError) in try row.authenticatedMeta(view.keys) }) else {
+            throw VerifiedView.tampered("a record was changed without the key", view.path)
+          }
+          counts.add(meta)
+          if meta.role == .field { fields[meta.address.item.index(view.keys), default: 0] += 1 }
+        }
+        done += 1
+        if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
+      }
+    }
+    Reentrancy.inside { progress(done, total) }
+    try checkFields(fields)
+    return counts
+  }
+
+  /// Checks that items have no more fields than they can, and fields their item.
+  private func checkFields(_ counts: [RecordIndex: Int]) throws(StoreError) {
+    for (item, count) in counts {
+      let isThere = try view.list(of: RecordTable.present.bucket(of: item)).record(at: item) != nil
+      try view.checked { () throws(FormatError) in
+        guard isThere else { throw .damaged(RecordMeta.part, "it is a field of an item that is not there") }
+        guard count <= RecordMeta.mostFields else { throw .damaged(RecordMeta.part, "its item has \(count) fields") }
+      }
+    }
+  }
+}
