@@ -1,4 +1,6 @@
+import Coffer
 import CofferTestSupport
+import CofferVault
 import Foundation
 import Testing
 
@@ -78,10 +80,14 @@ struct RestoreCommandTests {
   func `a terminal is asked for the present passphrase, and then whether the backup's slots shall come back`() throws {
     let home = try Home()
     let (old, new) = (try home.file("old", "correct horse"), try home.file("new", "battery staple"))
-    try home.transcript("init --quiet --new-passphrase-file \(old)")
-    try home.transcript("vault set a --passphrase-file \(old)", in: "1")
+    // At the least cost: it is hashed two dozen times.
+    let places = Places(home: FilePath(home.path))
+    let vault = try UnlockedVault.create(
+      at: places.vault, with: Credentials(passphrase: Home.secret("correct horse")), cost: .testing, options: places.vaultOptions)
+    try vault.set(Home.secret("1"), for: ItemName(service: "a"))
     try home.transcript("vault backup --quiet \(home.path)/backup")
-    try home.changesKey("vault passphrase --passphrase-file \(old) --new-passphrase-file \(new)")
+    try vault.changePassphrase(to: Credentials(passphrase: Home.secret("battery staple")), cost: .testing)
+    _ = try vault.lock()
     let line = "vault restore \(home.path)/backup --passphrase-file \(old)"
     let asked = "which is not opened by the backup's (nothing, if there is none): "
     // Nothing is typed, and then no.
