@@ -81,4 +81,18 @@ import Testing
     spare[130] = 1
     #expect(throws: FormatError.self) { try decode(spare + PlainHash.digest(spare).bytes.prefix(16)) }
   }
+
+  @Test func `an epoch or a commit of no number is none, and only a machine that never wrote has no commit of its own`() throws {
+    func refuses(_ epoch: UInt64 = 2, seen: UInt64 = 9, own: UInt64 = 0, _ commit: CommitID = .zero) throws -> Bool {
+      let pin = PinRecord(
+        vault: .random(), replica: .random(), key: .some(epoch), seen: .init(generation: seen, commit: .random()),
+        own: .init(generation: own, commit: commit))
+      do throws(FormatError) {
+        let bytes = pin.encoded()
+        return try bytes.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try PinRecord(decoding: bytes) } != pin
+      } catch { return true }
+    }
+    #expect(try !refuses() && !refuses(own: 9, .random()))
+    #expect(try refuses(0) && refuses(seen: 0) && refuses(own: 0, .random()))
+  }
 }
