@@ -169,9 +169,8 @@ extension LockedVault {
     confirm: ([VaultStatus.Slot]) -> Bool = { _ in false }
   ) throws(StoreError) -> RepairReport {
     let database = try VaultDatabase.open(path)
-    let tried = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
     let invitations = try credentials.invitations()
-    let slot = try OpenVault.search(tried.header, with: credentials, options, database.path)
+    let slot = try VaultRepair.slot(in: database, with: credentials, options)
     let repair = try VaultRepair(database, slot: slot, options: options, invitations: invitations)
     return try repair.run(rebuilding: rebuilding) { slots in acceptingOlderKey || confirm(slots) }
   }

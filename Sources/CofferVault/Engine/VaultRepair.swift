@@ -268,6 +268,28 @@ final class VaultRepair {
     }
   }
 
+  /// The slot that `credentials` open in either copy of the header: one that was edited with care is sound as far as can be told without a
+  /// key, and opens nothing.
+  ///
+  /// - Throws: what opening the first sound copy throws, where neither opens.
+  static func slot(
+    in database: VaultDatabase, with credentials: consuming Credentials, _ options: VaultOptions
+  ) throws(StoreError) -> OpenSlot {
+    let copies = try database.read { () throws(StoreError) in try soundHeaders(database) }
+    guard let first = copies.first, let last = copies.last else { throw VerifiedView.missing("header", database) }
+    if first.digest == last.digest { return try OpenVault.search(first.header, with: credentials, options, database.path) }
+    let refusal: StoreError
+    do throws(StoreError) {
+      return try OpenVault.search(first.header, with: credentials.copied(), options, database.path)
+    } catch {
+      guard error.kind == .wrongSecret || error.kind == .tampered else { throw error }
+      refusal = error
+    }
+    do throws(StoreError) { return try OpenVault.search(last.header, with: credentials, options, database.path) } catch {
+      throw error.kind == .wrongSecret || error.kind == .tampered ? refusal : error
+    }
+  }
+
   private static func soundHeaders(
     _ database: VaultDatabase
   ) throws(StoreError) -> [(header: VaultHeader, digest: Digest32)] {

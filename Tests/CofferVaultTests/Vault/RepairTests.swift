@@ -52,6 +52,23 @@ import Testing
     }
   }
 
+  @Test(arguments: ["header", "header_copy"]) func `a header edited with care is written anew from the other copy`(
+    table: String
+  ) throws {
+    // The slot's own box, and the box with the vault's key.
+    for byte in [42 + 74 + 40, 42 + 74 + 176 + 32 + 40] {
+      let pinned = try vault()
+      let bytes = try #require(Data(hex: pinned.place.hex("SELECT hex(bytes) FROM header")))
+      var content = [UInt8](bytes.dropLast(32))
+      content[byte] ^= 1
+      let edited = Hex.text(content + PlainHash.digest(content).bytes)
+      try pinned.place.attack("UPDATE \(table) SET bytes = x'\(edited)'")
+      let report = try repair(pinned)
+      #expect(report.mendedHeader && !report.rebuiltState)
+      try expectSound(pinned, items: 21)
+    }
+  }
+
   @Test func `both headers gone cannot be mended`() throws {
     let pinned = try vault()
     for table in ["header", "header_copy"] { try pinned.place.attack("UPDATE \(table) SET bytes = \(Self.harmed)") }
