@@ -121,7 +121,7 @@ let package = Package(
       dependencies: [
         "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferValues", "CofferVault", "CCofferSodium",
         "CCofferSQLite", "CCofferAllocations",
-        systemPackage,
+        systemPackage, .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
 

@@ -12,7 +12,7 @@ struct VaultBenchmark {
   let value: SecretForm
 
   /// The tables that can be asked for.
-  static let tables = ["init", "set", "batch", "get", "all", "unlock", "rotate", "large"]
+  static let tables = ["init", "set", "batch", "get", "all", "unlock", "rotate", "history", "large"]
 
   static func run(in folder: String, _ wanted: Set<String>) throws {
     let benchmark = try VaultBenchmark(folder: folder)
@@ -20,6 +20,7 @@ struct VaultBenchmark {
     if wanted.contains("set") { try benchmark.durableSets() }
     if wanted.contains("batch") { try benchmark.batches() }
     if !wanted.isDisjoint(with: ["get", "all", "unlock", "rotate"]) { try benchmark.work(on: 10_000, wanted) }
+    if wanted.contains("history") { try benchmark.history() }
     if wanted.contains("large") { try benchmark.work(on: 100_000, ["get", "all", "memory"]) }
   }
 
@@ -63,16 +64,33 @@ struct VaultBenchmark {
       try pinned.set(value, for: names[step % 1500])
       try peer.set(step % 1500)
     }
+    let shared = try written(by: 255, names)
     let contenders = [
       Contender(name: "coffer", count: 1, goals: [.times(1.3)]) { _ in try plain.set(value, for: names[.random(in: 0..<1500)]) },
       Contender(name: "coffer with rollback pins", count: 1) { _ in
         try pinned.set(value, for: names[.random(in: 0..<1500)])
+      },
+      Contender(name: "coffer where 255 machines write", count: 1) { _ in
+        try shared.vault.set(value, for: names[.random(in: 0..<1500)])
       },
       Contender(name: "raw SQLite, WAL and FULL", count: 1) { _ in try peer.set(.random(in: 0..<1500)) },
     ]
     try Measure.table("durable set, stores interleaved", rounds: 501, clock: .wall, contenders)
     try Measure.table(
       "durable set, time on a processor", rounds: 301, contenders.map { Contender(name: $0.name, count: 1, body: $0.body) })
+  }
+
+  /// A vault that knows as many machines as it can, opened by the last of them.
+  private func written(by machines: Int, _ names: [ItemName]) throws -> OpenedVault {
+    func pins(_ machine: Int) -> VaultOptions { VaultOptions(pins: FilePath(folder).appending("pins of \(machine)")) }
+    let place = VaultPlace.file(path("shared"))
+    _ = try UnlockedVault.create(at: place, with: credentials(), options: pins(0))
+    for machine in 1..<machines {
+      try LockedVault.open(place, options: pins(machine)).unlock(with: credentials()).set(value, for: names[machine])
+    }
+    let last = OpenedVault(try LockedVault.open(place, options: pins(0)).unlock(with: credentials()))
+    for name in names { try last.vault.set(value, for: name) }
+    return last
   }
 
   private func batches() throws {

@@ -39,7 +39,7 @@ import Testing
     "CofferExample": ["Coffer", "Foundation"],
     "CofferBenchmarks": [
       "Coffer", "CofferDefaults", "CofferStorage", "CofferValues", "CofferVault", "CCofferSodium", "CCofferSQLite",
-      "CCofferAllocations", "SystemPackage", "Foundation",
+      "CCofferAllocations", "SystemPackage", "Foundation", "Logging",
     ],
   ]
 
