@@ -1,4 +1,5 @@
 import CofferPlatform
+import CofferTestSupport
 import CofferStorage
 import Foundation
 import SystemPackage
@@ -22,8 +23,11 @@ import Testing
       }
     }
 
+    /// A child that another test is about to start has the files of this process open for a moment, and keeps the medium busy.
     func remount(readOnly: Bool) -> Bool {
-      mount("tmpfs", folder.string, "tmpfs", UInt(MS_REMOUNT | (readOnly ? MS_RDONLY : 0)), nil) == 0
+      eventually("the medium is mounted anew") {
+        mount("tmpfs", folder.string, "tmpfs", UInt(MS_REMOUNT | (readOnly ? MS_RDONLY : 0)), nil) == 0
+      }
     }
 
     deinit {
