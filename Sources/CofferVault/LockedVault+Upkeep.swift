@@ -133,7 +133,7 @@ public struct RepairReport: Sendable, Equatable {
   public internal(set) var returnedSlots: [VaultStatus.Slot] = []
 
   /// Whether there was nothing to repair.
-  public var foundNothing: Bool { !mendedHeader && !rebuiltState }
+  public var foundNothing: Bool { !mendedHeader && !rebuiltState && returnedSlots.isEmpty }
 
   /// What nobody can know any more after the state was rebuilt, in sentences.
   public var unproven: [String] {

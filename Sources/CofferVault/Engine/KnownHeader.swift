@@ -72,14 +72,16 @@ extension KnownHeader {
   /// The header with the slots of `plan`, after `header`. In its epoch the slots that stay keep their boxes; in the later one of `nextKeys`
   /// the key is sealed to each of them, for which the sealed part has what is needed, and the sealed part lists the epoch that ended.
   ///
-  /// - Throws: `.notFound` for a slot that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots, 240 recipients
+  /// - Throws: `.conflict` where a slot is gone that `plan` expects, `.lastSlot` when no slot would remain, `.tooLarge` beyond 16 slots, 240 recipients
   ///   or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
   static func next(
     after header: VaultHeader, _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ plan: borrowing SlotPlan,
     key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64, path: FilePath
   ) throws(StoreError) -> VaultHeader {
     for id in plan.expected where !header.slots.contains(where: { $0.id == id }) {
-      throw StoreError(.notFound, "the vault has no such slot", place: path.string, cure: "list the slots to see their ids")
+      throw StoreError(
+        .conflict, "a slot is gone that was there a moment ago: another process has changed the vault's slots",
+        place: path.string, cure: "look at the slots, then try again")
     }
     let slots = try VerifiedView.checked(path) { () throws(FormatError) in
       try nextSlots(after: header, body, plan, key: key, nextKeys)

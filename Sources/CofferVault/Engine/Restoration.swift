@@ -13,6 +13,8 @@ struct Restoration: ~Copyable {
   private let options: VaultOptions
   private let consent: Consent
   private let pin: PinWatch?
+  /// Whether this machine has seen the vault at this place.
+  private let knowsPlace: Bool
   /// What a key of this vault must come from, beside the pin.
   private let invitations: [Anchor]
   private let replica = ReplicaID.random()
@@ -34,7 +36,15 @@ struct Restoration: ~Copyable {
     let pin = try options.pins.map { (folder) throws(StoreError) in
       try PinWatch(folder, vault: header.vault, path: place, accepting: true)
     }
+    // What stands there may be gone or unreadable; which vault belongs there is known all the same.
+    let expected = try options.pins.flatMap { (folder) throws(StoreError) in
+      try PinFolder(folder, calls: SystemCalls()).expected(at: place)
+    }
+    if let expected, expected != header.vault, !consent.replacing {
+      throw Self.another(expected, than: header.vault, "is expected", at: place)
+    }
     source = try KnownHeader(header, digest, slot: backup.view.slot, proving: [], path: place)
+    knowsPlace = expected == header.vault
     self.invitations = known
     self.pin = pin
     self.backup = backup
@@ -95,7 +105,7 @@ struct Restoration: ~Copyable {
       if let slot = slot.take(), let present = try present(before, slot) {
         try commit(under: present, present.state(of: before), &returned)
       } else {
-        try commitAlone(beside: try Self.header(of: before)?.header, &returned)
+        try commitAlone(beside: try Self.header(of: before)?.header, nil, &returned)
       }
     } catch {
       // Nothing is replaced, and what opened the vault once would open the copy.
@@ -118,8 +128,14 @@ struct Restoration: ~Copyable {
 
   private func requireSameVault(_ found: VaultHeader?) throws(StoreError) {
     guard !consent.replacing, let found = found?.vault, found != source.header.vault else { return }
-    throw StoreError(
-      .otherVault, "vault \(found) stands there, and the backup is of vault \(source.header.vault)", place: place.string,
+    throw Self.another(found, than: source.header.vault, "stands", at: place)
+  }
+
+  private static func another(
+    _ found: VaultSalt, than vault: VaultSalt, _ verb: String, at place: FilePath
+  ) -> StoreError {
+    StoreError(
+      .otherVault, "vault \(found) \(verb) there, and the backup is of vault \(vault)", place: place.string,
       cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
   }
 
@@ -134,8 +150,9 @@ struct Restoration: ~Copyable {
   private func present(_ database: VaultDatabase, _ slot: consuming OpenSlot) throws(StoreError) -> KnownHeader? {
     guard let (header, digest) = try Self.header(of: database) else { return nil }
     let known = try (slot.anchor.map { [$0] } ?? []) + anchors()
-    // A vault that only a recipient's key opens may be anyone's.
-    guard !known.isEmpty else { return nil }
+    // A vault that only a recipient's key opens may be anyone's, and at a new place another vault of the same recipient.
+    let isKnownHere = knowsPlace || !invitations.isEmpty || options.expected != nil
+    guard !known.isEmpty, slot.kind != .recipient || isKnownHere else { return nil }
     do throws(StoreError) {
       if slot.epoch != header.epoch { try slot.reopen(in: header, path: place.string) }
       return try KnownHeader(header, digest, slot: slot, proving: known, path: place)
@@ -159,9 +176,13 @@ struct Restoration: ~Copyable {
   ) throws(StoreError) {
     let known = present.anchor(.backup)
     let isOlder = known.key.epoch < source.keys.epochMark.epoch
-    if isOlder, try source.comes(from: [known]) { return try commitAlone(beside: present.header, &returned) }
+    if isOlder, try source.comes(from: [known]) {
+      if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
+      return try commitAlone(beside: present.header, state, &returned)
+    }
     let isOfThisHistory = try present.comes(from: [source.anchor(.backup)])
-    guard isOfThisHistory || consent.acceptingOlderKey else {
+    // Anyone can make a backup that a recipient's public key opens, whatever somebody says of its age.
+    guard isOfThisHistory || (consent.acceptingOlderKey && backup.view.slot.kind != .recipient) else {
       throw source.anchor(.backup).error(.forked, place: place.string)
     }
     if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
@@ -174,8 +195,12 @@ struct Restoration: ~Copyable {
 
   /// Commits the backup's records under its own slots.
   ///
-  /// - Parameter present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write.
-  private func commitAlone(beside present: VaultHeader?, _ returned: inout [VaultStatus.Slot]) throws(StoreError) {
+  /// - Parameters:
+  ///   - present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write.
+  ///   - state: that of the present vault, where it opens.
+  private func commitAlone(
+    beside present: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
+  ) throws(StoreError) {
     let anchors = try anchors()
     let older = anchors.filter { $0.key.epoch <= source.header.epoch }
     let comesFromOlder = try source.comes(from: older)
@@ -193,7 +218,7 @@ struct Restoration: ~Copyable {
     }
     let newest = max(source.header.epoch, try pin?.knownKey()?.epoch ?? 0)
     let epoch = try FileCounter.after(newest, place)
-    try backup.commit(.restored, above: generation(above: nil), as: replica, after: pin?.knownReplica(), epoch: epoch) {
+    try backup.commit(.restored, above: generation(above: state), as: replica, after: pin?.knownReplica(), epoch: epoch) {
       (key, keys) throws(StoreError) in try source.next(key: key, keys, rotated: backup.view.now)
     }
     // Before the vault is: a pin that refused it would ask for what was just said.
@@ -226,7 +251,7 @@ struct Restoration: ~Copyable {
   private func moveIn(_ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
     // Opened first: a folder that cannot be refuses while all is as it was.
     let folder = try OpenFolder(of: place, SystemCalls())
-    try commitAlone(beside: nil, &returned)
+    try commitAlone(beside: nil, nil, &returned)
     try backup.view.database.emptyLog()
     backup.view.database.close()
     let aside = try KeptName.beside(place)

@@ -97,6 +97,9 @@ final class SlotTable {
   /// asked for anything. Nil where it costs enough, and where it was asked for before.
   func raisedOnce() throws(StoreError) -> SlotPlan? {
     guard let inputs = weakInputs.take() else { return nil }
+    // What opened the slot opens it no more where its passphrase has just been changed.
+    let present = view.header.slots.first { $0.id == view.slot.id }
+    guard present?.frame.publicKey == view.slot.publicKey else { return nil }
     let cost = PassphraseCost.max(leastCost, view.slot.cost)
     var plan = SlotPlan()
     plan.added = try PassphraseTurn.take(in: options.lockFolder) { () throws(StoreError) in

@@ -12,6 +12,8 @@ final class VaultRepair {
   private let pins: PinWatch?
   private let state: VaultState?
   private let slot: OpenSlot
+  /// The digests of the two copies of the header as they were found, or as this repair has written them; nil for one that is not sound.
+  private var seen: [Digest32?]
   /// A key that is of a later epoch than the header; nil where the header's comes from all that are known.
   private let contradicted: Anchor?
   var report = RepairReport()
@@ -26,7 +28,9 @@ final class VaultRepair {
     _ database: VaultDatabase, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
   ) throws(StoreError) {
     var slot = slot
-    let copies = try database.read { () throws(StoreError) in try Self.soundHeaders(database) }
+    let (copies, seen) = try database.read { () throws(StoreError) in
+      (try Self.soundHeaders(database), try Self.digests(of: database))
+    }
     guard let vault = copies.first?.header.vault else { throw VerifiedView.missing("header", database) }
     try options.check(VaultID(bytes: vault.bytes), at: database.path)
     let pins = try options.pins.map { (folder) throws(StoreError) in try PinWatch(folder, vault: vault, path: database.path) }
@@ -41,7 +45,7 @@ final class VaultRepair {
         found.append(try Self.candidate(database, copy.header, copy.digest, slot, anchors))
       } catch {
         switch error.kind {
-        case .forked, .replaced: refusal = refusal ?? error
+        case .forked, .replaced, .unproven: refusal = refusal ?? error
         case .tampered, .damaged, .locked: break
         default: throw error
         }
@@ -50,6 +54,7 @@ final class VaultRepair {
     guard let chosen = Self.best(of: found) else { throw refusal ?? VerifiedView.missing("header", database) }
     try slot.reopen(in: chosen.header, path: database.path.string)
     self.database = database
+    self.seen = seen
     self.pins = pins
     (header, headerDigest, state, contradicted) = (chosen.header, chosen.digest, chosen.state, chosen.contradicted)
     keys = try VerifiedView.checked(database.path) { () throws(FormatError) in
@@ -90,6 +95,12 @@ final class VaultRepair {
     _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot, _ anchors: [Anchor]
   ) throws(StoreError) -> Candidate {
     let older = anchors.filter { $0.key.epoch <= header.epoch }
+    // Anyone can make an old header that a recipient's public key opens.
+    guard slot.kind != .recipient || !older.isEmpty else {
+      throw StoreError(
+        .unproven, "a recipient's key opens the vault's header of key epoch \(header.epoch), and nothing that is known is as old",
+        place: database.path.string, cure: "repair with another secret, or restore a backup", remedy: .expectVault)
+    }
     let known = try KnownHeader(header, digest, slot: slot, proving: older, path: database.path)
     return Candidate(
       header: header, digest: digest, state: try known.state(of: database),
@@ -182,6 +193,7 @@ final class VaultRepair {
       return true
     } catch {
       guard error.kind == .tampered || error.kind == .damaged else { throw error }
+      try database.read { () throws(StoreError) in try checkUnchanged() }
       guard !rebuilding else { return false }
       throw StoreError(
         error.kind, error.what, place: error.place,
@@ -259,7 +271,11 @@ final class VaultRepair {
   }
 
   /// Writes the chosen header wherever another, or none, stands.
+  ///
+  /// - Throws: `.conflict` where another process has written one since: what it wrote is not to be taken back.
   private func putHeaders() throws(StoreError) {
+    try checkUnchanged()
+    seen = [headerDigest, headerDigest]
     let encoded = header.encoded()
     for copy in [VaultDatabase.HeaderCopy.first, .second] {
       guard try Self.soundHeader(copy, database)?.digest != headerDigest else { continue }
@@ -288,6 +304,18 @@ final class VaultRepair {
     do throws(StoreError) { return try OpenVault.search(last.header, with: credentials, options, database.path) } catch {
       throw error.kind == .wrongSecret || error.kind == .tampered ? refusal : error
     }
+  }
+
+  /// Within a transaction.
+  private func checkUnchanged() throws(StoreError) {
+    guard try Self.digests(of: database) != seen else { return }
+    throw StoreError(
+      .conflict, "another process has changed the vault's header while the vault was repaired", place: database.path.string,
+      cure: "check the vault, and repair it again if that is still needed")
+  }
+
+  private static func digests(of database: VaultDatabase) throws(StoreError) -> [Digest32?] {
+    try [.first, .second].map { (copy) throws(StoreError) in try soundHeader(copy, database)?.digest }
   }
 
   private static func soundHeaders(

@@ -154,7 +154,9 @@ final class PinWatch {
     }
     guard finding == .ownEntryEvicted, !hasWarned else { return }
     hasWarned = true
-    Notices.note("\(path): 64 machines have written since this one did; whether its last write is in it cannot be told")
+    Notices.note(
+      "\(path): \(VaultState.mostReplicas) machines have written since this one did; whether its last write is in it cannot be told"
+    )
   }
 
   /// Checks what a file read after ``read()`` states without a key.

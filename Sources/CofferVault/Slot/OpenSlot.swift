@@ -13,6 +13,7 @@ struct OpenSlot: ~Copyable, Sendable {
   let anchor: Anchor?
 
   var id: SlotID { frame.id }
+  var publicKey: PublicKey32 { frame.publicKey }
   var kind: SlotKind { frame.kind }
 
   init(

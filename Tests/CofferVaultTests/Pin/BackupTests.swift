@@ -110,6 +110,17 @@ import Testing
     #expect(try pinned.refusal() == nil)
   }
 
+  @Test func `where a vault is expected, the backup of another takes its place only if somebody says so`() throws {
+    let (pinned, _) = try prepared()
+    let other = try TemporaryVault()
+    let backup = other.folder.appending("backup")
+    _ = try UnlockedVault.create(at: other.path, with: TemporaryVault.credentials()).lock()
+    _ = try LockedVault.open(other.path).backup(to: backup)
+    unlink(pinned.place.path.string)
+    #expect(kind { _ = try restore(backup, pinned) } == .otherVault)
+    #expect(kind { _ = try restore(backup, pinned, replacing: true) } == nil)
+  }
+
   @Test func `where a side file cannot be moved aside, all that was moved is put back`() throws {
     let (pinned, backup) = try prepared()
     let place = pinned.place.path

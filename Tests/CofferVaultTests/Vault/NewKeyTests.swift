@@ -59,6 +59,41 @@ import Testing
     #expect(kind { try vault.set(form("v"), for: name) } == refusal)
   }
 
+  @Test func `an older header, and a backup, that anyone could have made for a recipient are never believed`() throws {
+    let place = try TemporaryVault()
+    func identity() throws -> Credentials {
+      var credentials = Credentials()
+      credentials.identity = try secret([UInt8](repeating: 7, count: 32))
+      return credentials
+    }
+    let options = VaultOptions(pins: place.folder.appending("pins"))
+    let vault = try UnlockedVault.create(at: place.path, with: identity(), options: options)
+    let old = try header(at: place)
+    for _ in 0..<2 { try vault.rotate() }
+    let name = try ItemName(service: "s")
+    try vault.set(form("genuine"), for: name)
+    _ = try vault.lock()
+
+    // Nothing but the public header goes into this.
+    let forged = try VaultKey.random()
+    let mix = [UInt8](repeating: 0, count: 32)
+    let slot = try old.slots[0].resealed(forged, epoch: 1, place: old.place, zeroMix: mix)
+    let copy = try place.copy()
+    try replace(copy, of: old.vault, epoch: 1, generation: 99, with: slot, mix: mix, key: forged)
+    let refusal = kind {
+      let backup = try RestorableBackup(copy.path, toRestoreAt: .file(place.path))
+      _ = try backup.restore(with: identity(), options: options, acceptingOlderKey: true)
+    }
+    #expect(refusal == .forked)
+    #expect(text(try LockedVault.open(place.path, options: options).unlock(with: identity()).get(name)) == "genuine")
+
+    try replace(place, of: old.vault, epoch: 1, generation: 99, with: slot, mix: mix, key: forged)
+    for isAccepted in [false, true] {
+      let locked = try LockedVault.open(place.path, options: options)
+      #expect(kind { _ = try locked.repair(with: identity(), rebuilding: true, acceptingOlderKey: isAccepted) } == .unproven)
+    }
+  }
+
   @Test func `a store whose slot is gone is locked and can be unlocked anew`() throws {
     let place = try TemporaryVault()
     let store = try VaultStore(service: "app", vault: place.create())

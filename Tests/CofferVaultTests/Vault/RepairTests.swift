@@ -69,6 +69,18 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true]) func `a repair takes nothing back that another process has changed meanwhile`(
+    rebuilding: Bool
+  ) throws {
+    let pinned = try vault()
+    let database = try VaultDatabase.open(pinned.place.path)
+    let slot = try VaultRepair.slot(in: database, with: TemporaryVault.credentials(), pinned.options)
+    let repair = try VaultRepair(database, slot: slot, options: pinned.options, invitations: [])
+    try pinned.unlock().rotate()
+    #expect(kind { _ = try repair.run(rebuilding: rebuilding) { _ in true } } == .conflict)
+    try expectSound(pinned, items: 21)
+  }
+
   @Test func `both headers gone cannot be mended`() throws {
     let pinned = try vault()
     for table in ["header", "header_copy"] { try pinned.place.attack("UPDATE \(table) SET bytes = \(Self.harmed)") }

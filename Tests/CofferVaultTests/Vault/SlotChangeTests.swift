@@ -164,6 +164,19 @@ extension ItemName {
     #expect(try full.opening() == Set(SlotKind.allCases).subtracting([.passphrase]))
   }
 
+  @Test func `a passphrase that is changed opens, and the old one does not, where its slot was to be raised`() throws {
+    let place = try TemporaryVault()
+    let cost = PassphraseCost(passes: 2, mebibytes: 8)
+    func unlock(_ passphrase: String) throws -> UnlockedVault {
+      try LockedVault.open(place.path, options: VaultOptions(pins: nil, leastCost: cost))
+        .unlock(with: Credentials(passphrase: secret(passphrase)))
+    }
+    _ = try UnlockedVault.create(at: place.path, with: Credentials(passphrase: secret("old")), cost: .testing).lock()
+    try unlock("old").changePassphrase(to: Credentials(passphrase: secret("new")), cost: cost, key: .kept)
+    #expect(kind { _ = try unlock("old") } == .wrongSecret)
+    #expect(try unlock("new").log().filter { $0.event == .slotChanged }.count == 1)
+  }
+
   @Test func `a slot is relabelled`() throws {
     let full = try FullVault()
     try full.vault.unlocked.relabelSlot(full.id(.recoveryCode), to: "in the safe")

@@ -160,7 +160,7 @@ struct VaultRepairCommand: OpeningCommand {
     guard !report.foundNothing else { return [nothing(report)] }
     var lines: [String] = []
     if report.mendedHeader { lines.append("mended: a copy of the header, from the other one") }
-    guard report.rebuiltState else { return lines }
+    guard report.rebuiltState else { return lines + ReturnedSlots.lines(report.returnedSlots) }
     lines.append(
       "rebuilt: the state, from \(report.items == 1 ? "1 record that opens" : "\(report.items) records that open"); the vault is now at generation \(report.generation)"
     )
