@@ -26,6 +26,8 @@ extension StoreError.Remedy {
     case .acceptAtPath: "check that the right vault stands there, then accept it with coffer vault pin accept"
     case .acceptUnpinned: "check that the vault is the newest one, then accept it with coffer vault pin accept"
     case .expectVault: "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"
+    case .acceptInvited:
+      "ask someone who has the vault for an invitation: coffer vault pin accept --invitation INVITATION"
     case .copyItems: "copy the items to a new vault with coffer vault export, or restore a backup"
     case .leaveVault: "copy the items to a new vault with coffer vault export, and remove this one"
     case .giveBackup: "make a backup of that vault with coffer vault backup, and give that"

@@ -19,6 +19,8 @@ extension StoreError {
     case acceptUnpinned
     /// Say which vault to expect.
     case expectVault
+    /// Give an invitation along with the word that the vault is right.
+    case acceptInvited
     /// Copy the items to a new vault, or restore a backup.
     case copyItems
     /// Copy the items to a new vault, and remove this one.

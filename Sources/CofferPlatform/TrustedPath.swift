@@ -31,8 +31,11 @@ package enum TrustedPath {
     let resolved = try resolve(folder)
     try checkOwner(found, resolved, "folder")
     guard found.mode.rawValue & groupAndOthers == 0 else {
+      // One that others share, as /tmp with its sticky bit or /dev of root's, is not to be closed to them.
+      let isShared = found.mode.rawValue & 0o1000 != 0 || resolved.string.hasPrefix("/dev")
       throw denied(
-        "mode \(octal(found)) opens the folder to others than its owner", resolved, "run chmod 700 \(resolved.quoted)")
+        "mode \(octal(found)) opens the folder to others than its owner", resolved,
+        isShared ? "choose a path in a folder of your own" : "run chmod 700 \(resolved.quoted)")
     }
     try checkParents(of: resolved)
     return resolved

@@ -51,6 +51,7 @@ struct ExitStatusTests {
     ),
     (.acceptAtPath, "check that the right vault stands there, then accept it with coffer vault pin accept"),
     (.acceptUnpinned, "check that the vault is the newest one, then accept it with coffer vault pin accept"),
+    (.acceptInvited, "ask someone who has the vault for an invitation: coffer vault pin accept --invitation INVITATION"),
     (.expectVault, "ask someone who has the vault for an invitation: coffer vault join PLACE INVITATION"),
     (.copyItems, "copy the items to a new vault with coffer vault export, or restore a backup"),
     (.leaveVault, "copy the items to a new vault with coffer vault export, and remove this one"),

@@ -168,7 +168,7 @@ extension OpenVault {
     throw StoreError(
       .unproven, "a recipient's key opens this vault, \(why), and anyone could have made it", place: path.string,
       cure: "ask someone who has the vault for an invitation, and give it in VaultOptions.invitations",
-      remedy: .expectVault)
+      remedy: trust == .pinIsAccepted ? .acceptInvited : .expectVault)
   }
 
   /// Compares the state just read with the options and the pin, and remembers it.

@@ -162,6 +162,10 @@ import Testing
     let invitation = try UnlockedVault.create(at: place.path, with: identity(), options: .withoutPins).invitation()
     var options = VaultOptions(pins: place.folder.appending("pins"))
     #expect(kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .unproven)
+    let error = #expect(throws: StoreError.self) {
+      _ = try LockedVault.open(place.path, options: options).unlockAcceptingPin(with: identity())
+    }
+    #expect(error?.kind == .unproven && error?.remedy == .acceptInvited)
     options.expected = invitation.vault
     #expect(kind { _ = try LockedVault.open(place.path, options: options).unlock(with: identity()) } == .unproven)
     options.invitations = [invitation]
