@@ -32,7 +32,7 @@ package enum TrustedPath {
     try checkOwner(found, resolved, "folder")
     guard found.mode.rawValue & groupAndOthers == 0 else {
       // One that others share, as /tmp with its sticky bit or /dev of root's, is not to be closed to them.
-      let isShared = found.mode.rawValue & 0o1000 != 0 || resolved.string.hasPrefix("/dev")
+      let isShared = found.mode.rawValue & 0o1000 != 0 || resolved.starts(with: "/dev")
       throw denied(
         "mode \(octal(found)) opens the folder to others than its owner", resolved,
         isShared ? "choose a path in a folder of your own" : "run chmod 700 \(resolved.quoted)")

@@ -28,9 +28,8 @@ final class VaultRepair {
     _ database: VaultDatabase, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
   ) throws(StoreError) {
     var slot = slot
-    let (copies, seen) = try database.read { () throws(StoreError) in
-      (try Self.soundHeaders(database), try Self.digests(of: database))
-    }
+    let both = try database.read { () throws(StoreError) in try Self.headers(of: database) }
+    let (copies, seen) = (both.compactMap(\.self), both.map { $0?.digest })
     guard let vault = copies.first?.header.vault else { throw VerifiedView.missing("header", database) }
     try options.check(VaultID(bytes: vault.bytes), at: database.path)
     let pins = try options.pins.map { (folder) throws(StoreError) in try PinWatch(folder, vault: vault, path: database.path) }
@@ -291,7 +290,7 @@ final class VaultRepair {
   static func slot(
     in database: VaultDatabase, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> OpenSlot {
-    let copies = try database.read { () throws(StoreError) in try soundHeaders(database) }
+    let copies = try database.read { () throws(StoreError) in try headers(of: database).compactMap(\.self) }
     guard let first = copies.first, let last = copies.last else { throw VerifiedView.missing("header", database) }
     if first.digest == last.digest { return try OpenVault.search(first.header, with: credentials, options, database.path) }
     let refusal: StoreError
@@ -308,24 +307,17 @@ final class VaultRepair {
 
   /// Within a transaction.
   private func checkUnchanged() throws(StoreError) {
-    guard try Self.digests(of: database) != seen else { return }
+    guard try Self.headers(of: database).map({ $0?.digest }) != seen else { return }
     throw StoreError(
       .conflict, "another process has changed the vault's header while the vault was repaired", place: database.path.string,
       cure: "check the vault, and repair it again if that is still needed")
   }
 
-  private static func digests(of database: VaultDatabase) throws(StoreError) -> [Digest32?] {
-    try [.first, .second].map { (copy) throws(StoreError) in try soundHeader(copy, database)?.digest }
-  }
-
-  private static func soundHeaders(
-    _ database: VaultDatabase
-  ) throws(StoreError) -> [(header: VaultHeader, digest: Digest32)] {
-    var found: [(header: VaultHeader, digest: Digest32)] = []
-    for copy in [VaultDatabase.HeaderCopy.first, .second] {
-      if let header = try soundHeader(copy, database) { found.append(header) }
-    }
-    return found
+  /// Both copies of the header; nil for one that is not sound.
+  private static func headers(
+    of database: VaultDatabase
+  ) throws(StoreError) -> [(header: VaultHeader, digest: Digest32)?] {
+    try [.first, .second].map { (copy) throws(StoreError) in try soundHeader(copy, database) }
   }
 
   /// The header in one of its places; nil where there is none that fits its checksum.
