@@ -88,9 +88,13 @@ extension Credentials {
     try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file")
   }
 
-  /// The content of an identity file.
+  /// The content of an identity file, each line of which was found to be what it should be.
   package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
-    try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
+    let content = try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
+    do throws(StoreError) { try Identity.check(content) } catch {
+      throw StoreError(error.kind, error.what, place: path.string, cure: error.cure, underlying: error.underlying)
+    }
+    return content
   }
 
   /// The passphrase in a file.

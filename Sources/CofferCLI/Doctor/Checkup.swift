@@ -41,13 +41,13 @@ struct Checkup {
           "the passphrase of slot \(slot.id) costs an attacker little: \(slot.passes) passes over \(slot.mebibytes) MiB",
           place: vault.place.description,
           cure: "any command that writes, unlocked with this passphrase, raises it; coffer vault passphrase --slot \(slot.id)")
-      }
+      } + content(check, of: vault)
     } catch let error as StoreError {
       guard error.kind == .noVault else { return [Finding(check, error)] }
       return [Finding(check, .note, "there is no vault yet", place: places.vault.description, cure: "coffer init")]
-    } catch {
-      return [Finding(check, .problem, ExpectedVault.malformed.what, cure: ExpectedVault.malformed.cure ?? "")]
-    }
+    } catch let failure as Failure {
+      return [Finding(check, .problem, failure.what, cure: failure.cure ?? "")]
+    } catch { return [] }
   }
 
   private static func isCheap(_ slot: SlotSummary) -> Bool {

@@ -41,6 +41,86 @@ struct DoctorBranchTests {
   }
 
   @Test
+  func `pages, records and an age that no command would read are found with and without a key`() throws {
+    let home = try Home.sound()
+    for number in 0..<40 { try home.transcript("vault set many \(number)", in: String(repeating: "x", count: 3_000)) }
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let sound = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    func put(_ bytes: Data) throws {
+      for side in ["-wal", "-shm"] { unlink(home.vault + side) }
+      _ = try home.file("data/vault.sqlite", bytes)
+    }
+    func checks() throws -> [Finding] { try ["vault", "pins"].flatMap { try findings($0, home) } }
+    #expect(try checks().isEmpty)
+    let key = try #require(home.environment["COFFER_KEY_FILE"])
+    // A key in the environment, an unlocked agent, and neither.
+    for way in 0..<3 {
+      try put(sound)
+      home.environment["COFFER_KEY_FILE"] = way == 0 ? key : nil
+      if way == 1 { try home.transcript("unlock --quiet --key-file \(key)") }
+      defer { if way == 1 { _ = try? home.coffer("agent stop") } }
+      let quiet = try checks()
+      #expect(quiet.map(\.severity) == (way == 2 ? ["note"] : []), "\(quiet)")
+      #expect(way != 2 || quiet.first?.what.hasPrefix("not verified") == true && quiet.first?.cure.contains("coffer vault verify") == true)
+      // A page's head, which SQLite sees; and a record's bytes, which the key alone tells.
+      for (offset, needsKey) in [(8_192, false), (sound.count - 2_000, true)] {
+        var bytes = sound
+        for place in offset..<offset + 7 { bytes[place] ^= 0x55 }
+        if way == 1 {
+          let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.vault))
+          try file.seek(toOffset: UInt64(offset))
+          try file.write(contentsOf: bytes[offset..<offset + 7])
+          try file.close()
+        } else {
+          try put(bytes)
+        }
+        let found = try checks()
+        #expect(needsKey && way == 2 || found.contains { $0.check == "vault" && $0.severity == "problem" }, "\(way) \(offset) \(found)")
+        if way == 1 { try put(sound); try home.transcript("lock"); try home.transcript("unlock --quiet --key-file \(key)") }
+      }
+    }
+  }
+
+  @Test
+  func `an older copy of the vault is found without a key`() throws {
+    let home = try Home.sound()
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let older = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault set a", in: "newer")
+    for side in ["-wal", "-shm"] { unlink(home.vault + side) }
+    _ = try home.file("data/vault.sqlite", older)
+    for key in [home.environment["COFFER_KEY_FILE"], nil] {
+      home.environment["COFFER_KEY_FILE"] = key
+      let found = try findings("pins", home)
+      #expect(found.map(\.severity) == ["problem"] && found.first?.what.contains("and was at 3 here before") == true, "\(found)")
+    }
+  }
+
+  @Test
+  func `lines of the identity's file that are no invitations, and an environment that is none`() throws {
+    let home = try Home.sound()
+    #expect(try home.coffer("vault identity new \(home.path)/me").status == 0)
+    home.environment["COFFER_IDENTITY"] = home.path + "/me"
+    #expect(try findings("environment", home).isEmpty)
+    _ = try home.file("me", try home.content("me") + "PVINV1-00\n")
+    let found = try findings("environment", home)
+    #expect(found.map(\.what) == ["line 2 of the identity's file is no invitation"] && found.first?.place == home.path + "/me", "\(found)")
+    home.environment["COFFER_IDENTITY"] = nil
+    home.environment["COFFER_EXPECT_VAULT"] = "PVINV1-00"
+    let expected = try findings("vault", home)
+    #expect(expected.count == 1 && expected.first?.what.contains("neither a vault's id nor invitations") == true, "\(expected)")
+  }
+
+  @Test
+  func `to root in a user's home the cure is to leave sudo out`() throws {
+    guard geteuid() == 0 else { return print("skipped: only root can give files away") }
+    let home = try Home.sound()
+    chown("\(home.path)/data", 65534, 65534)
+    let said = try home.coffer("vault get a").err
+    #expect(said.contains("run it without sudo") && !said.contains("chown"), "\(said)")
+  }
+
+  @Test
   func `an agent that holds another vault than stands there, or was started for another one`() throws {
     let home = try Home.sound()
     defer { _ = try? home.coffer("agent stop") }
