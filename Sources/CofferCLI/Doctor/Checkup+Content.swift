@@ -6,7 +6,9 @@ internal import CofferVault
 
 extension Checkup {
   /// Whether what the vault holds can be read: its pages, for which no key is needed, and all of it where a key is at hand without a question.
-  func content(_ check: String, of vault: LockedVault) -> [Finding] {
+  func content(_ check: String) -> [Finding] {
+    let vault: LockedVault
+    do { vault = try context.lockedVault() } catch { return [] }  // Said by the check of the vault.
     do {
       try vault.checkPages()
       let isVerified = try verifiedByAgent() || verifiedHere(vault)
@@ -34,7 +36,7 @@ extension Checkup {
 
   /// False where the environment names no secret that can be read as often as one likes.
   private func verifiedHere(_ vault: LockedVault) throws -> Bool {
-    guard Self.hasSecretFiles, environment("").isEmpty else { return false }
+    guard try Self.hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return false }
     context.mayAsk = false
     var vault = vault
     // The pins are looked at apart, and are to stay as they are.
@@ -43,13 +45,16 @@ extension Checkup {
     return true
   }
 
-  /// Whether what the environment names are files: a pipe gives what it has once, and to whom it was meant for.
-  private static var hasSecretFiles: Bool {
-    let named = ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].compactMap(ProcessEnvironment.value)
-    guard !named.isEmpty else { return false }
-    return named.allSatisfy { path in
-      var facts = stat()
-      return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+  /// Whether the environment has secrets, all of them in files where they are in any: a pipe gives what it has once, and to whom it was meant
+  /// for.
+  private static var hasSecrets: Bool {
+    get throws {
+      let named = ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].compactMap(ProcessEnvironment.value)
+      guard try !named.isEmpty || EnvironmentPassphrase.use() != nil else { return false }
+      return named.allSatisfy { path in
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+      }
     }
   }
 }

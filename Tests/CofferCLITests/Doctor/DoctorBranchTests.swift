@@ -50,7 +50,7 @@ struct DoctorBranchTests {
       for side in ["-wal", "-shm"] { unlink(home.vault + side) }
       _ = try home.file("data/vault.sqlite", bytes)
     }
-    func checks() throws -> [Finding] { try ["vault", "pins"].flatMap { try findings($0, home) } }
+    func checks() throws -> [Finding] { try ["vault", "content", "pins"].flatMap { try findings($0, home) } }
     #expect(try checks().isEmpty)
     let key = try #require(home.environment["COFFER_KEY_FILE"])
     // A key in the environment, an unlocked agent, and neither.
@@ -62,22 +62,21 @@ struct DoctorBranchTests {
       let quiet = try checks()
       #expect(quiet.map(\.severity) == (way == 2 ? ["note"] : []), "\(quiet)")
       #expect(way != 2 || quiet.first?.what.hasPrefix("not verified") == true && quiet.first?.cure.contains("coffer vault verify") == true)
-      // A page's head, which SQLite sees; and a record's bytes, which the key alone tells.
-      for (offset, needsKey) in [(8_192, false), (sound.count - 2_000, true)] {
-        var bytes = sound
-        for place in offset..<offset + 7 { bytes[place] ^= 0x55 }
-        if way == 1 {
-          let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.vault))
-          try file.seek(toOffset: UInt64(offset))
-          try file.write(contentsOf: bytes[offset..<offset + 7])
-          try file.close()
-        } else {
-          try put(bytes)
-        }
-        let found = try checks()
-        #expect(needsKey && way == 2 || found.contains { $0.check == "vault" && $0.severity == "problem" }, "\(way) \(offset) \(found)")
-        if way == 1 { try put(sound); try home.transcript("lock"); try home.transcript("unlock --quiet --key-file \(key)") }
-      }
+      // A page's head, which SQLite sees.
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.vault))
+      try file.seek(toOffset: 8_192)
+      try file.write(contentsOf: Data(repeating: 0x55, count: 7))
+      try file.close()
+      let pages = try checks()
+      #expect(pages.map(\.severity) == ["problem"] && pages.first?.what.contains("damaged") == true, "\(way) \(pages)")
+      // A record's bytes, which the key alone tells.
+      if way == 1 { try home.transcript("lock") }
+      try put(sound)
+      if way == 1 { try home.transcript("unlock --quiet --key-file \(key)") }
+      try home.attack("UPDATE rec SET value = zeroblob(length(value)) WHERE idx = (SELECT min(idx) FROM rec)")
+      let records = try checks()
+      #expect(records.map(\.severity) == [way == 2 ? "note" : "problem"], "\(way) \(records)")
+      #expect(way == 2 || records.first?.what.contains("a record was changed without the key") == true, "\(records)")
     }
   }
 

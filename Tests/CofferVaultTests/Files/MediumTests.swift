@@ -89,7 +89,8 @@ import Testing
       let path = disk.folder.appending("v")
       let vault = try UnlockedVault.create(at: path, with: TemporaryVault.credentials())
       try vault.set(form("kept"), for: .sample)
-      let elsewhere = try TestFolder("backups").path
+      let backups = try TestFolder("backups")
+      let elsewhere = backups.path
       func check(_ name: String) throws {
         let copy = elsewhere.appending(name)
         _ = try LockedVault.open(path).backup(to: copy)

@@ -98,11 +98,12 @@ struct VaultJoinCommand: OpeningCommand {
 
   /// A failure of what comes after the vault was joined.
   private static func afterJoining(_ error: any Error, _ place: VaultPlace, _ invitation: Invitation) -> any Error {
-    guard var failure = Main.failure(error) else { return error }
-    let next = "the vault is joined, and its invitation was not saved: coffer vault join \(place) --save tries that again, "
-      + "or add this line to the identity's file: \(invitation)"
-    failure.cure = failure.cure.map { "\($0); \(next)" } ?? next
-    return failure
+    guard let failure = Main.failure(error) else { return error }
+    var said = Failure(
+      failure.status, kind: failure.kind, "the vault is joined, and its invitation was not saved: \(failure.what)",
+      cure: "mend that, then coffer vault join \(place) --save; or add this line to the identity's file: \(invitation)")
+    (said.place, said.detail) = (failure.place, failure.detail)
+    return said
   }
 
   private func agreesToSave(in path: String, _ context: Context) throws -> Bool {
