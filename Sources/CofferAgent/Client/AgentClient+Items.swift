@@ -46,7 +46,9 @@ extension AgentClient {
   package func verify() throws(StoreError) -> VerifyReport {
     try ask(.verify, isWrite: false) { (_) throws(StoreError) in
     } answer: { (fields) throws(StoreError) in
-      let (records, items, buckets) = (try fields.number(UInt64.self), try fields.number(UInt64.self), try fields.number(UInt64.self))
+      let (records, items, buckets) = (
+        try fields.number(UInt64.self), try fields.number(UInt64.self), try fields.number(UInt64.self)
+      )
       return VerifyReport(records: Int(clamping: records), items: Int(clamping: items), buckets: Int(clamping: buckets))
     }
   }

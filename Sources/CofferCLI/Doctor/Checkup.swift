@@ -93,7 +93,9 @@ struct Checkup {
   private func leftovers(_ check: String) -> [Finding] {
     let folder = file?.removingLastComponent() ?? "."
     let name = file?.lastComponent?.string ?? "vault.sqlite"
-    let drafts = Set([folder, places.state.appending("pins"), "."].flatMap { Draft.abandoned(in: $0) }).sorted { $0.string < $1.string }.map { path in
+    let drafts = Set([folder, places.state.appending("pins"), "."].flatMap { Draft.abandoned(in: $0) }).sorted {
+      $0.string < $1.string
+    }.map { path in
       Finding(
         check, .warning, "a command that was interrupted left a draft", place: path.string,
         cure: "the next command that writes there removes it; or rm -r \(path) \(path)-*")

@@ -66,7 +66,8 @@ extension Context {
     options.leastGeneration = [options.leastGeneration, unlocking?.minGeneration].compactMap(\.self).max()
     for text in unlocking?.invitation ?? [] {
       options.invitations.append(
-        try GivenInvitation.read(text, "what follows --invitation", several: "give each invitation by an --invitation of its own"))
+        try GivenInvitation.read(text, "what follows --invitation", several: "give each invitation by an --invitation of its own")
+      )
     }
     return options
   }
@@ -177,7 +178,8 @@ enum GivenInvitation {
     do throws(StoreError) { return try Invitation(text) } catch {
       let words = text.split { $0 == " " || $0.isNewline }
       guard words.count < 2 else { throw Failure.usage("\(place) is no invitation, but \(words.count) words", try: several) }
-      throw Failure.usage("\(place) is no invitation: it begins with PVINV1- and has 120 hexadecimal digits after it", try: error.cure)
+      throw Failure.usage(
+        "\(place) is no invitation: it begins with PVINV1- and has 120 hexadecimal digits after it", try: error.cure)
     }
   }
 }

@@ -262,7 +262,8 @@ struct Restoration: ~Copyable {
   private func requireConsent(_ reason: String) throws(StoreError) {
     guard !consent.acceptingOlderKey else { return }
     throw StoreError(
-      .rolledBack, "\(reason): restored with the backup's slots, the vault would open with secrets that were removed since, if any were",
+      .rolledBack,
+      "\(reason): restored with the backup's slots, the vault would open with secrets that were removed since, if any were",
       place: place.string,
       cure:
         "give what opens the vault that stands there as well, or restore a newer backup; to go back on purpose, say acceptingOlderKey: true",

@@ -61,7 +61,9 @@ struct DoctorBranchTests {
       defer { if way == 1 { _ = try? home.coffer("agent stop") } }
       let quiet = try checks()
       #expect(quiet.map(\.severity) == (way == 2 ? ["note"] : []), "\(quiet)")
-      #expect(way != 2 || quiet.first?.what.hasPrefix("not verified") == true && quiet.first?.cure.contains("coffer vault verify") == true)
+      #expect(
+        way != 2
+          || quiet.first?.what.hasPrefix("not verified") == true && quiet.first?.cure.contains("coffer vault verify") == true)
       // A page's head, which SQLite sees.
       let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.vault))
       try file.seek(toOffset: 8_192)
@@ -103,7 +105,9 @@ struct DoctorBranchTests {
     #expect(try findings("environment", home).isEmpty)
     _ = try home.file("me", try home.content("me") + "PVINV1-00\n")
     let found = try findings("environment", home)
-    #expect(found.map(\.what) == ["line 2 of the identity's file is no invitation"] && found.first?.place == home.path + "/me", "\(found)")
+    #expect(
+      found.map(\.what) == ["line 2 of the identity's file is no invitation"] && found.first?.place == home.path + "/me",
+      "\(found)")
     home.environment["COFFER_IDENTITY"] = nil
     home.environment["COFFER_EXPECT_VAULT"] = "PVINV1-00"
     let expected = try findings("vault", home)

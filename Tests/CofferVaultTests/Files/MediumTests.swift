@@ -126,7 +126,9 @@ import Testing
       let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options)
       _ = try vault.lock()
       #expect(disk.remount(readOnly: true))
-      #expect(kind { _ = try LockedVault.open(place.path, options: options).unlockAcceptingPin(with: TemporaryVault.credentials()) } == .readOnly)
+      #expect(
+        kind { _ = try LockedVault.open(place.path, options: options).unlockAcceptingPin(with: TemporaryVault.credentials()) }
+          == .readOnly)
       let watched = try LockedVault.open(place.path, options: options).unlock(with: TemporaryVault.credentials())
       try watched.set(form("1"), for: .sample)
       #expect(try watched.pinStatus() == .notWritten)

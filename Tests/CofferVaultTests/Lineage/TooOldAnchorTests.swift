@@ -31,7 +31,9 @@ import Testing
     try LockedVault.open(world.place.path, options: options).unlock(with: TemporaryVault.credentials())
   }
 
-  @Test func `an invitation too old to be proven passes where the vault was opened by an anchor that holds, and nowhere else`() throws {
+  @Test func `an invitation too old to be proven passes where the vault was opened by an anchor that holds, and nowhere else`()
+    throws
+  {
     let pins = world.place.folder.appending("pins")
     let old = world.invitation(2)
     #expect(kind { _ = try unlock(.withoutPins) } == .forked)

@@ -42,7 +42,9 @@ struct VaultJoinCommand: OpeningCommand {
     }
     let proven = try vault.invitation()
     let file: String?
-    do { file = try self.save(proven, of: vault, identity, context) } catch { throw Self.afterJoining(error, locked.place, proven) }
+    do { file = try self.save(proven, of: vault, identity, context) } catch {
+      throw Self.afterJoining(error, locked.place, proven)
+    }
     let generation = try vault.status().generation
     if options.json {
       return try Output.line(
@@ -133,7 +135,8 @@ enum IdentityFile {
     let others = try Identity.invitations(in: Credentials.identity(at: FilePath(path))).filter { $0.vault != vault }
     guard others.count < Invitation.most else {
       throw StoreError(
-        .tooLarge(limit: Invitation.most), "the identity has \(Invitation.most) invitations, and no room for another", place: path,
+        .tooLarge(limit: Invitation.most), "the identity has \(Invitation.most) invitations, and no room for another",
+        place: path,
         cure: "remove the line of a vault that you no longer use from the identity's file")
     }
     let folder = FilePath(path).removingLastComponent()
@@ -147,7 +150,8 @@ enum IdentityFile {
     var facts = stat()
     guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
       throw StoreError(
-        .denied, "the identity is in no file of its own that can be replaced", place: path, cure: "give the path of the file itself")
+        .denied, "the identity is in no file of its own that can be replaced", place: path,
+        cure: "give the path of the file itself")
     }
     return UInt32(facts.st_mode & 0o777)
   }

@@ -223,7 +223,8 @@ struct BackupCommandTests {
     try home.changesKey("vault rotate --yes")
     let header = "(SELECT bytes FROM older.header)"
     try home.attack(
-      "ATTACH '\(older)' AS older; UPDATE header SET bytes = \(header); UPDATE header_copy SET bytes = \(header); DELETE FROM main.state")
+      "ATTACH '\(older)' AS older; UPDATE header SET bytes = \(header); UPDATE header_copy SET bytes = \(header); DELETE FROM main.state"
+    )
     let repaired = try home.coffer("vault repair --older-key")
     #expect(repaired.status == 65, "\(repaired)")
     #expect(repaired.out.contains("dropped, as they do not open: records: 2"), "\(repaired)")

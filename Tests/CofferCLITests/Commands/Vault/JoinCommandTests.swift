@@ -137,7 +137,8 @@ struct JoinCommandTests {
     let (owner, guest, invitation) = try invited()
     for separator in [" ", "\n"] {
       let both = invitation + separator + invitation
-      try owner.transcript("vault get a --invitation '\(both)'", err: "give each invitation by an --invitation of its own", exit: 64)
+      try owner.transcript(
+        "vault get a --invitation '\(both)'", err: "give each invitation by an --invitation of its own", exit: 64)
     }
     try owner.transcript(
       "vault get a", with: ["COFFER_EXPECT_VAULT": invitation + "\n" + invitation], err: "with spaces between several", exit: 64)
