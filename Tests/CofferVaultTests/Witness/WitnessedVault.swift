@@ -137,7 +137,7 @@ extension WitnessedVault.Record {
     self.init(
       kind: meta.kind.rawValue, service: ExactText(meta.service), account: ExactText(meta.account), field: ExactText(meta.field),
       revision: meta.revision, label: ExactText(meta.label), contentType: ExactText(meta.contentType), created: meta.created,
-      modified: meta.modified, expires: meta.expires, history: meta.history,
+      modified: meta.modified, expires: meta.expires, history: UInt32(meta.history),
       attributes: meta.attributes.map { [ExactText($0.name), ExactText($0.value)] }, value: bytes)
   }
 }
@@ -146,7 +146,7 @@ extension WitnessedVault.Entry {
   init(_ entry: LogEntry, _ sequence: UInt64, _ subject: [ExactText]?) {
     // The number of an event that Coffer does not know is not told; the first bytes of the entry have it.
     self.init(
-      seq: sequence, event: entry.encoded()[1], time: entry.time, uid: entry.user, pid: entry.process,
+      seq: sequence, event: entry.encoded(after: .zero)[1], time: entry.time, uid: entry.user, pid: entry.process,
       program: ExactText(entry.program), subject: subject, commit: Hex.text(entry.commit.bytes), detail: Hex.text(entry.detail))
   }
 }
