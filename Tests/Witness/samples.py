@@ -3,6 +3,7 @@
 import report
 from credentials import KeyFile, Secret, key_file_line, line_of, recovery_text
 from editor import Editor
+from header import OTHER, RECIPIENT
 from log import check_log
 from database import decided_rows, log_rows
 from primitives import public_key
@@ -11,6 +12,7 @@ from source import Source
 from writer import NewSlot, Writer
 
 DAY = 86_400_000
+YEAR_2100 = 4_102_444_800_000
 START = 1_700_000_000_000
 LETTERS = ["a", "Z", "7", "-", ".", "/", "é", "e\u0301", "漢", "🔑", "\u200b", " ", "\ufeff"]
 CONTROLS = ["\0", "\n", "\t", "\x1b", "\u0085"]
@@ -27,8 +29,10 @@ class Sample:
         self.writer = Writer.new(path, self.source, self.time, first, versions=versions)
         self.editor = Editor(self.writer)
         self.remember()
+        self.writer.extension = self.extension
         for slot in others:
             self.commit(lambda: self.writer.add_slot(slot))
+        self.life()
         for _ in range(self.pick.randint(2, 4 if light else 14)):
             self.step()
         self.decide()
@@ -38,16 +42,25 @@ class Sample:
     def new_slots(self):
         """Slots of all types, in any order; some types twice, and some not at all."""
         types = self.pick.sample([1, 2, 3, 4, 5], self.pick.randint(1, 5))
-        types += [5] * self.pick.randint(0, 3)
+        types += [RECIPIENT] * self.pick.randint(0, 3) + [OTHER] * self.pick.choice([0, 0, 1, 3])
         return [self.new_slot(type, number) for number, type in enumerate(types)]
 
     def new_slot(self, type, number):
         label = self.text(12)
+        if type == OTHER:
+            return self.other_slot(label + f" {number}")
         secret, files = self.new_secret(type)
         self.files[label + f" {number}"] = {"type": type, **{name: data.hex() for name, data in files.items()}}
         cost = (self.pick.randint(1, 2), 8) if type <= 2 else (0, 0)
-        recipient = public_key(secret.identity) if type == 5 else None
+        recipient = public_key(secret.identity) if type == RECIPIENT else None
         return NewSlot(type, label + f" {number}", secret, *cost, recipient)
+
+    def other_slot(self, label):
+        """A slot that no secret opens: it says anything."""
+        pick = self.pick
+        cost = [pick.choice([0, 1, (1 << 32) - 1, pick.getrandbits(32)]) for _ in range(2)]
+        salt, x = pick.choice([bytes(16), self.source.bytes(16)]), self.source.bytes(pick.choice([0, 1, 176, 1024]))
+        return NewSlot(OTHER, label, None, *cost, other=(pick.randint(0, 255), salt, x))
 
     def new_secret(self, type):
         """A secret that opens a slot of the type, and the content of the files that hold it."""
@@ -87,6 +100,12 @@ class Sample:
         sizes += [] if self.light else [100_000]
         return None if self.pick.random() < 0.06 else self.source.bytes(self.pick.choice(sizes))
 
+    def extension(self):
+        """What a reader takes and does not look at; mostly nothing."""
+        if self.pick.random() < 0.8:
+            return b""
+        return self.source.bytes(self.pick.choice([1, 7, 300] + ([] if self.light else [4096])))
+
     def describe(self):
         names = [self.text(8, True) for _ in range(self.pick.choice([0, 0, 1, 3]))]
         return {
@@ -102,6 +121,8 @@ class Sample:
 
     def commit(self, change):
         self.time += self.pick.randint(0, 3 * DAY)
+        slots = [slot for slot in self.writer.header.slots if slot.type != OTHER]
+        self.writer.slot = self.pick.choice(slots).id
         self.writer.begin(self.time)
         change()
         self.writer.commit()
@@ -110,9 +131,28 @@ class Sample:
         items = self.items()
         steps = [self.add, self.add]
         if items:
-            steps += [self.add_field, self.replace, self.replace, self.delete, self.undelete, self.revert]
+            steps += [self.add_field, self.replace, self.replace, self.delete, self.undelete, self.revert, self.relabel,
+                      self.move]
         steps += [self.rotate, self.trim, self.note_replica]
         self.pick.choice(steps)()
+
+    def life(self):
+        """All that can happen to one item and its field, as a random walk may leave out one of them."""
+        names, target = (self.name("life"), "", ""), (self.name("later"), "", "")
+        field, editor = names[:2] + ("pin",), self.editor
+        for change in (
+            lambda: editor.set(names, self.value(), history=3), lambda: editor.set(field, self.value(), **self.describe()),
+            lambda: editor.set(names, self.value(), history=3), lambda: editor.describe(names, self.text(20)),
+            lambda: editor.revert(names), lambda: editor.rename(names, target), lambda: editor.copy(target, names),
+            lambda: editor.delete(target, until=self.until()),
+        ):
+            self.commit(change)
+        gone = editor.deleted_with(target)
+        if self.pick.random() < 0.5:
+            self.commit(lambda: [editor.undelete(each) for each in gone])
+
+    def until(self):
+        return self.pick.choice([0, 1, self.time, YEAR_2100])
 
     def add(self):
         names = [(self.name("s"), self.text(6), "") for _ in range(self.pick.randint(1, 2 if self.light else 8))]
@@ -128,14 +168,29 @@ class Sample:
 
     def delete(self):
         names = self.pick.choice(sorted(key[1] for key in self.editor.contents if key[0] == 0))
-        self.commit(lambda: self.editor.delete(names, for_good=self.pick.random() < 0.3))
+        self.commit(lambda: self.editor.delete(names, for_good=self.pick.random() < 0.3, until=self.until()))
 
     def undelete(self):
         gone = sorted({key[1] for key in self.editor.contents if key[0] == 2})
         gone = [names for names in gone if self.editor.present(names) is None
                 and (names[2] == "" or self.editor.present(names[:2] + ("",)))]
         if gone:
-            self.commit(lambda: self.editor.undelete(self.pick.choice(gone)))
+            names = self.pick.choice(gone)
+            together = self.editor.deleted_with(names) if names[2] == "" and self.pick.random() < 0.5 else [names]
+            self.commit(lambda: [self.editor.undelete(each) for each in together])
+
+    def relabel(self):
+        names = self.pick.choice(sorted(key[1] for key in self.editor.contents if key[0] == 0))
+        self.commit(lambda: self.editor.describe(names, self.text(20, True)))
+
+    def move(self):
+        names, target = self.pick.choice(self.items()), (self.name("s"), self.text(6), "")
+        if self.editor.present(target):
+            return
+        if self.pick.random() < 0.7:
+            self.commit(lambda: self.editor.rename(names, target, with_past=self.pick.random() < 0.5))
+        else:
+            self.commit(lambda: self.editor.copy(names, target))
 
     def revert(self):
         kept = sorted({key[1] for key in self.editor.contents if key[0] == 1 and self.editor.present(key[1])})
@@ -143,12 +198,14 @@ class Sample:
             self.commit(lambda: self.editor.revert(self.pick.choice(kept)))
 
     def rotate(self):
-        """A new key, now and then without one of the slots."""
+        """A new key, now and then without one of the slots, but for the last that anyone opens."""
         slots = self.writer.header.slots
-        without = [self.pick.choice(slots).id] if len(slots) > 1 and self.pick.random() < 0.5 else []
+        if sum(slot.type != OTHER for slot in slots) == 1:
+            slots = [slot for slot in slots if slot.type == OTHER]
+        without = [self.pick.choice(slots).id] if slots and self.pick.random() < 0.5 else []
         for id, _, label in self.writer.sealed.names:
             if id in without:
-                del self.files[label]
+                self.files.pop(label, None)
         self.commit(lambda: rotate(self.writer, without))
         self.remember()
         if self.pick.random() < 0.7:
