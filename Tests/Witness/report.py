@@ -10,9 +10,10 @@ def slot(slot, label):
 
 def record(meta, value):
     return {
-        "id": meta.id.hex(), "kind": meta.kind, "service": meta.service, "account": meta.account, "field": meta.field, "revision": meta.revision,
-        "label": meta.label, "contentType": meta.type, "created": meta.created, "modified": meta.modified,
-        "written": meta.written, "expires": meta.expires, "history": meta.history, "attributes": [list(pair) for pair in meta.attributes],
+        "id": meta.id.hex(), "kind": meta.kind, "service": meta.service, "account": meta.account, "field": meta.field,
+        "revision": meta.revision, "label": meta.label, "contentType": meta.type, "created": meta.created,
+        "modified": meta.modified, "written": meta.written, "expires": meta.expires, "history": meta.history,
+        "attributes": [list(pair) for pair in meta.attributes],
         "deletedBy": meta.deletion and meta.deletion[0].hex(), "until": meta.deletion and meta.deletion[1],
         "value": None if value is None else value.hex(),
     }

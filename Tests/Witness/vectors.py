@@ -93,8 +93,8 @@ class Vectors:
             told.append({
                 "kind": kind, "service": service, "account": account, "field": field, "revision": revision,
                 "record": meta.id.hex(), "created": meta.created, "modified": meta.modified, "written": meta.written,
-                "deletedBy": meta.deletion and meta.deletion[0].hex(), "until": meta.deletion and meta.deletion[1], "label": label,
-                "contentType": type, "attributes": [list(pair) for pair in attributes], "expires": meta.expires,
+                "deletedBy": meta.deletion and meta.deletion[0].hex(), "until": meta.deletion and meta.deletion[1],
+                "label": label, "contentType": type, "attributes": [list(pair) for pair in attributes], "expires": meta.expires,
                 "index": row[0].hex(), "id": row[1].hex(), "meta": row[2].hex(), "value": row[3] and row[3].hex(),
                 "plain": None if value is None else value.hex(), "description": meta.bytes().hex(),
             })
