@@ -95,7 +95,7 @@ class Editor:
             if for_good:
                 self.forget(each)
             else:
-                self.store(meta.but(kind=DELETED, deletion=(self.writer.state.commit, until)), value)
+                self.store(meta.but(kind=DELETED, modified=self.writer.time, deletion=(self.writer.state.commit, until)), value)
             self.remove(meta)
             self.writer.entry(log.DELETED, each)
 

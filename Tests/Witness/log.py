@@ -75,7 +75,7 @@ def check_log(keys, rows, end):
             raise tampered("a row of the log is missing, or of another length")
         entry = open_entry(keys, seq, box)
         if entry.head != head:
-            raise damaged("a row of the log tells another head before it than the chain's")
+            raise tampered("a row of the log tells another head before it than the chain's")
         if entry.event == TRIMMED:
             repeated = entry.beginning()
         head, expected = head_after(keys, seq, head, box), seq + 1

@@ -14,8 +14,8 @@ enum RecordLimits {
   /// The number of former contents to be kept, as a description holds it.
   ///
   /// - Throws: `.tooLarge`.
-  static func history(_ count: Int) throws(StoreError) -> UInt32 {
-    guard let history = UInt32(exactly: count), history <= RecordMeta.longestHistory else {
+  static func history(_ count: Int) throws(StoreError) -> UInt8 {
+    guard let history = UInt8(exactly: count), history <= RecordMeta.longestHistory else {
       throw StoreError(
         .tooLarge(limit: Int(RecordMeta.longestHistory)), "a history of \(count) former contents",
         cure: "keep 0 to \(RecordMeta.longestHistory)")

@@ -44,7 +44,7 @@ import Testing
       #expect(try vault.fields(of: bank).map(\.name.field) == ["pin"])
       #expect(try text(vault.get(bank.field(named: "pin"), revision: 1)) == "1234")
       #expect(try vault.revisions(of: ItemName(service: "mail", account: "ann")).map(\.item.revision) == [6, 5, 4, 3])
-      #expect(try vault.deleted().map(\.name.description) == ["bank/ann#seed phrase", "gone/bob"])
+      #expect(try vault.deleted().map(\.item.name.description) == ["bank/ann#seed phrase", "gone/bob"])
       try vault.undelete(ItemName(service: "gone", account: "bob"))
       try vault.rotate()
       #expect(try vault.verify().records == written.records.count)
