@@ -126,7 +126,7 @@ import Testing
       #expect(Milliseconds.count(item.written) == record.written)
     }
     for gone in try vault.deleted() {
-      let name = [gone.item.name.service, gone.item.name.account, gone.item.name.field].map(ExactText.init)
+      let name = [gone.item.name.service, gone.item.name.account, gone.item.name.field].map { ExactText($0) }
       let kept = try #require(
         holds.records.first { $0.kind == 2 && $0.names == name && $0.revision == gone.item.revision }?.until)
       #expect(gone.until.map { Milliseconds.count($0) } == (kept == 0 ? nil : kept) && !(1...now ~= kept))
