@@ -142,7 +142,8 @@ extension WitnessedVault.Record {
     self.init(
       id: Hex.text(meta.id.bytes), kind: meta.kind.rawValue, service: ExactText(meta.service), account: ExactText(meta.account),
       field: ExactText(meta.field), revision: meta.revision, label: ExactText(meta.label),
-      contentType: ExactText(meta.contentType), created: meta.created, modified: meta.modified, written: meta.written, expires: meta.expires, history: meta.history,
+      contentType: ExactText(meta.contentType), created: meta.created, modified: meta.modified, written: meta.written,
+      expires: meta.expires, history: meta.history,
       attributes: meta.attributes.map { [ExactText($0.name), ExactText($0.value)] },
       deletedBy: meta.deletion.map { Hex.text($0.commit.bytes) }, until: meta.deletion?.until, value: bytes)
   }
