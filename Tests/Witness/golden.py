@@ -61,18 +61,20 @@ class Golden(Sample):
         for value in (b"second", b"third", b"fourth", b"fifth"):
             self.editor.set(MAIL, value, "Mail", "text/plain", history=3)
         self.editor.set(PIN, b"5678", history=100)
+        self.editor.describe(PIN, "card")
 
     def remove_third(self):
         rotate(self.writer, without=[self.third])
 
     def delete_some(self):
-        self.editor.delete(GONE)
+        self.editor.delete(GONE, until=4_102_444_800_000)
         self.editor.delete(SEED)
         self.editor.delete(NOTE)
 
     def undo_some(self):
         self.editor.undelete(NOTE)
         self.editor.revert(MAIL)
+        self.editor.rename(BANK, ("savings", "ann", ""))
 
     def rotate_again(self):
         rotate(self.writer)

@@ -86,19 +86,25 @@ struct RandomVault {
     }
   }
 
-  /// Replaces, deletes, or brings back an item; or gives it a field.
+  /// Replaces, describes, renames, deletes, or brings back an item; or gives it a field.
   private static func changeItem(_ vault: borrowing UnlockedVault, _ random: inout Random) throws {
     if let gone = try vault.deleted().randomElement(using: &random), Bool.random(using: &random) {
       if gone.item.name.field.isEmpty, try vault.item(gone.item.name) == nil { try vault.undelete(gone.item.name) }
       return
     }
     guard let item = try vault.list().randomElement(using: &random) else { return try setItems(vault, &random) }
-    switch Int.random(in: 0..<5, using: &random) {
-    case 0: try vault.remove(item.name, if: .always, keptUntil: Bool.random(using: &random) ? .distantFuture : nil)
+    switch Int.random(in: 0..<7, using: &random) {
+    case 0:
+      let dates = [nil, Date.distantFuture, Date(timeIntervalSince1970: 4_102_444_800)]
+      try vault.remove(item.name, if: .always, keptUntil: dates.randomElement(using: &random) ?? nil)
     case 1:
       guard let former = try vault.revisions(of: item.name).last else { return }
       try vault.revert(item.name, to: former.item.revision)
     case 2: try vault.set(SecretForm(value(&random)), for: item.name, keeping: 100)
+    case 3: try vault.apply([.describe(item.name, as: ItemMetadata(label: text(30, &random)), keeping: keeping(&random))])
+    case 4:
+      let new = try name(&random)
+      if new != item.name { try vault.apply([.move(item.name, to: new, if: .always)]) }
     default:
       for _ in 0...1 {
         let field = try item.name.field(named: ["pin", "seed", "key"].randomElement(using: &random) ?? "")
