@@ -30,6 +30,8 @@ RECORDS = {
     "a content type of 257 bytes": lambda case: case.put(type="s" * 257),
     "a description of 65 537 bytes": lambda case: case.put(
         attributes=[(f"{number:02}", "v" * (4096 if number < 15 else 3917)) for number in range(16)]),
+    "a deleted description of 65 561 bytes": lambda case: case.put(
+        kind=DELETED, attributes=[(f"{number:02}", "v" * (4096 if number < 15 else 3917)) for number in range(16)]),
     "a length that is not the value's": lambda case: case.put(length=6),
     "a value that is not told of": lambda case: case.put(length=NO_VALUE),
     "a value that was taken away": lambda case: case.put(value=None),

@@ -24,8 +24,6 @@ class Meta:
 
     @classmethod
     def read(cls, data):
-        if len(data) > MOST_META:
-            raise damaged("a description of more than 65 536 bytes")
         fields = Fields(data, "a description")
         if fields.u8() != 1:
             raise damaged("a description of another version")
@@ -43,6 +41,8 @@ class Meta:
         parts["deletion"] = (fields.take(16), fields.number()) if parts["kind"] == DELETED else None
         parts["ext"] = fields.extension()
         fields.end()
+        if len(data) - (24 if parts["deletion"] else 0) > MOST_META:
+            raise damaged("a description of more than 65 536 bytes")
         meta = cls(**parts)
         meta.check()
         return meta

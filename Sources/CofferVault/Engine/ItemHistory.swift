@@ -60,6 +60,8 @@ struct ItemHistory {
         return (try record.sealed(as: meta, keys: view.keys), meta)
       }
     }
+    // A longer name may leave a description no room.
+    try RecordLimits.check(meta)
     try records.put(sealed, of: meta, &change)
     return meta
   }

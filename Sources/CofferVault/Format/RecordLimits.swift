@@ -48,7 +48,7 @@ enum RecordLimits {
 
   /// - Throws: `.tooLarge` when all that is said about an item is too much together.
   static func check(_ meta: RecordMeta) throws(StoreError) {
-    try check(meta.encodedCount, RecordMeta.largest, "what is said about an item")
+    try check(meta.limitedCount, RecordMeta.largest, "what is said about an item")
   }
 
   private static func check(_ count: Int, _ limit: Int, _ what: String) throws(StoreError) {

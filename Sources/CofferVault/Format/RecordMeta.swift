@@ -17,7 +17,7 @@ struct RecordMeta: Hashable, Sendable {
   static let mostAttributes = 64
   static let longestAttributeName = 256
   static let longestAttribute = 4096
-  /// Of all fields together, before padding.
+  /// Of all fields together but the deletion, before padding: what can be stored can be deleted.
   static let largest = 64 * 1024
   static let version: UInt8 = 1
 
@@ -131,12 +131,16 @@ struct RecordMeta: Hashable, Sendable {
   private static let fixedBytes = 1 + 1 + 8 + 16 + 5 * 2 + 4 * 8 + 1 + 1 + 4 + 1 + 2
   private static let deletionBytes = 16 + 8
 
-  var encodedCount: Int {
+  var encodedCount: Int { limitedCount + deletionCount }
+
+  /// Bytes of all that ``largest`` limits.
+  var limitedCount: Int {
     attributes.reduce(
-      Self.fixedBytes + (deletion == nil ? 0 : Self.deletionBytes) + service.utf8.count + account.utf8.count + field.utf8.count + label.utf8.count
-        + contentType.utf8.count
+      Self.fixedBytes + service.utf8.count + account.utf8.count + field.utf8.count + label.utf8.count + contentType.utf8.count
     ) { $0 + 4 + $1.name.utf8.count + $1.value.utf8.count }
   }
+
+  private var deletionCount: Int { deletion == nil ? 0 : Self.deletionBytes }
 
   func write(to out: inout ByteWriter) {
     out.write(Self.version)
@@ -165,8 +169,10 @@ extension RecordMeta {
   static let part = "record"
 
   init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    guard bytes.count <= Self.largest else { throw .damaged(Self.part, "its description has \(bytes.count) bytes") }
     self = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in try RecordMeta(from: &reader) }
+    guard bytes.count - deletionCount <= Self.largest else {
+      throw .damaged(Self.part, "its description has \(bytes.count) bytes")
+    }
   }
 
   private init(from reader: inout ByteReader) throws(FormatError) {
