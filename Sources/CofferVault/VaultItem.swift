@@ -33,7 +33,8 @@ public struct VaultItem: Sendable, Equatable, Identifiable {
 
   /// An item's description.
   package init(
-    id: UUID, name: ItemName, metadata: ItemMetadata, created: Date, modified: Date, written: Date, revision: UInt64, valueBytes: Int,
+    id: UUID, name: ItemName, metadata: ItemMetadata, created: Date, modified: Date, written: Date, revision: UInt64,
+    valueBytes: Int,
     history: Int = 0
   ) {
     self.id = id

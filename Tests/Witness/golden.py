@@ -22,11 +22,13 @@ class Golden(Sample):
         content = {name: bytes.fromhex(request[name]) for name in ("keyFile", "passphrase", "identity", "second")}
         key_file = NewSlot(3, "key file", Secret(key_file=KeyFile(content["keyFile"])))
         self.writer = Writer.new(self.path, self.source, self.time, key_file)
+        self.writer.extension = lambda: b"what a later version says"
         self.editor = Editor(self.writer)
         self.remember()
         third = self.writer.source.bytes(32)
         self.slots = [
             NewSlot(1, "passphrase", Secret(passphrase=content["passphrase"]), 1, 8),
+            NewSlot(6, "security chip", ops=7, mem=9, other=(200, self.source.bytes(16), self.source.bytes(300))),
             *(NewSlot(5, label, recipient=public_key(key)) for label, key in (
                 ("first", identity(content["identity"])[0]), ("second", identity(content["second"])[0]), ("third", third))),
         ]

@@ -185,7 +185,8 @@ extension FrameReader {
 
   mutating func item() throws(StoreError) -> VaultItem {
     try VaultItem(
-      id: itemID(), name: itemName(), metadata: metadata(), created: date(), modified: date(), written: date(), revision: number(),
+      id: itemID(), name: itemName(), metadata: metadata(), created: date(), modified: date(), written: date(),
+      revision: number(),
       valueBytes: Int(clamping: number(UInt64.self)), history: Int(number(UInt32.self)))
   }
 

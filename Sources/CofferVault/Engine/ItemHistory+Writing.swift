@@ -31,7 +31,9 @@ extension ItemHistory {
       throw StoreError(
         .alreadyExists, "there is such an item", place: view.path.string, cure: "rename it, or read the revision that you want")
     }
-    let deleted = try records.notes(of: items.index(of: name.item), in: .old, &change).filter { $0.kind == .deleted && !isOver($0) }
+    let deleted = try records.notes(of: items.index(of: name.item), in: .old, &change).filter {
+      $0.kind == .deleted && !isOver($0)
+    }
     guard let last = deleted.last(of: index) else { throw missing("nothing of it is kept", "look at what was deleted") }
     try items.checkRoom(for: name, &change)
     let restored = try restore(last, &change)

@@ -140,7 +140,8 @@ struct ItemHistory {
     }
     let byItem = newest.filter { $1.field.isEmpty }
     let alone = newest.values.filter { meta in
-      meta.field.isEmpty || byItem[meta.address.item.index(view.keys)].map { $0.deletion?.commit != meta.deletion?.commit } ?? true
+      meta.field.isEmpty
+        || byItem[meta.address.item.index(view.keys)].map { $0.deletion?.commit != meta.deletion?.commit } ?? true
     }
     return alone.filter { meta in service.map { meta.service.hasSameBytes(as: $0) } ?? true }
       .map(revision).sorted { $0.item.name < $1.item.name }

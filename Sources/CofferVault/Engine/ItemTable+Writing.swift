@@ -89,11 +89,10 @@ extension ItemTable {
   /// to the old value.
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
     var meta = RecordMeta(
-      revision: 0, service: name.service, account: name.account, field: name.field, created: old?.created ?? view.now,
-      modified: view.now, valueCount: form.bytes.count)
+      revision: 0, id: old?.id ?? .random(), service: name.service, account: name.account, field: name.field,
+      created: old?.created ?? view.now, modified: view.now, valueCount: form.bytes.count)
     meta.take(form.metadata)
     if let old {
-      meta.id = old.id
       if meta.label.isEmpty { meta.label = old.label }
       if meta.attributes.isEmpty { meta.setAttributes(old.attributes) }
       meta.history = old.history
@@ -126,13 +125,14 @@ extension ItemTable {
   /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of writes.
   func adopt(_ item: ImportedItem, _ change: inout Change) throws(StoreError) {
     try check(item.form)
+    let target = try target(item.name, &change)
     var meta = RecordMeta(
-      revision: 0, service: item.name.service, account: item.name.account, field: item.name.field,
+      revision: 0, id: target.old?.id ?? .random(), service: item.name.service, account: item.name.account,
+      field: item.name.field,
       created: item.created.map(Milliseconds.count) ?? view.now,
       modified: item.modified.map(Milliseconds.count) ?? view.now, valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
-    let target = try target(item.name, &change)
-    if let old = target.old { (meta.id, meta.history) = (old.id, old.history) }
+    meta.history = target.old?.history ?? 0
     _ = try adopt(meta, item.form.bytes, at: target, &change)
   }
 

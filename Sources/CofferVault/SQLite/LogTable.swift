@@ -25,7 +25,8 @@ struct LogTable {
 
   /// Lends row `seq` of the log to `body`, if there is one.
   @discardableResult
-  func withRow<Result>(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result? {
+  func withRow<Result>(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result?
+  {
     let statement = try database.statement(.logRow)
     try statement.bind(sequence(seq), at: 1)
     return try statement.first { row throws(StoreError) in try body(row.blob(0)) }

@@ -161,7 +161,9 @@ struct FuzzCampaign {
       .trimmed, time: 5, user: 6, process: 7, program: "", index: .zero, detail: LogEntry.Trim(first: 9, head: .zero).detail)
     try fuzz("log entry", [entry.encoded(after: .zero), trim.encoded(after: .zero)], seed: 6) { content in
       var head = Digest32.zero
-      let read = try content.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try LogEntry(decoding: bytes, head: &head) }
+      let read = try content.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in
+        try LogEntry(decoding: bytes, head: &head)
+      }
       if read.event == .trimmed { _ = try LogEntry.Trim(detail: read.detail) }
       return isSame(read.encoded(after: head), content)
     }

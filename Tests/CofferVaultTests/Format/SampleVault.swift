@@ -44,7 +44,8 @@ final class SampleVault {
 
   static func meta(_ valueCount: Int? = nil, field: String = "") -> RecordMeta {
     RecordMeta(
-      revision: 2, id: .zero, service: "example.org", account: "ann", field: field, label: "Mail", contentType: "text/plain", created: 10,
+      revision: 2, id: .zero, service: "example.org", account: "ann", field: field, label: "Mail", contentType: "text/plain",
+      created: 10,
       modified: 11,
       expires: 12, history: 1, valueCount: valueCount,
       attributes: [.init(name: "user", value: "ann"), .init(name: "env", value: "prod")])

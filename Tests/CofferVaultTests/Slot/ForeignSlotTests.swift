@@ -72,7 +72,8 @@ import Testing
     let vault = try unlocked()
     #expect(try text(vault.get(name)) == "a value")
     let foreign = try vault.status().slots.filter { $0.summary.kind == .foreign }
-    #expect(foreign.count == 3 && foreign.allSatisfy { $0.label == "chip" && $0.summary.kind.description == "of another program" })
+    #expect(
+      foreign.count == 3 && foreign.allSatisfy { $0.label == "chip" && $0.summary.kind.description == "of another program" })
     for _ in 0..<2 {
       for secret in secrets { #expect(try opens(secret, vault)) }
       try vault.set(form("a value"), for: name)

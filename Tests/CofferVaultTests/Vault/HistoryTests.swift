@@ -88,7 +88,9 @@ import Testing
     #expect(try vault.remove(name, keptUntil: .distantFuture))
     #expect(try vault.get(name) == nil && vault.list().isEmpty && vault.status().items == 0)
     let gone = try #require(try vault.deleted().first)
-    #expect(gone.item.name == name && gone.item.revision == 3 && gone.until == nil && gone.item.modified >= before.addingTimeInterval(-1))
+    #expect(
+      gone.item.name == name && gone.item.revision == 3 && gone.until == nil
+        && gone.item.modified >= before.addingTimeInterval(-1))
     #expect(try vault.deleted(service: "other").isEmpty)
     #expect(try vault.revisions(of: name).map(\.state) == [.deleted, .former, .former])
     #expect(try text(vault.get(name, revision: 3)) == "value 3")

@@ -51,7 +51,9 @@ import Testing
     #expect(kind { _ = try again.verify() } == .tampered)
   }
 
-  @Test func `an item keeps its id through writes, other names, deletion, a rotation and an export; a new one has its own`() throws {
+  @Test func `an item keeps its id through writes, other names, deletion, a rotation and an export; a new one has its own`()
+    throws
+  {
     let vault = try place.create()
     let id = try vault.set(form("1"), for: name, keeping: 2).id
     #expect(try vault.set(form("2"), for: name).id == id)
@@ -81,7 +83,8 @@ import Testing
     let described = try #require(try vault.apply([.describe(name, as: metadata, if: .revision(1))]).first)
     #expect(described.revision == 2 && described.metadata == metadata && described.created == first.created)
     #expect(described.written == first.written && described.modified > first.modified)
-    #expect(try text(vault.get(name)) == "old" && vault.revisions(of: name).map(\.item.metadata.label) == ["now with a label", ""])
+    #expect(
+      try text(vault.get(name)) == "old" && vault.revisions(of: name).map(\.item.metadata.label) == ["now with a label", ""])
     let second = try vault.set(form("new"), for: name)
     #expect(second.written == second.modified && second.written > first.written)
     #expect(try vault.revert(name, to: 1).written == first.written)
@@ -95,7 +98,8 @@ import Testing
     let vault = try place.create()
     let pin = try name.field(named: "pin")
     #expect(kind { try vault.apply([.describe(name, as: ItemMetadata())]) } == .notFound)
-    let full = ItemMetadata(label: "l", contentType: "text/plain", attributes: ["a": "b"], expires: Date(timeIntervalSince1970: 1))
+    let full = ItemMetadata(
+      label: "l", contentType: "text/plain", attributes: ["a": "b"], expires: Date(timeIntervalSince1970: 1))
     try vault.set(form("value", full), for: name)
     try vault.set(form("4711"), for: pin)
     #expect(kind { _ = try vault.get(name) } == .expired)
@@ -111,7 +115,8 @@ import Testing
     #expect(try vault.item(pin)?.metadata.label == "PIN" && vault.verify().records == 3)
   }
 
-  @Test func `what was deleted comes back until its time, and its bytes go with the next deletion beside it or a pruning`() throws {
+  @Test func `what was deleted comes back until its time, and its bytes go with the next deletion beside it or a pruning`() throws
+  {
     let vault = try place.create()
     let soon = Date(timeIntervalSinceNow: 0.4)
     let (other, third) = (ItemName(sealed: "svc", "b"), ItemName(sealed: "svc", "c"))
