@@ -34,7 +34,8 @@ extension Credentials {
   /// it away from other threads.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` where none of these is set; ``/CofferPlatform/StoreError/Kind/unsupported`` for a
-  ///   `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the program's; what reading one of the files throws.
+  ///   `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the program's; ``/CofferPlatform/StoreError/Kind/damaged`` for an identity's
+  ///   file with a line that is none; what reading one of the files throws.
   public static func standard() throws(StoreError) -> Credentials {
     var found = Credentials()
     found.keyFile = try fromEnvironment("COFFER_KEY_FILE", keyFile)
