@@ -110,12 +110,22 @@ final class PinFile {
       let count = calls.read(descriptor, bytes, PinRecord.offsets[place])
       guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: path) }
       let found = UnsafeRawBufferPointer(rebasing: bytes[..<count])
-      if let known = known[place], known.bytes.elementsEqual(found) { return known.record }
+      if let known = known[place], Self.areEqual(known.bytes, found) { return known.record }
       do {
         let record = try PinRecord(decoding: found)
         known[place] = ([UInt8](found), record)
         return record
       } catch { return nil }
+    }
+  }
+
+  /// Eight bytes at a time: every write looks at both records several times.
+  private static func areEqual(_ known: [UInt8], _ found: UnsafeRawBufferPointer) -> Bool {
+    guard known.count == found.count, found.count == PinRecord.count else { return false }
+    return known.withUnsafeBytes { known in
+      stride(from: 0, to: PinRecord.count, by: 8).allSatisfy { at in
+        known.loadUnaligned(fromByteOffset: at, as: UInt64.self) == found.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      }
     }
   }
 
