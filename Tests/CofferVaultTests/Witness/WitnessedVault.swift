@@ -91,12 +91,16 @@ extension WitnessedVault {
     var places: [RecordIndex: [ExactText]] = [:]
     for table in RecordTable.allCases {
       for entry in try view.lists(of: table).flatMap(\.entries) {
-        let (record, place) = try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
+        let opened = try view.withRow(entry.index, entry.id, in: table, .all) {
+          (row) throws(StoreError) -> (record: Record, place: RecordIndex)? in
+          let kind = try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).kind }
+          guard kind != .later else { return nil }
           let open = try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
           return (Record(open), open.meta.address.present.index(view.keys))
         }
-        found.append(record)
-        places[place] = record.names
+        guard let opened else { continue }
+        found.append(opened.record)
+        places[opened.place] = opened.record.names
       }
     }
     found.sort { left, right in
