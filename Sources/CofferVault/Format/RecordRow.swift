@@ -30,6 +30,7 @@ struct RecordRow {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta = try decodeMeta(metaKey)
       if checksPlace { try check(meta, keys) }
+      guard meta.kind != .later else { return OpenRecord(meta: meta, value: nil) }
       switch (value, meta.valueCount) {
       case (nil, nil): return OpenRecord(meta: meta, value: nil)
       case (let value?, let count?): return OpenRecord(meta: meta, value: try Self.decodeValue(value, valueKey, count: count))

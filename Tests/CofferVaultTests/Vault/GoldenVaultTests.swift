@@ -100,16 +100,16 @@ import Testing
 
   /// The first 16 bytes of BLAKE2b-256 of each file.
   private static let digests: [String: String] = [
-    "all-slots.sqlite": "7307c42cce502784f96ea5a6b242283e",
-    "another-writer.sqlite": "7111c8ba4646088a22c56f5650be35cd",
-    "key-file.sqlite": "852abb4a7640c22486c920c0078c59cb",
-    "members.sqlite": "13b9647e49ff79444d3ef46a2abd8fa9",
-    "passphrase-and-key-file.sqlite": "f1dfcadd4bdeef430dc456f8672e2ad8",
-    "passphrase.sqlite": "2a071d1fa8aaf65cddf39cb869659ca5",
-    "recipient.sqlite": "f8f6821628a40773e7055175d102902a",
-    "recovery-code.sqlite": "f03e04f9e3a42d316fd5d5243586ab28",
-    "rotated-twice.sqlite": "6f458f1fcad81ceba14a43f92bbf4177",
-    "trimmed-log.sqlite": "608dacc0f897e0000da5d2fb9fdf10db",
+    "all-slots.sqlite": "4e89b200dc4fbac7fd154af1629548d3",
+    "another-writer.sqlite": "0833d69e61932d3aea2209a0e826a057",
+    "key-file.sqlite": "4a5be74e1e6de6369e1e29b15537efbe",
+    "members.sqlite": "c5782f29c502a146416f49ec2311650e",
+    "passphrase-and-key-file.sqlite": "368c052c1187403054893b3a39a74180",
+    "passphrase.sqlite": "a3a8b400a41e5bdeeb9dee6ab3d12a14",
+    "recipient.sqlite": "cae83b39c21dff751ade168a2c3a3fdb",
+    "recovery-code.sqlite": "0ca3c4816055d695738faf95b2c78b1e",
+    "rotated-twice.sqlite": "19c1a60e5e258545b94fcdce510f03ce",
+    "trimmed-log.sqlite": "48b4457622765fe36627e6d55ca2cc00",
   ]
 
   private func expect(_ item: GoldenVaults.Item, in vault: borrowing UnlockedVault) throws {
