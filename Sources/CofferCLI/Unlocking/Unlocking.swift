@@ -71,12 +71,14 @@ extension Context {
   /// Opens and unlocks the vault.
   func unlockedVault() throws -> UnlockedVault {
     let locked = try lockedVault()
-    return try locked.unlock(with: credentials(for: locked))
+    return try opening(locked) { credentials in try locked.unlock(with: credentials) }
   }
 
-  /// What opens `vault`.
-  func credentials(for vault: LockedVault) throws -> Credentials {
-    try CredentialSources(self).credentials(for: vault.slots, of: places.vault)
+  /// Lends what opens `vault` to `open`: see ``Opening``.
+  func opening<Result: ~Copyable>(
+    _ vault: LockedVault, _ open: (consuming Credentials) throws -> Result
+  ) throws -> Result {
+    try Opening(vault.slots, of: places.vault, self).open { credentials, _ in try open(credentials) }
   }
 }
 
@@ -91,8 +93,9 @@ extension Context {
 
   /// A client for an agent that may run and may hold the vault.
   func possibleAgent() throws -> AgentClient? {
-    guard unlocking?.leavesAgent ?? true, let run = places.run else { return nil }
-    return AgentClient(folder: run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(run))
+    guard unlocking?.leavesAgent ?? true else { return nil }
+    return AgentClient(
+      folder: places.run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(places.run))
   }
 
   /// The invitations in the identity's file that the environment names, for an agent to check, where one may run in `folder`. What is no
@@ -106,23 +109,9 @@ extension Context {
     return try Identity.invitations(in: CredentialSources(self).identity(path))
   }
 
-  /// The run folder, which the agent needs.
-  func runFolder() throws(StoreError) -> FilePath {
-    guard let run = places.run else {
-      throw StoreError(
-        .denied, "XDG_RUNTIME_DIR is not set, so there is no folder for the agent's socket", cure: Self.runFolderCure)
-    }
-    return run
-  }
-
-  /// A login through systemd sets the variable; su(1), some ways of ssh(1), and containers do not.
-  static let runFolderCure =
-    "in your shell's profile: mkdir -pm 700 ~/.run && export XDG_RUNTIME_DIR=~/.run; or a login session, which sets it"
-
   /// What the agent says of itself, whichever vault it keeps; nil where none runs.
   func agentStatus() throws(StoreError) -> AgentStatus? {
-    guard let run = places.run else { return nil }
-    do throws(StoreError) { return try AgentClient(folder: run).status() } catch {
+    do throws(StoreError) { return try AgentClient(folder: places.run).status() } catch {
       guard error.kind == .noAgent else { throw error }
       return nil
     }

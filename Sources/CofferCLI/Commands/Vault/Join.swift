@@ -25,14 +25,15 @@ struct VaultJoinCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    let invitation = try given.map { try Invitation($0) }
     context.places.vault = try VaultPlace(place).absolute()
-    var locked = try context.lockedVault()
-    if let invitation { locked.options.invitations.append(invitation) }
-    let credentials = try context.credentials(for: locked)
+    let locked = try lockedVault(given.map { try Invitation($0) }, context)
     let agreement = Agreement()
     let vault: UnlockedVault
-    do { vault = try locked.join(with: credentials) { claim in agreement.answer { try Self.confirm(claim, context) } } } catch {
+    do {
+      vault = try context.opening(locked) { credentials in
+        try locked.join(with: credentials) { claim in agreement.answer { try Self.confirm(claim, context) } }
+      }
+    } catch {
       throw agreement.error(after: error)
     }
     let proven = try vault.invitation()
@@ -50,6 +51,12 @@ struct VaultJoinCommand: OpeningCommand {
     let standard = try Places.standard().vault
     guard standard != context.places.vault else { return }
     context.note("--vault \(locked.place) or COFFER_VAULT names it to other commands")
+  }
+
+  private func lockedVault(_ invitation: Invitation?, _ context: Context) throws -> LockedVault {
+    var locked = try context.lockedVault()
+    if let invitation { locked.options.invitations.append(invitation) }
+    return locked
   }
 
   /// Whether somebody at the terminal says that the vault is the right one. --yes does not: it would say so of any vault.
