@@ -17,7 +17,9 @@ import Testing
     #expect(places.defaults == "/home/ada/.config")
     #expect(places.propertyList(of: "com.example.app") == "/home/ada/.config/com.example.app.plist")
     #expect(places.state == "/home/ada/.local/state/coffer")
-    #expect(places.run == nil && places.home == nil)
+    // A machine with a login of this user has a folder for it, whoever asks.
+    #expect(places.run == Places.loginFolder()?.appending("coffer") ?? "/home/ada/.local/state/coffer/run")
+    #expect(places.home == nil)
   }
 
   @Test

@@ -52,11 +52,12 @@ enum DetachedAgent {
     guard count < 1 || said[0] != AgentStartCommand.ready else { return }
     // Two may start at once: then the other one is there.
     if try context.agentStatus() != nil { return }
-    kill(child, SIGTERM)
+    // One that has said why is about to end.
+    if count < 1 { kill(child, SIGTERM) }
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    throw unstarted(
-      String(decoding: said.prefix(max(0, count)), as: UTF8.self).trimmedEnd, ExitStatus(rawValue: status >> 8 & 0xFF))
+    let ended = status & 0x7F == 0 ? ExitStatus(rawValue: status >> 8 & 0xFF) : nil
+    throw unstarted(String(decoding: said.prefix(max(0, count)), as: UTF8.self).trimmedEnd, ended == .done ? nil : ended)
   }
 
   private static func spawn(_ arguments: [String], _ ready: Int32, _ context: Context) throws -> pid_t {

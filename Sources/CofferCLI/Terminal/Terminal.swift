@@ -24,11 +24,14 @@ struct Terminal: ~Copyable {
   ///
   /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
   func secret(_ question: Question) throws -> SecretBytes {
-    for line in [question.remark == nil ? question.reason : nil, question.remark].compactMap(\.self) { try say(line + "\n") }
     let prompt = question.subject + ": "
+    var before = (question.remark ?? question.reason).map { $0 + "\n" } ?? ""
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
     while true {
-      switch try silently(prompt, &signals) {
+      // Said with the prompt, once the echo is off: whoever reads it may begin to type.
+      let line = try silently(before + prompt, &signals)
+      before = ""
+      switch consume line {
       case .typed(let bytes):
         try Self.checkText(bytes)
         return bytes

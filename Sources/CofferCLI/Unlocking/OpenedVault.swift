@@ -18,7 +18,9 @@ extension Context {
     var keeper = AgentKeeper(self)
     return try Opening(locked.slots, of: places.vault, self).open { credentials, isTyped in
       if isTyped, let client = try keeper.unlock(with: credentials) { return .byAgent(client) }
-      return .here(try locked.unlock(with: credentials))
+      let vault = try locked.unlock(with: credentials)
+      try noteUntriedPassphrase(vault)
+      return .here(vault)
     }
   }
 }

@@ -71,7 +71,17 @@ extension Context {
   /// Opens and unlocks the vault.
   func unlockedVault() throws -> UnlockedVault {
     let locked = try lockedVault()
-    return try opening(locked) { credentials in try locked.unlock(with: credentials) }
+    let vault = try opening(locked) { credentials in try locked.unlock(with: credentials) }
+    try noteUntriedPassphrase(vault)
+    return vault
+  }
+
+  /// Says that a passphrase on the command line opened nothing, right or wrong, as the key file beside it opens the vault alone.
+  func noteUntriedPassphrase(_ vault: borrowing UnlockedVault) throws {
+    guard let unlocking, unlocking.keyFile != nil, unlocking.passphraseFile != nil || unlocking.passphraseFd != nil,
+      try vault.slots().contains(where: { $0.isInUse && $0.summary.kind == .keyFile })
+    else { return }
+    note("the key file alone opened the vault; the passphrase was not tried")
   }
 
   /// Lends what opens `vault` to `open`: see ``Opening``.

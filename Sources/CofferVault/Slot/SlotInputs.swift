@@ -118,6 +118,9 @@ extension SlotInputs {
     }
   }
 
+  /// Whether there is nothing but a file that was not made as a key file.
+  var isForeignKeyFile: Bool { keyFile != nil && !opensAlone && passphrase == nil && recoveryCode == nil && identity == nil }
+
   private var opensAlone: Bool {
     switch keyFile {
     case .some(let keyFile): keyFile.isGenerated

@@ -118,7 +118,9 @@ enum SlotSearch {
   private static func nothingFits(_ header: VaultHeader, _ inputs: borrowing SlotInputs) -> StoreError {
     StoreError(
       .wrongSecret, inputs.whyNothingFits(Set(header.slots.map(\.frame.kind))),
-      cure: "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
+      cure: inputs.isForeignKeyFile
+        ? "give a key file that was made as one, or a passphrase"
+        : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
   }
 
   private static func named(_ error: StoreError, _ path: String?) -> StoreError {

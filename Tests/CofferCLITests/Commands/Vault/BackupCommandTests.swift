@@ -95,7 +95,7 @@ struct BackupCommandTests {
     let other = try Home.withVault()
     try other.transcript("vault set a", in: "theirs")
     try other.transcript("vault backup --quiet \(home.path)/theirs")
-    try home.transcript("vault restore \(home.path)/theirs", err: "no slot of the vault opens", exit: 77)
+    try home.transcript("vault restore \(home.path)/theirs", err: "wrong key file", exit: 77)
     try home.transcript("vault restore \(home.path)/theirs --key-file \(other.path)/key", err: "--force to replace it", exit: 77)
     try home.transcript("vault restore \(home.path)/nowhere", err: "the file is not there (\(home.path)/nowhere)", exit: 74)
     try home.transcript("vault restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
@@ -272,7 +272,7 @@ struct BackupCommandTests {
     #expect(try other.coffer("vault restore \(home.path)/out.sqlite").status == 0)
     try other.transcript("vault list", out: "one  a\n")
     try other.transcript("vault get one", out: "1")
-    try other.transcript("vault get one --key-file \(home.path)/key", err: "no slot of the vault opens", exit: 77)
+    try other.transcript("vault get one --key-file \(home.path)/key", err: "wrong key file", exit: 77)
   }
 
   @Test
