@@ -35,6 +35,25 @@ import Testing
   }
 
   @Test
+  func `the folder of a login counts only if it is this user's alone`() throws {
+    let parent = try TestFolder("logins")
+    let folder = parent.path.appending(String(geteuid()))
+    func found() -> FilePath? { Places.loginFolder(in: parent.path) }
+    #expect(found() == nil)
+    #expect(mkdir(folder.string, 0o700) == 0)
+    #expect(found() == folder)
+    chmod(folder.string, 0o750)
+    #expect(found() == nil)
+    rmdir(folder.string)
+    symlink("/tmp", folder.string)
+    #expect(found() == nil)
+    guard geteuid() == 0 else { return print("not checked: only root can give a folder to another user") }
+    unlink(folder.string)
+    #expect(mkdir(folder.string, 0o700) == 0 && chown(folder.string, 65534, 65534) == 0)
+    #expect(found() == nil)
+  }
+
+  @Test
   func `COFFER_HOME holds everything, a relative one under the current folder`() throws {
     let places = try places(["HOME": "/home/ada", "XDG_DATA_HOME": "/d", "COFFER_HOME": "/srv/x/../coffer"])
     #expect(places == Places(home: "/srv/coffer"))

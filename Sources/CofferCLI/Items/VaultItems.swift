@@ -158,14 +158,15 @@ final class VaultItems {
       } catch {
         let isElsewhere = try !hasAnswered && [.otherVault, .replaced].contains(error.kind) && !agent.holdsVault
         guard [.locked, .noAgent].contains(error.kind) || isElsewhere else { throw error }
-        if hasAnswered { context.note("\(error.what), so the vault is unlocked again") }
         self.agent = nil
-        switch try context.openedVault() {
+        switch try OpenedVault(context) {
         case .byAgent(let client):
           self.agent = client
           hasAnswered = true
           return try remote(client)
-        case .here(let vault): own = consume vault
+        case .here(let vault):
+          if hasAnswered { context.note("\(error.what), so the vault is unlocked here") }
+          own = consume vault
         }
       }
     }
@@ -180,12 +181,12 @@ extension Context {
   /// The items of the vault, unlocked in the order of the sources.
   func items() throws -> VaultItems {
     if let agent = try agent() { return VaultItems(self, agent: agent, hasAnswered: true) }
-    return VaultItems(self, try openedVault())
+    return VaultItems(self, try OpenedVault(self))
   }
 
   /// The same for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
   func itemsToRead() throws -> VaultItems {
-    guard let agent = try possibleAgent() else { return VaultItems(self, try openedVault()) }
+    guard let agent = try possibleAgent() else { return VaultItems(self, try OpenedVault(self)) }
     return VaultItems(self, agent: agent, hasAnswered: false)
   }
 
@@ -193,7 +194,7 @@ extension Context {
   func secrets(service: String) throws -> (any Store<Vault>)? {
     if let agent = try agent() { return try AgentStore(service: service, vault: places.vault, client: agent) }
     do {
-      switch try openedVault() {
+      switch try OpenedVault(self) {
       case .byAgent(let client): return try AgentStore(service: service, vault: places.vault, client: client)
       case .here(let vault): return try VaultStore(service: service, vault: vault)
       }

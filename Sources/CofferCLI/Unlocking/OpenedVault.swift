@@ -9,17 +9,15 @@ enum OpenedVault: ~Copyable {
   case byAgent(AgentClient)
   /// In this process.
   case here(UnlockedVault)
-}
 
-extension Context {
   /// Opens the vault with what the sources have, in this process. What a person types goes to the agent, so that it is typed once.
-  func openedVault() throws -> OpenedVault {
-    let locked = try lockedVault()
-    var keeper = AgentKeeper(self)
-    return try Opening(locked.slots, of: places.vault, self).open { credentials, isTyped in
+  init(_ context: Context) throws {
+    let locked = try context.lockedVault()
+    var keeper = AgentKeeper(context)
+    self = try Opening(locked.slots, of: context.places.vault, context).open { credentials, isTyped in
       if isTyped, let client = try keeper.unlock(with: credentials) { return .byAgent(client) }
       let vault = try locked.unlock(with: credentials)
-      try noteUntriedPassphrase(vault)
+      try context.noteUntriedPassphrase(vault)
       return .here(vault)
     }
   }
