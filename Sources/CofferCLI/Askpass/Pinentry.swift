@@ -96,7 +96,9 @@ struct Pinentry: ~Copyable {
 
   private func understood(_ end: Int, _ answer: inout SecretBytes) throws -> Line {
     func begins(_ word: StaticString) -> Bool {
-      text.withUnsafeBytes { raw in raw.prefix(end).starts(with: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount)) }
+      text.withUnsafeBytes { raw in
+        raw.prefix(end).starts(with: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+      }
     }
     if begins("D ") {
       answer = try joined(answer, 2..<end)

@@ -37,7 +37,8 @@ struct CredentialGitCommand: OpeningCommand {
     let message = try GitMessage(from: 0)
     guard let service = GitHelper.service(message) else { return }
     guard operation != "store" else { return try store(service, message, context) }
-    context.reason = operation == "get" ? "git wants the password of \(service)." : "git wants to forget the password of \(service)."
+    context.reason =
+      operation == "get" ? "git wants the password of \(service)." : "git wants to forget the password of \(service)."
     let helper = GitHelper(items: try context.itemsToRead(), message: message)
     switch operation {
     case "get": try helper.get(service)

@@ -26,7 +26,8 @@ final class ShellRouter {
     domain = try StoredName.check(options.name, as: "domain")
     guard domain != Settings.domain else {
       throw Failure.usage(
-        "the domain '\(domain)' holds the settings of coffer itself, and no keys", try: "coffer defaults write \(domain) NAME VALUE")
+        "the domain '\(domain)' holds the settings of coffer itself, and no keys",
+        try: "coffer defaults write \(domain) NAME VALUE")
     }
     plain = try context.domain(domain)
     self.context = context

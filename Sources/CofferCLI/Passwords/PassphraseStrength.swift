@@ -98,7 +98,9 @@ struct PassphraseStrength {
 
   private static func isRowOfKeys(_ part: UnsafeRawBufferPointer) -> Bool {
     rows.contains { row in
-      guard part.count <= row.count, let start = row.firstIndex(of: part[0]), start + part.count <= row.count else { return false }
+      guard part.count <= row.count, let start = row.firstIndex(of: part[0]), start + part.count <= row.count else {
+        return false
+      }
       return part.elementsEqual(row[start..<start + part.count])
     }
   }

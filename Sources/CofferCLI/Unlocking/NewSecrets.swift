@@ -174,7 +174,8 @@ struct NewSecrets {
     guard strength.bits < least else { return nil }
     return .usage(
       "the passphrase is easy to guess: \(strength.reason)",
-      try: "four or more words that have nothing to do with each other, as coffer generate --words 4 makes them; nothing was stored")
+      try:
+        "four or more words that have nothing to do with each other, as coffer generate --words 4 makes them; nothing was stored")
   }
 
   private func newPassphrase() throws -> SecretBytes? {

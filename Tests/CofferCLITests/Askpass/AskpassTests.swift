@@ -24,7 +24,8 @@ struct AskpassTests {
     home.environment["COFFER_ASKPASS"] = try program(home, body: "cat \(home.path)/pass")
     try home.transcript("credential git get", in: "protocol=https\nhost=example.com\n")
     #expect(
-      try home.content("asked") == "git wants the password of https://example.com.\nPassphrase of \(home.path)/data/vault.sqlite:\n")
+      try home.content("asked")
+        == "git wants the password of https://example.com.\nPassphrase of \(home.path)/data/vault.sqlite:\n")
     try home.transcript("vault list")
     #expect(try home.content("asked").split(separator: "\n").count == 2, "asked once")
     let environment = try home.content("environment")
@@ -38,7 +39,8 @@ struct AskpassTests {
     home.environment["COFFER_ASKPASS"] = try program(home, body: "echo wrong")
     try home.transcript("vault list", err: "wrong passphrase", exit: 77)
     let asked = try home.content("asked")
-    #expect(asked.contains("Wrong passphrase. Try again (2 left).\n") && asked.contains("Wrong passphrase. Try again (1 left).\n"))
+    #expect(
+      asked.contains("Wrong passphrase. Try again (2 left).\n") && asked.contains("Wrong passphrase. Try again (1 left).\n"))
     home.environment["COFFER_ASKPASS"] = try program(home, body: "exit 1")
     try home.transcript("vault list", err: "gave no passphrase: it ended with status 1", exit: 69)
     home.environment["COFFER_ASKPASS"] = try program(home, body: "true")
@@ -133,7 +135,8 @@ struct AskpassTests {
     #expect(said.contains("SETDESC git wants the password of https://ex%C3%A4mple.com.%0APassphrase of \(home.path)/data"))
     #expect(said.contains("SETERROR Wrong passphrase. Try again (2 left).\n") && said.contains("SETPROMPT Passphrase:\n"))
     home.environment["COFFER_ASKPASS"] = try program(
-      home, "pinentry-test", body: "echo OK\nwhile read -r line; do [ \"$line\" = GETPIN ] && echo 'ERR 83886179 Operation cancelled' || echo OK; done")
+      home, "pinentry-test",
+      body: "echo OK\nwhile read -r line; do [ \"$line\" = GETPIN ] && echo 'ERR 83886179 Operation cancelled' || echo OK; done")
     try home.transcript("vault list --no-agent", err: "gave no passphrase: 83886179 Operation cancelled", exit: 69)
     home.environment["COFFER_ASKPASS"] = try program(home, "pinentry-test", body: "echo OK")
     try home.transcript("vault list --no-agent", err: "gave no passphrase: it ended", exit: 69)
@@ -159,6 +162,15 @@ struct AskpassTests {
     home.environment["COFFER_ASKPASS"] = try program(home, "systemd-ask-password", body: "cat \(home.path)/pass")
     try home.transcript("vault list")
     #expect(try home.content("asked").hasPrefix("--id=coffer:passphrase --timeout=120 Passphrase of \(home.path)"))
+  }
+
+  @Test
+  func `a service of systemd that is asked for leaves nothing in an agent`() throws {
+    let home = try home()
+    home.environment["COFFER_ASKPASS"] = try program(home, body: "cat \(home.path)/pass")
+    home.environment["INVOCATION_ID"] = "00112233445566778899aabbccddeeff"
+    try home.transcript("vault list")
+    #expect(home.exists("asked") && !home.exists("run/agent.sock"))
   }
 
   @Test

@@ -37,14 +37,16 @@ struct AskedOnceTests {
     try home.transcript("vault get github", out: "tok3n")
     try home.transcript("set token --secret", in: "s")
     try home.transcript("agent stop")
-    #expect(try answer("set other --secret", home, [("Passphrase of", passphrase + "\n"), ("New secret", "v\n"), ("again", "v\n")]).0 == 0)
+    #expect(
+      try answer("set other --secret", home, [("Passphrase of", passphrase + "\n"), ("New secret", "v\n"), ("again", "v\n")]).0
+        == 0)
     try home.transcript("get other", out: "v")
     // Unlocked already: says so, and asks nobody.
     let (again, said) = try answer("unlock", home, [])
     #expect(again == 0 && said.contains("agent: unlocked") && !said.contains("Passphrase"))
   }
 
-  @Test(arguments: ["off", "-bool false", "nonsense", "--no-agent", "CREDENTIALS_DIRECTORY"])
+  @Test(arguments: ["off", "-bool false", "nonsense", "damaged", "--no-agent", "CREDENTIALS_DIRECTORY"])
   func `no agent is started where a setting, an option or a service's place says so`(how: String) throws {
     let home = try home()
     var line = "vault get github"
@@ -52,6 +54,8 @@ struct AskedOnceTests {
       line += " --no-agent"
     } else if how == "CREDENTIALS_DIRECTORY" {
       home.environment[how] = home.path
+    } else if how == "damaged" {
+      _ = try home.file("config/coffer.settings.plist", "no property list")
     } else {
       try home.transcript("defaults write coffer.settings agent.auto \(how)")
     }
@@ -92,7 +96,8 @@ struct AskedOnceTests {
     #expect(shown.contains("\r\nNothing was typed. Try again (1 left).\r\n") && shown.hasSuffix("tok3n\r\n"))
     // A command that needs the key itself asks for itself, and three times too.
     let (failed, last) = try answer(
-      "vault slot list", home, [("Passphrase of", "a\n"), ("(2 left).\r\nPassphrase of", "b\n"), ("(1 left).\r\nPassphrase of", "c\n")])
+      "vault slot list", home,
+      [("Passphrase of", "a\n"), ("(2 left).\r\nPassphrase of", "b\n"), ("(1 left).\r\nPassphrase of", "c\n")])
     #expect(failed == 77 && last.contains("\r\ncoffer: wrong passphrase ("))
   }
 
@@ -137,11 +142,13 @@ struct AskedOnceTests {
     let file = try home.file("code", home.coffer("vault slot add --recovery-code --quiet").out)
     let pass = try home.file("pass", passphrase)
     home.locked()
-    try home.transcript("recover --recovery-file \(file) --new-passphrase-file \(pass)", err: "the new passphrase opens the vault")
+    try home.transcript(
+      "recover --recovery-file \(file) --new-passphrase-file \(pass)", err: "the new passphrase opens the vault")
     try home.transcript("vault list --passphrase-file \(pass)")
     try home.transcript("vault slot add --quiet --key-file \(home.path)/key --new-passphrase-file \(pass)")
     try home.transcript(
-      "recover --recovery-file \(file) --new-passphrase-file \(pass)", err: "2 slots have a passphrase\n  try: name one", exit: 77)
+      "recover --recovery-file \(file) --new-passphrase-file \(pass)", err: "2 slots have a passphrase\n  try: name one", exit: 77
+    )
     try home.transcript("recover", err: "no terminal", exit: 69)
     try Home.withVault().transcript("recover", err: "the vault has no recovery code", exit: 77)
   }
@@ -169,6 +176,26 @@ struct AskedOnceTests {
     #expect(try child.wait() == 0)
     try home.transcript("credential git store", in: place + "username=ada\npassword=p4ss\n")
     try home.transcript("credential git get", in: place, out: "username=ada\npassword=p4ss\n")
+  }
+
+  @Test
+  func `a real git that gets and stores a password asks once`() throws {
+    let home = try home()
+    try home.withHelpers()
+    let credential = "protocol=https\nhost=example.com\nusername=ada\npassword=p4ss\n"
+    try home.transcript("credential git store --passphrase-file \(home.path)/pass", in: credential)
+    _ = try home.file("get", "protocol=https\nhost=example.com\n")
+    guard access("/usr/bin/git", X_OK) == 0 else { return print("skipped: git is not installed") }
+    let git = "git -c credential.helper=coffer credential"
+    let script = "cd \(home.path) && \(git) fill < get > filled && \(git) approve < filled && \(git) fill < get && echo all-done"
+    let terminal = try PseudoTerminal()
+    let child = try #require(try terminal.program(["sh", "-c", script], in: home))
+    terminal.shows("git wants the password of https://example.com.\r\nPassphrase of")
+    terminal.type(passphrase + "\n")
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    #expect(terminal.shown.contains("password=p4ss") && terminal.shown.contains("all-done"))
+    #expect(terminal.shown.matches(of: /Passphrase of/).count == 1)
   }
 
   @Test
@@ -246,7 +273,7 @@ struct AskedOnceTests {
   }
 
   @Test
-  func `a weak passphrase from a file is told of, and refused where an option wants it so; a terminal takes it for --min-strength 0`() throws {
+  func `a weak passphrase from a file is told of, and refused where an option wants it so`() throws {
     let weak = try Home()
     let file = try weak.file("weak", "abc")
     let line = "init --new-passphrase-file \(file)"

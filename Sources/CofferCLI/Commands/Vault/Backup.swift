@@ -112,7 +112,8 @@ struct VaultRestoreCommand: OpeningCommand {
     } catch { slots = [] }  // What is wrong with it, the restore has to do with.
     guard slots.contains(where: { $0.kind == .passphrase }) else { return credentials }
     credentials.passphrase = try terminal.optionalSecret(
-      Question("Passphrase of the vault at \(context.places.vault), which is not opened by the backup's (nothing, if there is none)"))
+      Question(
+        "Passphrase of the vault at \(context.places.vault), which is not opened by the backup's (nothing, if there is none)"))
     return credentials
   }
 

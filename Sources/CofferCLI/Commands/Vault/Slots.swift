@@ -181,7 +181,9 @@ extension [VaultStatus.Slot] {
         cure: "coffer vault slot list shows ids and labels; give a label or the beginning of an id")
     }
     guard found.count == 1 else {
-      throw StoreError(.ambiguous, "\(found.count) slots match", key: text, cure: labeled.isEmpty ? "give more digits of the id" : "give the beginning of the id")
+      throw StoreError(
+        .ambiguous, "\(found.count) slots match", key: text,
+        cure: labeled.isEmpty ? "give more digits of the id" : "give the beginning of the id")
     }
     return slot
   }
