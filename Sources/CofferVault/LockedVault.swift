@@ -31,6 +31,9 @@ public enum SlotKind: UInt8, Sendable, CaseIterable {
 
   /// Those that this version makes and opens.
   public static let openable: [SlotKind] = [.passphrase, .passphraseAndKeyFile, .keyFile, .recoveryCode, .recipient]
+
+  /// Whether a slot of the kind holds its own secret, under one that this version knows how to use.
+  var isOwned: Bool { self != .recipient && self != .foreign }
 }
 
 extension SlotKind: CustomStringConvertible {

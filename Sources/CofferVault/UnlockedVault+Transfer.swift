@@ -62,7 +62,8 @@ extension UnlockedVault {
   }
 
   /// Writes a new vault to `target` that holds the items of this one with their fields, or those of some services, as they are at this
-  /// moment, and opens with `credentials`: with no key, slot, id or history of this vault, and no former content of an item.
+  /// moment, and opens with `credentials`: with no key, slot or id of this vault, and no former content of an item. The items keep
+  /// their own ids.
   ///
   /// The file is for its owner alone, complete once it has its name; its folder may be any that this user can write.
   ///

@@ -16,6 +16,7 @@ if sys.version_info < (3, 9) or sqlite3.sqlite_version_info < (3, 37):
 
 try:
     import report
+    from bounds import bounds
     from forge import forge
     from golden import golden
     from malformed import malform
@@ -41,7 +42,7 @@ def write(request):
     return answer
 
 
-VERBS = {"read": read, "write": write, "forge": forge, "golden": golden, "malform": malform}
+VERBS = {"read": read, "write": write, "bounds": bounds, "forge": forge, "golden": golden, "malform": malform}
 
 
 def main():

@@ -7,7 +7,7 @@ from editor import Editor
 from layout import le64, lp, pad
 from primitives import F, ZERO_NONCE, cbox, public_key, seal
 from records import DELETED, FORMER, PRESENT, Meta, block, place, place_alone, record_keys
-from slots import open_own, other_slot, seal_box, seal_own
+from slots import make_slot, open_own, other_slot, recipient_slot, seal_box, seal_own
 from source import Source
 from state import bucket_of
 from writer import NewSlot, Writer
@@ -76,6 +76,25 @@ class Case:
         meta = self.meta(kind=FORMER, account=names[1])
         self.row(meta.bytes(), table="old", idx=place_alone(self.keys, FORMER, names, 1))
 
+    def largest(self, kind=PRESENT, more=0):
+        """The longest description, padded: with `more` bytes than 65 536, the deletion and the extension."""
+        def bytes_of(last):
+            attributes = [(f"{number:02}", "v" * (4096 if number < 15 else last)) for number in range(16)]
+            return self.meta(kind=kind, attributes=attributes, ext=bytes(4096)).bytes()
+        most = 65_536 + 4096 + (24 if kind == DELETED else 0) + more
+        data = bytes_of(most - len(bytes_of(0)))
+        assert len(data) == most, "the description is as long as it can be"
+        return data
+
+    def later_kind(self, data=b"\1\3"):
+        """A row of `old` whose description is `data`, in a vault of a later format."""
+        self.later_format()
+        self.row(data, table="old", idx=bytes(16))
+
+    def later_format(self):
+        self.header.fmt = 2
+        self.headers()
+
     def edited(self, old, new):
         """A record whose description has one part in place of another of the same or another length."""
         data = self.meta().bytes()
@@ -104,14 +123,35 @@ class Case:
 
     def other_slots(self, x, count=1):
         """Slots of type 6, each with an `own` of `x`."""
-        for _ in range(count):
-            slot, wrap = other_slot(self.source.bytes(16), 1, 0, 0, bytes(16), public_key(self.source.bytes(32)), x), bytes(32)
-            seal_box(self.header, slot, wrap, self.keys.vk, self.source.bytes(32), self.source.bytes(24))
+        self.add_slots(other_slot(self.source.bytes(16), 1, 0, 0, bytes(16), self.point(), x) for _ in range(count))
+
+    def recipients(self, count):
+        self.add_slots(recipient_slot(self.source.bytes(16), self.point()) for _ in range(count))
+
+    def key_slots(self, count):
+        """Slots of type 3 that nothing opens."""
+        slots = [make_slot(self.source.bytes(16), 3, self.source.bytes(16), self.source.bytes(32)) for _ in range(count)]
+        for slot in slots:
+            slot.own = self.source.bytes(176)
+        self.add_slots(slots)
+
+    def point(self):
+        return public_key(self.source.bytes(32))
+
+    def add_slots(self, slots):
+        for slot in slots:
+            seal_box(self.header, slot, bytes(32), self.keys.vk, self.source.bytes(32), self.source.bytes(24))
             self.header.slots.append(slot)
-            self.sealed.names.append((slot.id, wrap, ""))
+            self.sealed.names.append((slot.id, bytes(32), ""))
         self.header.slots.sort(key=lambda slot: slot.id)
         self.sealed.names.sort()
         self.headers()
+
+    def long_header(self, length):
+        """A header of so many bytes, whose sealed part goes on after its end."""
+        more = length - len(self.header.bytes())
+        self.sealed_part(lambda data: data + bytes(more))
+        assert len(self.header.bytes()) == length, "the header is as long as that"
 
     def relabeled(self, label):
         self.sealed.names[0] = self.sealed.names[0][:2] + (label,)

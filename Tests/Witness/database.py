@@ -140,7 +140,7 @@ def record_rows(connection, table):
     """Every row of `rec` or `old`, as a scan in the order of `idx` finds it."""
     rows = []
     for idx, rid, meta, value in connection.execute(f"SELECT idx, rid, meta, value FROM {table} ORDER BY idx"):
-        rows.append((blob(idx, 16, 16), blob(rid, 16, 16), blob(meta, 144, 65_680),
+        rows.append((blob(idx, 16, 16), blob(rid, 16, 16), blob(meta, 144, 69_776),
                      None if value is None else blob(value, 272, 2_359_312)))
     if any(left[0] >= right[0] for left, right in zip(rows, rows[1:])):
         raise tampered("rows that do not ascend")

@@ -100,11 +100,28 @@ class Editor:
             self.writer.entry(log.DELETED, each)
 
     def undelete(self, names):
+        """Brings the last deleted content back, whose time must not be over."""
         meta, value = self.kept(names, DELETED)[-1]
         revision = self.next_revision(names)
         self.remove(meta)
         self.store(meta.but(kind=PRESENT, revision=revision, modified=self.writer.time, deletion=None), value)
         self.writer.entry(log.UNDELETED, names)
+
+    def is_over(self, meta):
+        """Whether nobody shows or brings back this deleted content any more."""
+        return 1 <= meta.deletion[1] <= self.writer.time
+
+    def sweep(self):
+        """Removes deleted contents whose time is over; of a record of which nothing can be brought back then, all."""
+        removed = set()
+        for meta in [meta for meta, _ in self.contents.values() if meta.kind == DELETED and self.is_over(meta)]:
+            self.remove(meta)
+            removed.add(meta.names)
+        for names in removed:
+            if self.present(names) is None and not self.kept(names, DELETED):
+                self.forget(names)
+        if removed:
+            self.writer.entry(log.PRUNED, *removed if len(removed) == 1 else ())
 
     def deleted_with(self, names):
         """The names of an item and of its fields that one commit deleted and that are not present, the item first."""

@@ -4,8 +4,10 @@ from layout import Fields, Refused, damaged, le16, le32, le64, lp, ls, tampered,
 from primitives import F, H, cbox, open_cbox
 
 MAGIC = b"PVAULT\0\1"
-LEAST, MOST = 440, 262_144
+LEAST, MOST = 440, 1_048_576
 MOST_EPOCHS = 1024
+MOST_EXTENSION = 65_535
+MOST_OTHER = 3072
 RECIPIENT, OTHER = 5, 6
 
 
@@ -37,7 +39,7 @@ class Slot:
         ops, mem, salt, pk = fields.le32(), fields.le32(), fields.take(16), fields.take(32)
         if not 1 <= type <= OTHER:
             raise damaged(f"a slot of type {type}")
-        own = b"" if type == RECIPIENT else fields.ls(1024) if type == OTHER else fields.take(176)
+        own = b"" if type == RECIPIENT else fields.ls(MOST_OTHER) if type == OTHER else fields.take(176)
         slot = cls(id, type, alg, ops, mem, salt, pk, own, fields.take(32), fields.take(104))
         if type != OTHER:
             slot.check()
@@ -56,8 +58,8 @@ class Slot:
         return (self.id + u8(self.type) + u8(self.alg) + le32(self.ops) + le32(self.mem) + self.salt + self.pk
                 + own + self.point + self.box)
 
-    def context(self, fmt, vault):
-        return (b"PVault1 slot\0" + le32(fmt) + vault + self.id + u8(self.type) + u8(self.alg) + le32(self.ops)
+    def context(self, vault):
+        return (b"PVault1 slot\0" + vault + self.id + u8(self.type) + u8(self.alg) + le32(self.ops)
                 + le32(self.mem) + self.salt + self.pk)
 
 
@@ -93,8 +95,8 @@ class Header:
             raise damaged("slots that do not ascend")
         if len({slot.pk for slot in self.slots}) != len(ids):
             raise damaged("two slots with one public key")
-        recipients = sum(slot.type == RECIPIENT for slot in self.slots)
-        if recipients > 240 or len(ids) - recipients > 16:
+        personal = sum(slot.type < RECIPIENT for slot in self.slots)
+        if personal > 16 or len(ids) - personal > 240:
             raise damaged("more slots of a type than allowed")
 
     def public_part(self):
@@ -137,7 +139,7 @@ class Sealed:
         if count > MOST_EPOCHS:
             raise damaged(f"a header of {count} earlier epochs")
         lineage = [(fields.number(1), fields.take(32)) for _ in range(count)]
-        ext = fields.extension()
+        ext = fields.ls(MOST_EXTENSION)
         fields.end()
         epochs = [epoch for epoch, _ in lineage] + [header.epoch]
         if any(left >= right for left, right in zip(epochs, epochs[1:])):

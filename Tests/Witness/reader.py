@@ -9,7 +9,7 @@ from lineage import PinFolder, check_anchors, check_first_use, check_state
 from log import check_log
 from layout import Refused, damaged, tampered
 from primitives import H
-from records import PRESENT, open_record, place
+from records import PRESENT, Meta, open_record, place
 from slots import unlock
 from state import State, counts_of, digests_of, root_of
 
@@ -94,9 +94,11 @@ class Vault:
         listed = [(table, row[0], row[1]) for table in rows for row in rows[table]]
         if digests_of(self.keys, listed) != self.digests:
             raise tampered("the records are not those of the digests")
-        self.records = [open_record(self.keys, table, row) for table in rows for row in rows[table]]
-        if counts_of([meta for meta, _ in self.records]) != self.state.counts:
+        opened = {(table, row[0]): open_record(self.keys, self.header.fmt, table, row) for table in rows for row in rows[table]}
+        self.metas = {place: meta for place, (meta, _) in opened.items()}
+        if counts_of(self.metas.values()) != self.state.counts:
             raise tampered("the state tells of other numbers of records")
+        self.records = [record for record in opened.values() if isinstance(record[0], Meta)]
 
     def check_fields(self):
         present = [meta.names for meta, _ in self.records if meta.kind == PRESENT]

@@ -41,7 +41,7 @@ class Meta:
         parts["deletion"] = (fields.take(16), fields.number()) if parts["kind"] == DELETED else None
         parts["ext"] = fields.extension()
         fields.end()
-        if len(data) - (24 if parts["deletion"] else 0) > MOST_META:
+        if len(data) - (24 if parts["deletion"] else 0) - len(parts["ext"]) > MOST_META:
             raise damaged("a description of more than 65 536 bytes")
         meta = cls(**parts)
         meta.check()
@@ -71,6 +71,13 @@ class Meta:
         return self.service, self.account, self.field
 
 
+class Later:
+    """A description of a kind that a later version has: its bytes, of which the kind alone is known."""
+
+    def __init__(self, data):
+        self.data, self.kind = data, data[1]
+
+
 def place(keys, kind, names, revision):
     """The `idx` of a record, which has the first ten bits of its item; `revision` is left out for a present one."""
     own = place_alone(keys, kind, names, 0 if kind == PRESENT else revision)
@@ -96,15 +103,22 @@ def record_keys(keys, idx, rid):
 def seal_record(keys, meta, value, salt):
     """The four columns of a row; `value` is None where there is none."""
     idx = place(keys, meta.kind, meta.names, meta.revision)
-    M = pad(meta.bytes(), 128)
-    V = b"" if value is None else pad(value, block(len(value)))
-    rid = F(keys.rid, "PV1 rid", salt, idx + lp(M) + lp(V), 16)
+    V = None if value is None else pad(value, block(len(value)))
+    return seal_row(keys, idx, pad(meta.bytes(), 128), V, salt)
+
+
+def seal_row(keys, idx, M, V, salt):
+    """The four columns of a row in the place `idx`; `V` is None where there is no value."""
+    rid = F(keys.rid, "PV1 rid", salt, idx + lp(M) + lp(V or b""), 16)
     for_meta, for_value = record_keys(keys, idx, rid)
-    return idx, rid, seal(for_meta, ZERO_NONCE, M), None if value is None else seal(for_value, ZERO_NONCE, V)
+    return idx, rid, seal(for_meta, ZERO_NONCE, M), None if V is None else seal(for_value, ZERO_NONCE, V)
 
 
-def open_record(keys, table, row):
-    """The description and the value of a row: everything that the text says of one record is checked."""
+def open_record(keys, fmt, table, row):
+    """The description and the value of a row: everything that the text says of one record is checked.
+
+    In a vault of a later `fmt` it may be a `Later` and its padded value, of which nothing but the tags is checked.
+    """
     idx, rid, sealed_meta, sealed_value = row
     for_meta, for_value = record_keys(keys, idx, rid)
     M = unseal(for_meta, ZERO_NONCE, sealed_meta)
@@ -113,6 +127,8 @@ def open_record(keys, table, row):
     data = unpad(M)
     if pad(data, 128) != M:
         raise damaged("a description with another padding")
+    if fmt > 1 and data[:1] == b"\1" and len(data) > 1 and data[1] > DELETED:
+        return Later(data), None if sealed_value is None else unseal_value(for_value, sealed_value)
     meta = Meta.read(data)
     if (meta.kind == PRESENT) != (table == "rec"):
         raise damaged("a record in the wrong table")
@@ -126,10 +142,15 @@ def open_value(key, meta, sealed):
         if meta.length != NO_VALUE:
             raise tampered("a value was taken away")
         return None
-    V = unseal(key, ZERO_NONCE, sealed)
-    if V is None:
-        raise tampered("a value does not open")
+    V = unseal_value(key, sealed)
     value = unpad(V)
     if pad(value, block(len(value))) != V or len(value) != meta.length:
         raise damaged("a value of another length than its description tells")
     return value
+
+
+def unseal_value(key, sealed):
+    V = unseal(key, ZERO_NONCE, sealed)
+    if V is None:
+        raise tampered("a value does not open")
+    return V

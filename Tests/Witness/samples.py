@@ -22,24 +22,31 @@ class Sample(Steps):
     def __init__(self, path, seed, light=False, versions=(1, 1)):
         self.source, self.path, self.light = Source(seed), path, light
         self.pick, self.time = self.source.choices, START
-        self.files, self.slots, self.invitations = {}, {}, []
-        first, *others = self.new_slots()
-        self.writer = Writer.new(path, self.source, self.time, first, versions=versions)
-        self.editor = Editor(self.writer)
+        self.files, self.invitations, self.editor, versions = {}, [], None, list(versions)
+        first, *others = self.new_slots(1 if versions == [1, 1] else 5)
+        self.use(Writer.new(path, self.source, self.time, first))
         self.remember()
-        self.writer.extension = self.extension
         for slot in others:
             self.commit(lambda: self.writer.add_slot(slot))
         self.life()
         for _ in range(self.pick.randint(2, 4 if light else 14)):
             self.step()
+        if versions != [1, 1]:
+            self.upgrade(versions)
+            for change in (self.step, self.step, self.rotate):
+                change()
         self.decide()
+
+    def use(self, writer):
+        """Goes on with this writer, and with the contents that there are."""
+        self.writer, self.editor = writer, Editor(writer, self.editor.contents.values() if self.editor else ())
+        writer.extension, writer.header_extension = self.extension, self.header_extension
 
     # Secrets and slots
 
-    def new_slots(self):
-        """Slots of all types, in any order; some types twice, and some not at all."""
-        types = self.pick.sample([1, 2, 3, 4, 5], self.pick.randint(1, 5))
+    def new_slots(self, least):
+        """Slots of all types, in any order; some types twice, and some not at all; `least` types that a secret opens."""
+        types = self.pick.sample([1, 2, 3, 4, 5], self.pick.randint(least, 5))
         types += [RECIPIENT] * self.pick.randint(0, 3) + [OTHER] * self.pick.choice([0, 0, 1, 3])
         return [self.new_slot(type, number) for number, type in enumerate(types)]
 
@@ -57,7 +64,7 @@ class Sample(Steps):
         """A slot that no secret opens: it says anything."""
         pick = self.pick
         cost = [pick.choice([0, 1, (1 << 32) - 1, pick.getrandbits(32)]) for _ in range(2)]
-        salt, x = pick.choice([bytes(16), self.source.bytes(16)]), self.source.bytes(pick.choice([0, 1, 176, 1024]))
+        salt, x = pick.choice([bytes(16), self.source.bytes(16)]), self.source.bytes(pick.choice([0, 1, 176, 3072]))
         return NewSlot(OTHER, label, None, *cost, other=(pick.randint(0, 255), salt, x))
 
     def new_secret(self, type):
@@ -103,6 +110,9 @@ class Sample(Steps):
         if self.pick.random() < 0.8:
             return b""
         return self.source.bytes(self.pick.choice([1, 7, 300] + ([] if self.light else [4096])))
+
+    def header_extension(self):
+        return self.source.bytes(65_535) if self.pick.random() < 0.05 else self.extension()
 
     def describe(self):
         names = [self.text(8, True) for _ in range(self.pick.choice([0, 0, 1, 3]))]

@@ -27,7 +27,7 @@ def open_box(header, slot, secret, wrap):
     if shared is None:
         return None
     mix = F(wrap, "PV1 sealmix", slot.id, shared + slot.point + slot.pk, 32)
-    context = slot.context(header.fmt, header.vault) + le64(header.epoch) + slot.point
+    context = slot.context(header.vault) + le64(header.epoch) + slot.point
     return open_cbox(mix, "PV1 seal", slot.id, context, slot.box, 32)
 
 
@@ -35,19 +35,19 @@ def seal_box(header, slot, wrap, vk, ephemeral, nonce):
     """Gives the slot a new point and a box of `vk`; `ephemeral` is the secret s."""
     slot.point = public_key(ephemeral)
     mix = F(wrap, "PV1 sealmix", slot.id, x25519(ephemeral, slot.pk) + slot.point + slot.pk, 32)
-    context = slot.context(header.fmt, header.vault) + le64(header.epoch) + slot.point
+    context = slot.context(header.vault) + le64(header.epoch) + slot.point
     slot.box = cbox(mix, "PV1 seal", slot.id, context, vk, nonce)
 
 
 def open_own(header, slot, key):
     """(sk, W, epoch, mark), or None where the key is another."""
-    data = open_cbox(key, "PV1 own", slot.id, slot.context(header.fmt, header.vault), slot.own, 104)
+    data = open_cbox(key, "PV1 own", slot.id, slot.context(header.vault), slot.own, 104)
     return None if data is None else (data[:32], data[32:64], int.from_bytes(data[64:72], "little"), data[72:])
 
 
 def seal_own(header, slot, key, secret, wrap, anchor, nonce):
     epoch, mark = anchor
-    slot.own = cbox(key, "PV1 own", slot.id, slot.context(header.fmt, header.vault), secret + wrap + le64(epoch) + mark, nonce)
+    slot.own = cbox(key, "PV1 own", slot.id, slot.context(header.vault), secret + wrap + le64(epoch) + mark, nonce)
 
 
 def make_slot(id, type, salt, secret, ops=0, mem=0):

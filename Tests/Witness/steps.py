@@ -2,7 +2,11 @@
 
 from database import log_rows
 from header import OTHER
+from layout import pad, u8
+from reader import Request, open_vault
+from records import DELETED, Later
 from rotation import rotate
+from writer import Writer
 
 DAY = 86_400_000
 YEAR_2100 = 4_102_444_800_000
@@ -25,7 +29,7 @@ class Steps:
         if items:
             steps += [self.add_field, self.replace, self.replace, self.delete, self.undelete, self.revert, self.relabel,
                       self.move]
-        steps += [self.rotate, self.trim, self.note_replica]
+        steps += [self.rotate, self.restore, self.sweep, self.trim, self.note_replica]
         self.pick.choice(steps)()
 
     def life(self):
@@ -39,9 +43,8 @@ class Steps:
             lambda: editor.delete(target, until=self.until()),
         ):
             self.commit(change)
-        gone = editor.deleted_with(target)
         if self.pick.random() < 0.5:
-            self.commit(lambda: [editor.undelete(each) for each in gone])
+            self.commit(lambda: self.bring_back(editor.deleted_with(target)))
 
     def until(self):
         return self.pick.choice([0, 1, self.time, YEAR_2100])
@@ -69,7 +72,13 @@ class Steps:
         if gone:
             names = self.pick.choice(gone)
             together = self.editor.deleted_with(names) if names[2] == "" and self.pick.random() < 0.5 else [names]
-            self.commit(lambda: [self.editor.undelete(each) for each in together])
+            self.commit(lambda: self.bring_back(together))
+
+    def bring_back(self, names):
+        """Undeletes what one commit deleted, and so has one `until`, where that is not over."""
+        if not any(self.editor.is_over(self.editor.kept(each, DELETED)[-1][0]) for each in names):
+            for each in names:
+                self.editor.undelete(each)
 
     def relabel(self):
         names = self.pick.choice(sorted(key[1] for key in self.editor.contents if key[0] == 0))
@@ -103,6 +112,32 @@ class Steps:
         if self.pick.random() < 0.7:
             self.time += 1000
             self.writer.scrub(self.time)
+
+    def restore(self):
+        """Puts a backup of this moment back: the rows tell of the slot that opened it."""
+        self.writer.replica = self.source.bytes(16)
+        self.commit(lambda: rotate(self.writer, restored=True))
+        self.remember()
+
+    def sweep(self):
+        self.commit(self.editor.sweep)
+
+    def upgrade(self, versions):
+        """Someone who has one of the secrets brings the vault to a later format, whose kinds of rows nobody here knows."""
+        self.writer.close()
+        secret = self.pick.choice(list(self.files.values()))
+        vault = open_vault(Request.of({"path": self.path, "invitations": self.invitations[-1:], **secret}))
+        self.use(Writer.of(vault, self.path, self.source))
+        self.commit(lambda: rotate(self.writer, versions=versions))
+        self.remember()
+        self.commit(self.put_later_kinds)
+
+    def put_later_kinds(self):
+        """Rows of both tables with and without a value, of which a reader looks at the kind and the tags alone."""
+        for table in ("rec", "old"):
+            for value in (None, pad(b"later", 256), self.source.bytes(1001)):
+                data = u8(1) + u8(self.pick.choice([3, 4, 255])) + self.source.bytes(self.pick.choice([0, 1, 500, 69_757]))
+                self.writer.put_later(table, Later(data), value)
 
     def trim(self):
         rows = log_rows(self.writer.connection)

@@ -6,9 +6,9 @@ import database
 import log
 from credentials import Invitation
 from header import OTHER, RECIPIENT, Header, Keys, Sealed
-from layout import le64
+from layout import le64, pad
 from primitives import H, public_key
-from records import PRESENT, place, seal_record
+from records import PRESENT, place, seal_record, seal_row
 from slots import make_slot, other_slot, recipient_slot, seal_box, seal_own
 from state import State, bucket_digest, bucket_of, counts_of, root_of
 
@@ -33,25 +33,23 @@ class Writer:
         self.time, self.program, self.uid, self.pid, self.replica = state.time, "witness", 1000, 4242, None
         self.slot = bytes(16)  # The id of the slot that the vault was opened with.
         self.extension = lambda: b""  # What a later version would say at the end of a structure.
+        self.header_extension = lambda: self.extension()
         self.touched = set()
         self.metas = {}  # By table and place: the descriptions of the records, which the state counts.
 
     # Opening and closing
 
     @classmethod
-    def new(cls, path, source, time, slot, floor=(1, 8), versions=(1, 1)):
-        """A new vault of epoch 1 with one slot; it is made beside its place and gets its name when it is whole.
-
-        `versions` are `fmt` and `min_reader`.
-        """
+    def new(cls, path, source, time, slot, floor=(1, 8)):
+        """A new vault of epoch 1 with one slot; it is made beside its place and gets its name when it is whole."""
         connection = database.connect(path + ".new", "rwc")
         os.chmod(path + ".new", 0o600)
         for pragma in ("page_size = 4096", "auto_vacuum = 0", "encoding = 'UTF-8'", f"application_id = {database.APPLICATION}",
-                       f"user_version = {versions[1]}"):
+                       "user_version = 1"):
             connection.execute(f"PRAGMA {pragma}")
         connection.executescript("BEGIN;" + ";".join(database.TABLES.values()) + "; COMMIT")
         vault = source.bytes(16)
-        header, sealed = Header(*versions, vault, 1, []), Sealed(time, time, floor, [], [])
+        header, sealed = Header(1, 1, vault, 1, []), Sealed(time, time, floor, [], [])
         state = State(0, bytes(16), b"", (0, 0, 0), time, 0, log.NO_HEAD, 0, [])
         made = cls(connection, source, header, sealed, Keys(source.bytes(32), vault, 1), state)
         made.begin(time)
@@ -70,8 +68,7 @@ class Writer:
         """Goes on with a vault that the reader opened and checked."""
         made = cls(database.connect(path, "rw"), source, vault.header, vault.sealed, vault.keys, vault.state)
         made.slot = vault.opened.slot.id
-        for meta, _ in vault.records:
-            made.metas[made.place_of(meta)] = meta
+        made.metas = dict(vault.metas)
         return made
 
     def close(self):
@@ -120,7 +117,7 @@ class Writer:
         self.entry(log.SLOT_CHANGED, detail=id)
 
     def write_header(self):
-        self.sealed.ext = self.extension()
+        self.sealed.ext = self.header_extension()
         self.header.seal(self.keys, self.sealed, self.source.bytes(24))
         for table, id in database.HEADER_ROWS:
             self.connection.execute(f"INSERT OR REPLACE INTO {table} (id, bytes) VALUES (?, ?)", (id, self.header.bytes()))
@@ -132,7 +129,14 @@ class Writer:
 
     def put(self, meta, value):
         table = "rec" if meta.kind == PRESENT else "old"
-        row = seal_record(self.keys, meta, value, self.source.bytes(16))
+        self.put_row(table, seal_record(self.keys, meta, value, self.source.bytes(16)), meta)
+
+    def put_later(self, table, later, V):
+        """A row of a kind that a later version has, in any place of the table."""
+        idx = self.source.bytes(16)
+        self.put_row(table, seal_row(self.keys, idx, pad(later.data, 128), V, self.source.bytes(16)), later)
+
+    def put_row(self, table, row, meta):
         self.connection.execute(f"INSERT OR REPLACE INTO {table} (idx, rid, meta, value) VALUES (?, ?, ?, ?)", row)
         self.touched.add(bucket_of(table, row[0]))
         self.metas[table, row[0]] = meta
@@ -195,10 +199,10 @@ class Writer:
     def write_digests(self):
         rows = {bucket: [] for bucket in self.touched}
         for table in ("rec", "old"):
-            for row in database.record_rows(self.connection, table):
+            for row in self.connection.execute(f"SELECT idx, rid FROM {table} ORDER BY idx"):
                 bucket = bucket_of(table, row[0])
                 if bucket in rows:
-                    rows[bucket].append(row[:2])
+                    rows[bucket].append(row)
         for bucket, listed in rows.items():
             self.connection.execute("DELETE FROM digest WHERE bucket = ?", (bucket,))
             if listed:

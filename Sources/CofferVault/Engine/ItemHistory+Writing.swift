@@ -74,7 +74,7 @@ extension ItemHistory {
     }
     var gone: [RecordNote] = []
     for (present, notes) in Dictionary(grouping: notes, by: \.present) {
-      gone += try pruned(rule, of: notes.sorted { $0.revision > $1.revision }, present)
+      gone += try pruned(rule, of: notes.sorted { $0.revision > $1.revision }, present, change)
     }
     for note in gone { _ = try records.drop(note.index, as: .past, &change) }
     let concerned = Set(gone.map(\.present))
@@ -85,9 +85,11 @@ extension ItemHistory {
   }
 
   /// Which of the contents of one record go, the newest first.
-  private func pruned(_ rule: PruneRule, of notes: [RecordNote], _ present: RecordIndex) throws(StoreError) -> [RecordNote] {
+  private func pruned(
+    _ rule: PruneRule, of notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
+  ) throws(StoreError) -> [RecordNote] {
     switch rule {
-    case .expired: return notes.filter(isOver)
+    case .expired: return try expired(notes, present, change)
     case .allBut(let kept): return Array(notes.dropFirst(max(0, kept)))
     case .olderThan(let date):
       let limit = Milliseconds.count(date)

@@ -31,16 +31,36 @@ struct ItemHistory {
     try copy(index, in: .present, &change) { $0.become(deletedAt: now, deletion) }
   }
 
-  /// Removes the deleted contents in the bucket of `index` that nobody can bring back any more.
+  /// A clock that is so far ahead of the last commit's may be wrong: nothing is removed for it unasked. In milliseconds: 30 days.
+  private static let clockTolerance: UInt64 = 30 * 24 * 3_600_000
+
+  /// Removes the contents in the bucket of `index` that nobody can bring back any more.
   func dropExpired(beside index: RecordIndex, _ change: inout Change) throws(StoreError) {
-    for note in try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &change) where isOver(note) {
-      _ = try records.drop(note.index, as: .past, &change)
+    guard view.now < view.state.time + Self.clockTolerance else { return }
+    let notes = try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &change)
+    for (present, notes) in Dictionary(grouping: notes, by: \.present) {
+      let gone = try expired(notes, present, change)
+      for note in gone { _ = try records.drop(note.index, as: .past, &change) }
+      if !gone.isEmpty { change.events.append(items.entry(.pruned, present)) }
     }
   }
 
+  /// Which of the contents of one record are over: deleted ones after their time, and with the last of a record that is not there all that
+  /// it was before.
+  func expired(
+    _ notes: [RecordNote], _ present: RecordIndex, _ change: borrowing Change
+  ) throws(StoreError) -> [RecordNote] {
+    let over = notes.filter(isOver)
+    guard !over.isEmpty, over.count == notes.count(where: { $0.kind == .deleted }) else { return over }
+    let isThere = try records.list(of: RecordTable.present.bucket(of: present), change).record(at: present) != nil
+    return isThere ? over : notes
+  }
+
   /// Whether a deleted content can no longer be brought back.
-  func isOver(_ note: RecordNote) -> Bool {
-    guard let until = note.deletion?.until, until != 0 else { return false }
+  func isOver(_ note: RecordNote) -> Bool { isOver(note.deletion) }
+
+  private func isOver(_ deletion: RecordMeta.Deletion?) -> Bool {
+    guard let until = deletion?.until, until != 0 else { return false }
     return until <= view.now
   }
 
@@ -114,9 +134,11 @@ struct ItemHistory {
     for kind in [RecordKind.former, .deleted] {
       let index = address(name, kind, revision).index(view.keys)
       guard let id = try view.list(of: RecordTable.old.bucket(of: index)).record(at: index) else { continue }
-      return try view.withRow(index, id, in: .old, .all) { (row) throws(StoreError) in
+      let record = try view.withRow(index, id, in: .old, .all) { (row) throws(StoreError) in
         try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
       }
+      guard !isOver(record.meta.deletion) else { continue }
+      return record
     }
     return nil
   }

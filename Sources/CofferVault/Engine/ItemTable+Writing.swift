@@ -39,6 +39,8 @@ extension ItemTable {
     } else {
       try checkRoom(for: target.name, &change)
     }
+    // Also what was kept before it was one, and of its fields.
+    if meta.itemMetadata.isSessionItem, meta.field.isEmpty { try history.forget(target.index, &change) }
     let sealed = meta
     let record = try value.withUnsafeBytes { (value) throws(StoreError) in
       try records.seal(sealed, value, at: target.index)
@@ -107,7 +109,12 @@ extension ItemTable {
     try RecordLimits.check(metadata)
     let target = try target(name, &change)
     try require(condition, revision: target.old?.revision)
-    guard let record = try record(name) else { throw missing("there is no such item", "look at the list of items") }
+    guard let id = try records.touch(bucket(of: target.index), change).record(at: target.index) else {
+      throw missing("there is no such item", "look at the list of items")
+    }
+    let record = try view.withRow(target.index, id, .all) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
+    }
     var meta = record.meta
     meta.take(metadata)
     meta.modified = view.now

@@ -86,7 +86,7 @@ struct ItemTable {
         let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
           try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
         }
-        guard withFields || meta.isItem else { continue }
+        guard meta.isItem || (withFields && meta.kind == .present) else { continue }
         if let service, !meta.service.hasSameBytes(as: service) { continue }
         items.append(item(meta))
       }

@@ -140,13 +140,14 @@ extension KnownHeader {
 /// How many slots a header may have, said to whoever changes them.
 private enum SlotLimits {
   static func check(_ frames: [SlotFrame], labels: [String], _ path: FilePath) throws(StoreError) {
-    guard !frames.isEmpty else {
+    guard frames.contains(where: { SlotKind.openable.contains($0.kind) }) else {
       throw StoreError(
-        .lastSlot, "no slot would remain, and nothing would open the vault", place: path.string, cure: "add another slot first")
+        .lastSlot, "no slot would remain that this program opens the vault with", place: path.string,
+        cure: "add another slot first")
     }
-    let recipients = frames.count { $0.kind == .recipient }
-    try check(recipients, most: VaultHeader.mostRecipients, "recipients", path)
-    try check(frames.count - recipients, most: VaultHeader.mostOwned, "slots that are no recipients'", path)
+    let owned = frames.count { $0.kind.isOwned }
+    try check(frames.count - owned, most: VaultHeader.mostOthers, "recipients", path)
+    try check(owned, most: VaultHeader.mostOwned, "slots that are no recipients'", path)
     guard Set(frames.map(\.publicKey)).count == frames.count else {
       throw StoreError(
         .alreadyExists, "this recipient has a slot already", place: path.string, cure: "list the slots to see whose they are")

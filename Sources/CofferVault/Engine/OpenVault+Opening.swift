@@ -17,7 +17,7 @@ extension OpenVault {
     let inputs = try SlotInputs(credentials)
     let kind = try inputs.kindToMake()
     let vault = VaultSalt.random()
-    let place = SlotPlace(format: UInt32(VaultFormat.version), vault: vault)
+    let place = SlotPlace(vault: vault)
     let key = try VerifiedView.checked(path) { () throws(FormatError) in try VaultKey.random() }
     let floor = cost ?? .floor
     let made = try SlotTable.newSlot(kind, for: inputs, cost: cost, floor: floor, place: place, options)

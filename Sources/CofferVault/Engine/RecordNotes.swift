@@ -13,7 +13,7 @@ struct RecordNote: Sendable {
 
   /// Nil for the present content of an item, which is found by its name.
   init?(_ meta: RecordMeta, at index: RecordIndex, keys: borrowing Subkeys) {
-    guard !meta.isItem else { return nil }
+    guard !meta.isItem, meta.kind != .later else { return nil }
     self.index = index
     kind = meta.kind
     revision = meta.revision

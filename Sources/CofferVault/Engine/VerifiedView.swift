@@ -218,7 +218,10 @@ final class VerifiedView {
   ) throws(StoreError) -> Result {
     let result = try database.withRecord(at: index, in: table, part) { (columns) throws(StoreError) in
       guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", path) }
-      return try body(RecordRow(table: table, index: index, id: id, meta: columns.meta, value: columns.value))
+      return try body(
+        RecordRow(
+          table: table, index: index, id: id, meta: columns.meta, value: columns.value,
+          admitsLater: header.format > UInt32(VaultFormat.version)))
     }
     guard let result else { throw Self.tampered("a record that should exist is missing", path) }
     return result

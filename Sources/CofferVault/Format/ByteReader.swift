@@ -66,7 +66,12 @@ struct ByteReader {
   }
 
   /// What a later version says at the end of a structure, of which this one looks at nothing.
-  mutating func extend() throws(FormatError) { _ = try short(limit: VaultFormat.longestExtension, "extension") }
+  ///
+  /// - Returns: its length.
+  @discardableResult
+  mutating func extend(limit: Int = VaultFormat.longestExtension) throws(FormatError) -> Int {
+    try short(limit: limit, "extension").count
+  }
 
   /// ls(x), with x as UTF-8.
   mutating func text(limit: Int, _ field: String) throws(FormatError) -> String {

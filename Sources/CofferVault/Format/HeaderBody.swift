@@ -8,6 +8,8 @@ struct HeaderBody: ~Copyable, Sendable {
   /// Bytes of a slot's label, at most: a line of a list.
   static let longestLabel = 64
   static let mixBytes = 32
+  /// Bytes that a later version may add: 255 for each slot.
+  static let longestExtension = 65_535
 
   /// Milliseconds since 1970.
   let created: UInt64, rotated: UInt64
@@ -90,7 +92,7 @@ struct HeaderBody: ~Copyable, Sendable {
       try FormatError.reading(content, of: part) { (reader) throws(FormatError) in
         let body = try HeaderBody(from: &reader, slots: header.slots)
         try look(Lineage(from: &reader, before: header.epoch))
-        try reader.extend()
+        try reader.extend(limit: Self.longestExtension)
         return body
       }
     }

@@ -6,6 +6,8 @@ enum RecordKind: UInt8, Sendable {
   case former = 1
   /// The content that it had when it was deleted, kept so that it can be brought back.
   case deleted = 2
+  /// Something that a later version of the format has: it, or a higher number.
+  case later = 3
 
   /// The table that its rows are in.
   var table: RecordTable { self == .present ? .present : .old }

@@ -131,6 +131,9 @@ struct RecordMeta: Hashable, Sendable {
   private static let fixedBytes = 1 + 1 + 8 + 16 + 5 * 2 + 4 * 8 + 1 + 1 + 4 + 1 + 2
   private static let deletionBytes = 16 + 8
 
+  /// Bytes of the longest description.
+  static let longest = largest + deletionBytes + VaultFormat.longestExtension
+
   var encodedCount: Int { limitedCount + deletionCount }
 
   /// Bytes of all that ``largest`` limits.
@@ -168,18 +171,35 @@ struct RecordMeta: Hashable, Sendable {
 extension RecordMeta {
   static let part = "record"
 
-  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    self = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in try RecordMeta(from: &reader) }
-    guard bytes.count - deletionCount <= Self.largest else {
+  /// - Parameter admitsLater: whether the vault is of a later version, which may have other kinds of records.
+  init(decoding bytes: UnsafeRawBufferPointer, admitsLater: Bool = false) throws(FormatError) {
+    if admitsLater, bytes.count >= 2, bytes[0] == Self.version, bytes[1] >= RecordKind.later.rawValue {
+      self = .later
+      return
+    }
+    var added = 0
+    self = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in
+      try RecordMeta(from: &reader, extension: &added)
+    }
+    guard bytes.count - deletionCount - added <= Self.largest else {
       throw .damaged(Self.part, "its description has \(bytes.count) bytes")
     }
   }
 
-  private init(from reader: inout ByteReader) throws(FormatError) {
+  /// What is known of a record of a kind that a later version has: nothing.
+  private static let later: RecordMeta = {
+    var meta = RecordMeta(revision: 1, id: .zero, service: "", account: "", created: 0, modified: 0)
+    meta.kind = .later
+    return meta
+  }()
+
+  private init(from reader: inout ByteReader, extension added: inout Int) throws(FormatError) {
     let version: UInt8 = try reader.number()
     guard version == Self.version else { throw reader.damaged("its description has the unknown version \(version)") }
     let number: UInt8 = try reader.number()
-    guard let kind = RecordKind(rawValue: number) else { throw reader.damaged("it is of the unknown kind \(number)") }
+    guard let kind = RecordKind(rawValue: number), kind != .later else {
+      throw reader.damaged("it is of the unknown kind \(number)")
+    }
     self.kind = kind
     revision = try reader.counter("revision", atLeast: 1)
     id = try reader.block16()
@@ -199,7 +219,7 @@ extension RecordMeta {
     valueCount = try Self.valueCount(from: &reader)
     attributes = try Self.attributes(from: &reader)
     deletion = try kind == .deleted ? Deletion(commit: reader.block16(), until: reader.counter("time")) : nil
-    try reader.extend()
+    added = try reader.extend()
   }
 
   private static func valueCount(from reader: inout ByteReader) throws(FormatError) -> Int? {

@@ -9,6 +9,8 @@ struct RecordRow {
   let meta: UnsafeRawBufferPointer
   /// Nil for SQL's NULL.
   let value: UnsafeRawBufferPointer?
+  /// Whether the vault is of a later version of the format, which may have other kinds of records.
+  var admitsLater = false
 
   private static let valuePart = "value of a record"
 
@@ -48,24 +50,25 @@ struct RecordRow {
       do throws(FormatError) { meta = try decodeMeta(metaKey) } catch .unauthentic { return nil }
       try check(meta, keys)
       guard let value else { return meta.valueCount == nil ? meta : nil }
-      return meta.valueCount != nil && AEAD.authenticates(value, key: valueKey, nonce: .zero) ? meta : nil
+      return (meta.valueCount != nil || meta.kind == .later) && AEAD.authenticates(value, key: valueKey, nonce: .zero)
+        ? meta : nil
     }
   }
 
   private func decodeMeta(_ key: UnsafeRawBufferPointer) throws(FormatError) -> RecordMeta {
     let part = RecordMeta.part
-    guard meta.count <= Padding.padded(RecordMeta.largest, block: Padding.metaBlock) + AEAD.tagBytes else {
+    guard meta.count <= Padding.padded(RecordMeta.longest, block: Padding.metaBlock) + AEAD.tagBytes else {
       throw .damaged(part, "its description has \(meta.count) bytes")
     }
     let plain = try Self.opened(meta, key, part)
     return try plain.withUnsafeBytes { (plain) throws(FormatError) in
       let count = try Padding.unpadded(plain, part: part) { _ in Padding.metaBlock }
-      return try RecordMeta(decoding: plain.part(0..<count))
+      return try RecordMeta(decoding: plain.part(0..<count), admitsLater: admitsLater)
     }
   }
 
   private func check(_ meta: RecordMeta, _ keys: borrowing Subkeys) throws(FormatError) {
-    guard meta.kind.table == table, meta.index(keys) == index else {
+    guard meta.kind == .later || (meta.kind.table == table && meta.index(keys) == index) else {
       throw .damaged(RecordMeta.part, "its names belong to another place")
     }
   }

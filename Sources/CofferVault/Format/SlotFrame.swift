@@ -68,16 +68,15 @@ extension SlotKind {
   fileprivate var method: UInt8? { self == .foreign ? nil : takesPassphrase ? 2 : 0 }
 }
 
-/// Which vault in which version a slot belongs to.
+/// Which vault a slot belongs to. Not in which version of the format: who brings a vault to a later one cannot seal the own boxes of others
+/// anew. The header's sealed part is bound to the version.
 struct SlotPlace: Hashable, Sendable {
-  let format: UInt32
   let vault: VaultSalt
 
   /// CTX of the format.
   func context(of frame: SlotFrame) -> [UInt8] {
-    ByteWriter.bytes(13 + 4 + 16 + SlotFrame.count) { out in
+    ByteWriter.bytes(13 + 16 + SlotFrame.count) { out in
       out.write("PVault1 slot\0")
-      out.write(format)
       out.write(vault)
       frame.write(to: &out)
     }
@@ -109,8 +108,8 @@ struct SealedSlot: Hashable, Sendable {
 
   static let ownBytes = SlotSecret.count + SlotSeal.anchorBytes + CommittedBox.overhead
   static let boxBytes = VaultKey.count + CommittedBox.overhead
-  /// Bytes of what a foreign slot has for its own, at most: a handle, or a sealed key of a security chip.
-  static let mostForeign = 1024
+  /// Bytes of what a foreign slot has for its own, at most: a credential of a security chip has 1 023, what a post-quantum scheme sends 1 568.
+  static let mostForeign = 3072
 
   var encodedCount: Int { SlotFrame.count + (frame.kind == .foreign ? 2 : 0) + (own?.bytes.count ?? 0) + 32 + Self.boxBytes }
 

@@ -5,13 +5,14 @@ internal import CofferMemory
 /// The public part is bound to the sealed part, and both end in a digest without a key, which tells accidental damage before a
 /// secret is asked for. Every version of the format begins with magic, version and least reader, and ends in this digest.
 struct VaultHeader: Hashable, Sendable {
-  /// Bytes of a header, at most: 16 slots and 240 recipients with full labels, and all epochs that it may list, take less than 140 KiB.
-  static let largest = 256 * 1024
+  /// Bytes of a header, at most: 16 slots and 240 foreign ones with full labels, all epochs that it may list, and what a later version adds,
+  /// take 930 195.
+  static let largest = 1024 * 1024
   static let slotCounts = 1...256
   /// Slots that a secret of their own opens, at most: each may cost an Argon2id run.
   static let mostOwned = 16
-  /// Slots of recipients, at most. Each is found by its public key, at the cost of a comparison.
-  static let mostRecipients = 240
+  /// Slots of recipients and of other programs, at most. Each is found by its public key, at the cost of a comparison.
+  static let mostOthers = 240
   static let magic: StaticString = "PVAULT\0\u{1}"
   private static let fixedBytes = 8 + 4 + 4 + 16 + 8 + 2
 
@@ -24,7 +25,7 @@ struct VaultHeader: Hashable, Sendable {
   /// The ``HeaderBody``.
   let body: CommittedBox
 
-  var place: SlotPlace { SlotPlace(format: format, vault: vault) }
+  var place: SlotPlace { SlotPlace(vault: vault) }
 
   /// Seals `body` and `lineage` to a header over its slots, of the epoch of `keys`.
   init(
@@ -155,9 +156,9 @@ extension VaultHeader {
   }
 
   private static func check(_ slots: [SealedSlot], _ reader: inout ByteReader) throws(FormatError) {
-    let recipients = slots.count { $0.frame.kind == .recipient }
-    guard recipients <= mostRecipients, slots.count - recipients <= mostOwned else {
-      throw reader.damaged("it has \(slots.count) slots, \(recipients) of them for recipients")
+    let owned = slots.count { $0.frame.kind.isOwned }
+    guard owned <= mostOwned, slots.count - owned <= mostOthers else {
+      throw reader.damaged("it has \(slots.count) slots, \(owned) of them for passphrases, key files and codes")
     }
     guard Set(slots.map(\.frame.publicKey)).count == slots.count else { throw reader.damaged("two of its slots have one key") }
   }

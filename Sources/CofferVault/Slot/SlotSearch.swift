@@ -105,7 +105,7 @@ enum SlotSearch {
 
   /// A slot that this machine cannot try leaves those that cost no memory.
   private static func naming(the slots: [SealedSlot], beside error: StoreError) -> StoreError {
-    let others = slots.filter { !$0.frame.kind.takesPassphrase }.map {
+    let others = slots.filter { !$0.frame.kind.takesPassphrase && $0.frame.kind != .foreign }.map {
       "\($0.frame.kind) (slot \(Hex.text($0.id.bytes.prefix(4))))"
     }
     let cure =

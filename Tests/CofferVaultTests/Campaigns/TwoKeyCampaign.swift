@@ -124,7 +124,7 @@ struct TwoKeyCampaign {
     let place = try TemporaryVault()
     var tally = Tally()
     for number in 0..<Campaign.size(short: 2, long: 200) {
-      let made = try TwoKeySlot(SlotPlace(format: 1, vault: #require(id)), key)
+      let made = try TwoKeySlot(SlotPlace(vault: #require(id)), key)
       // The AEAD alone is fooled: one box, two keys, two secrets.
       let (first, second) = try (#require(made.opened[0]), #require(made.opened[1]))
       #expect(first != second)

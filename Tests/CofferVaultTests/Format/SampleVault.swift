@@ -17,7 +17,7 @@ final class SampleVault {
     key = try VaultKey.random()
     keys = try Subkeys(of: key, vault: vault, epoch: epoch)
     keyFile = try KeyFile.generate().revealed
-    let place = SlotPlace(format: 1, vault: vault)
+    let place = SlotPlace(vault: vault)
     let inputs = try SlotInputs(Credentials(keyFile: SecretBytes(keyFile)))
     let own = try NewSlot.make(.keyFile, for: inputs, cost: .testing, memory: 0, place: place)
     let peer = try SecretBytes.random(32).withUnsafeBytes { KeyAgreement.publicKey(of: $0) }
@@ -65,7 +65,7 @@ extension RecordMeta {
   mutating func make(_ kind: RecordKind) {
     switch kind {
     case .deleted: become(deletedAt: modified, Deletion(commit: .random(), until: 0))
-    case .present, .former: become(kind)
+    case .present, .former, .later: become(kind)
     }
   }
 }

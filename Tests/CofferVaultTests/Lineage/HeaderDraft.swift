@@ -90,7 +90,7 @@ extension SealedSlot {
 
   /// The slot with `key` sealed to it, by whoever knows its W.
   func sealed(_ key: EpochKey, epoch: UInt64? = nil, mix: [UInt8]? = nil) throws -> SealedSlot {
-    let place = SlotPlace(format: 1, vault: key.vault)
+    let place = SlotPlace(vault: key.vault)
     let vaultKey = try key.key()
     let mix = mix ?? [UInt8](repeating: 0, count: 32)
     return try mix.span.bytes.withUnsafeBytes { (mix) throws(FormatError) in

@@ -84,7 +84,7 @@ import Testing
     var draft = HeaderDraft(vault: world.vault, epoch: epoch)
     let mixes = byMember ? world.mixes : [:]
     let theirs = NewSlot.recipient(Self.attacker)
-    let place = SlotPlace(format: 1, vault: world.vault)
+    let place = SlotPlace(vault: world.vault)
     draft.slots = try world.header.slots.map { try $0.sealed(key, mix: mixes[$0.id]) }
     draft.slots.append(try theirs.sealed(key.key(), key.mark, place: place))
     draft.slots.sort { $0.id < $1.id }

@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `are kept as they are, get every new key, and are listed, labelled and removed`() throws {
-    let secrets = try made([0, 40, 1024])
+    let secrets = try made([0, 40, 3072])
     let vault = try unlocked()
     #expect(try text(vault.get(name)) == "a value")
     let foreign = try vault.status().slots.filter { $0.summary.kind == .foreign }
@@ -89,18 +89,26 @@ import Testing
     #expect(try text(place.unlock().get(name)) == "a value")
   }
 
-  @Test func `count with the slots of passphrases, key files and codes`() throws {
-    _ = try made([Int](repeating: 3, count: 15))
+  @Test func `count with the slots of recipients`() throws {
+    _ = try made([Int](repeating: 3, count: 240))
     let vault = try unlocked()
-    #expect(kind { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) } == .tooLarge(limit: 16))
-    #expect(try vault.addSlot(Identity.recipient(of: Identity.generate())).kind == .recipient)
+    #expect(kind { try vault.addSlot(Identity.recipient(of: Identity.generate())) } == .tooLarge(limit: 240))
+    #expect(try vault.addSlot(Credentials(keyFile: KeyFile.generate())).kind == .keyFile)
   }
 
-  @Test func `more than sixteen of them, or one with more of its own than one may have, are damage`() throws {
-    _ = try made([Int](repeating: 3, count: 16))
+  @Test func `are no reason to remove the last slot that this program opens`() throws {
+    _ = try made([40])
+    let vault = try unlocked()
+    let own = try #require(try vault.status().slots.first { $0.isInUse }?.summary.id)
+    #expect(kind { try vault.removeSlot(own) } == .lastSlot)
+    #expect(try text(place.unlock().get(name)) == "a value")
+  }
+
+  @Test func `more than 240 of them, or one with more of its own than one may have, are damage`() throws {
+    _ = try made([Int](repeating: 3, count: 241))
     #expect(kind { _ = try unlocked() } == .damaged)
     let other = try ForeignSlotTests()
-    _ = try other.made([1025])
+    _ = try other.made([3073])
     #expect(kind { _ = try other.unlocked() } == .damaged)
   }
 }

@@ -38,7 +38,7 @@ final class SlotSample {
     return credentials
   }
 
-  var place: SlotPlace { SlotPlace(format: 1, vault: vault) }
+  var place: SlotPlace { SlotPlace(vault: vault) }
 
   func header(_ kinds: [SlotKind]) throws -> VaultHeader {
     var slots: [SealedSlot] = []

@@ -163,4 +163,78 @@ import Testing
     try vault.remove(pin, keptUntil: .distantFuture)
     #expect(try vault.deleted().isEmpty && place.hex("SELECT count(*) FROM old") == "0")
   }
+
+  @Test func `with the last deletion of what is not there, all that it was before goes`() throws {
+    let vault = try place.create()
+    for number in 1...3 { try vault.set(form("password \(number)"), for: name, keeping: 10) }
+    let soon = Date(timeIntervalSinceNow: 0.3)
+    try vault.remove(name, keptUntil: soon)
+    #expect(try text(vault.get(name, revision: 3)) == "password 3")
+    Thread.sleep(until: soon.addingTimeInterval(0.05))
+    #expect(try vault.get(name, revision: 3) == nil && text(vault.get(name, revision: 1)) == "password 1")
+    #expect(try vault.prune(.expired) == 3 && place.hex("SELECT count(*) FROM old") == "0")
+    #expect(try vault.get(name, revision: 1) == nil && vault.log().last?.event == .pruned)
+    // A date in the past is the same at once.
+    for number in 1...3 { try vault.set(form("password \(number)"), for: name, keeping: 10) }
+    try vault.remove(name, keptUntil: Date(timeIntervalSince1970: 5))
+    #expect(try place.hex("SELECT count(*) FROM old") == "0" && vault.log().map(\.event).suffix(2) == [.itemDeleted, .pruned])
+  }
+
+  @Test func `what it is now stays when a deletion before it is over`() throws {
+    let vault = try place.create()
+    let soon = Date(timeIntervalSinceNow: 0.3)
+    try vault.set(form("1"), for: name, keeping: 10)
+    try vault.remove(name, keptUntil: soon)
+    for number in 2...3 { try vault.set(form("\(number)"), for: name, keeping: 10) }
+    Thread.sleep(until: soon.addingTimeInterval(0.05))
+    #expect(try vault.prune(.expired) == 1)
+    #expect(try vault.revisions(of: name).map(\.item.revision) == [3, 2] && text(vault.get(name, revision: 2)) == "2")
+  }
+
+  @Test func `a clock that is far ahead removes nothing that can still be brought back`() throws {
+    let clock = Mutable(Date(timeIntervalSince1970: 1_700_000_000))
+    let vault = UnlockedVault(
+      try OpenVault.create(at: place.path, with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+    let (pin, other) = (try name.field(named: "pin"), try name.field(named: "other"))
+    try vault.set(form("v"), for: name)
+    for field in [pin, other] { try vault.set(form("x"), for: field) }
+    try vault.remove(pin, keptUntil: clock.value.addingTimeInterval(20 * 86400))
+    clock.value += 31 * 86400
+    try vault.remove(other, keptUntil: .distantFuture)
+    clock.value -= 31 * 86400
+    #expect(try vault.deleted().map(\.item.name) == [other, pin])
+    clock.value += 21 * 86400
+    try vault.set(form("x"), for: ItemName(service: "s"))
+    for field in ["a", "b"] {
+      try vault.set(form("x"), for: name.field(named: field))
+      try vault.remove(name.field(named: field), keptUntil: .distantFuture)
+    }
+    #expect(
+      try !vault.deleted().map(\.item.name).contains(pin) && vault.log().filter { $0.event == .pruned }.map(\.item) == [nil])
+  }
+
+  @Test func `what is described in one step with its item's removal or new name is not there`() throws {
+    let vault = try place.create()
+    let (pin, other) = (try name.field(named: "pin"), ItemName(sealed: "svc", "c"))
+    try vault.set(form("1"), for: name)
+    try vault.set(form("4711"), for: pin)
+    let label = ItemMetadata(label: "l")
+    #expect(kind { try vault.apply([.remove(name), .describe(pin, as: label)]) } == .notFound)
+    #expect(kind { try vault.apply([.move(name, to: other), .describe(pin, as: label)]) } == .notFound)
+    try vault.apply([.move(name, to: other), .describe(other.field(named: "pin"), as: label)])
+    #expect(try vault.fields(of: other).map(\.metadata.label) == ["l"] && vault.verify().records == 2)
+  }
+
+  @Test func `an item that becomes one of a session keeps nothing that it or its fields were`() throws {
+    let vault = try place.create()
+    let pin = try name.field(named: "pin")
+    for number in 0..<3 {
+      try vault.set(form("token \(number)"), for: name, keeping: 5)
+      try vault.set(form("pin \(number)"), for: pin, keeping: 5)
+    }
+    try vault.apply([.describe(name, as: ItemMetadata(attributes: [ItemMetadata.endsWithSession: "true"]))])
+    #expect(try place.hex("SELECT count(*) FROM old") == "0" && vault.revisions(of: pin).count == 1)
+    try vault.set(form("pin 4"), for: pin)
+    #expect(try place.hex("SELECT count(*) FROM old") == "0" && vault.verify().records == 2)
+  }
 }

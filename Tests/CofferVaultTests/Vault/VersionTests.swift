@@ -25,7 +25,7 @@ import Testing
     try vault.commit(batch, service: "svc")
     _ = try vault.lock()
     let open = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
-    let place2 = SlotPlace(format: 2, vault: open.view.header.vault)
+    let place2 = SlotPlace(vault: open.view.header.vault)
     let made = try NewSlot.make(
       .keyFile, for: SlotInputs(TemporaryVault.credentials()), id: open.view.slot.id, cost: .testing, memory: 0, place: place2)
     let slot = try made.sealed(open.view.slot.key, open.view.keys.epochMark, place: place2)
