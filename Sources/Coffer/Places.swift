@@ -16,8 +16,9 @@ public struct Places: Sendable, Equatable {
   public let defaults: FilePath
   /// The folder of rollback pins.
   public let state: FilePath
-  /// The folder of sockets and locks, which lasts as long as a login; nil where the system provides none.
-  public let run: FilePath?
+  /// The folder of sockets and locks. Where the environment names none it is the one that the system made for this user's logins, and
+  /// where there is none either, one below the state.
+  public let run: FilePath
   /// The one folder that holds all of these, if `COFFER_HOME` or a caller named one.
   public let home: FilePath?
   /// What `COFFER_EXPECT_VAULT` said when these places were found.
@@ -40,7 +41,7 @@ public struct Places: Sendable, Equatable {
     vault = .file(data.appending("coffer").appending("vault.sqlite"))
     defaults = config
     self.state = state.appending("coffer")
-    run = runtime?.appending("coffer")
+    run = runtime?.appending("coffer") ?? self.state.appending("run")
     home = nil
   }
 
@@ -68,7 +69,7 @@ public struct Places: Sendable, Equatable {
     }
     return Places(
       data: try base("XDG_DATA_HOME", ".local/share"), config: try base("XDG_CONFIG_HOME", ".config"),
-      state: try base("XDG_STATE_HOME", ".local/state"), runtime: folder(try variable("XDG_RUNTIME_DIR")),
+      state: try base("XDG_STATE_HOME", ".local/state"), runtime: folder(try variable("XDG_RUNTIME_DIR")) ?? loginFolder(),
       expectation: expectation)
   }
 
@@ -77,11 +78,27 @@ public struct Places: Sendable, Equatable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName`` where the value is not UTF-8: as text, two different folders would be one.
   public static func environment(_ name: String) throws(StoreError) -> String? { try EnvironmentVariable.text(name) }
 
+  /// The domain of the settings of Coffer itself, which no program's router opens.
+  package static let settingsDomain = "coffer.settings"
+
   /// The property list of `domain`.
   public func propertyList(of domain: String) -> FilePath { defaults.appending(domain + ".plist") }
 
   private static func folder(_ path: String?) -> FilePath? {
     guard let path, case let folder = FilePath(path), folder.isAbsolute else { return nil }
+    return folder
+  }
+
+  /// The folder that the system makes for a user at login, and that su, sudo, cron and some ways of ssh do not name: an agent of the login
+  /// listens there.
+  ///
+  /// Source: pam_systemd(8); XDG Base Directory Specification 0.8 (owned by the user, mode 0700).
+  package static func loginFolder(in parent: FilePath = "/run/user") -> FilePath? {
+    let folder = parent.appending(String(geteuid()))
+    var found = stat()
+    guard folder.withPlatformString({ lstat($0, &found) }) == 0, found.st_mode & S_IFMT == S_IFDIR, found.st_uid == geteuid(),
+      found.st_mode & 0o077 == 0
+    else { return nil }
     return folder
   }
 

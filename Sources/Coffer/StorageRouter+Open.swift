@@ -24,8 +24,8 @@ extension StorageRouter {
   ///   - places: where the files are; see ``/Coffer/Places/standard(_:)``.
   ///   - overrides: what reads in place of stored preferences; `-key value` on this process's command line unless given.
   ///   - register: gives values to keys that nothing else has a value for; see ``/CofferStorage/StorageRouter/Registration``.
-  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault, `.undeclared` for
-  ///   a registered key that is in no space, and what opening either store throws.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.duplicateKey`, `.invalidName`, `.refused` for an override of a key of the vault and for the
+  ///   domain `coffer.settings`, `.undeclared` for a registered key that is in no space, and what opening either store throws.
   public static func open(
     _ domain: String, keys spaces: any KeySpace..., suites: [String] = [], places: Places? = nil,
     overrides: Overrides = .commandLine, register: (inout Registration) -> Void = { _ in }
@@ -93,6 +93,10 @@ extension StorageRouter {
     _ domain: String, _ spaces: [any KeySpace], _ vault: any Store<Vault>, _ suites: [String], _ places: Places?,
     _ overrides: Overrides, _ register: (inout Registration) -> Void
   ) throws(StoreError) -> StorageRouter {
+    guard domain != Places.settingsDomain else {
+      throw StoreError(
+        .refused, "the domain '\(domain)' holds the settings of Coffer itself", key: domain, cure: "choose another domain")
+    }
     var registration = Registration()
     register(&registration)
     let registered = try registration.forms(of: spaces)
@@ -127,7 +131,7 @@ extension Places? {
 
 extension Places {
   /// How vaults are opened here: compared with the rollback pins of this user on this machine, and one passphrase hashed at a time.
-  public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run ?? state) }
+  public var vaultOptions: VaultOptions { VaultOptions(pins: state.appending("pins"), lockFolder: run) }
 
   /// The same, with the vault that the environment says is to be expected: see ``/CofferVault/VaultOptions/expect(_:)``.
   ///
@@ -146,12 +150,8 @@ extension Places {
   /// The items of one service in the vault here, kept by the user's agent. Asks nothing yet: without an agent, calls throw
   /// ``/CofferPlatform/StoreError/Kind/locked``.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` where there is no run folder (`XDG_RUNTIME_DIR` is not set),
-  ///   ``/CofferPlatform/StoreError/Kind/invalidName``.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
   public func agentStore(service: String) throws(StoreError) -> AgentStore {
-    guard let run else {
-      throw StoreError(.denied, "there is no folder for the agent's socket", cure: "set XDG_RUNTIME_DIR or COFFER_HOME")
-    }
     let client = try AgentClient(folder: run, vault: vault, options: expectingOptions())
     return try AgentStore(service: service, vault: vault, client: client)
   }

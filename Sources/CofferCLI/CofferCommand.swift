@@ -24,7 +24,7 @@ struct CofferCommand: ParsableCommand {
           TourCommand.self, InitCommand.self, StatusCommand.self, SetCommand.self, GetCommand.self, DeleteCommand.self,
           ListCommand.self, ExplainCommand.self, WatchCommand.self,
         ]),
-      CommandGroup(name: "Vault", subcommands: [VaultCommand.self]),
+      CommandGroup(name: "Vault", subcommands: [VaultCommand.self, RecoverCommand.self]),
       CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),
       CommandGroup(
         name: "Programs",

@@ -1,6 +1,14 @@
 internal import Coffer
 internal import CofferVault
 
+/// Where a person may be asked.
+enum Questions {
+  case anywhere
+  /// By a program of the environment alone: nobody sits at the terminal.
+  case notAtTerminal
+  case nowhere
+}
+
 /// The places, options and input that one run of a command works with.
 final class Context {
   var places: Places
@@ -10,8 +18,10 @@ final class Context {
   /// The options for unlocking that were given; nil for a command that opens no vault.
   let unlocking: UnlockingOptions?
   let input = StandardInput()
-  /// Whether a question may be asked at the terminal.
-  var mayAsk = true
+  /// Where a person may be asked for a secret.
+  var questions = Questions.anywhere
+  /// Who asks for the vault and what for, in a sentence, where that is not the person at the terminal.
+  var reason: String?
 
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.

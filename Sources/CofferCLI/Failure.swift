@@ -55,6 +55,9 @@ struct Failure: Error {
 
   var isQuiet: Bool { status == .pipeClosed || kind == "said" }
 
+  /// What happened, as a sentence.
+  var sentence: String { what.prefix(1).uppercased() + what.dropFirst() + "." }
+
   /// The same failure of a command that was started: what keeps it from starting has another status.
   var afterStart: Failure {
     var failure = self

@@ -52,6 +52,28 @@ import Testing
     #expect(try agent.client().status().whyLocked.contains("suspended"))
   }
 
+  @Test func `an unlock's own times hold until the vault is locked, then the agent's do again`() throws {
+    let hand = HandClock()
+    let agent = try TestAgent(clock: hand.clock)
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let client = agent.client()
+    let status = try client.unlock(with: TestAgent.credentials(), idle: .seconds(5), lifetime: .seconds(8))
+    #expect(status.idle == .seconds(5) && status.lifetime == .seconds(8))
+    hand.pass(.seconds(4))
+    #expect(get(agent) == nil)
+    hand.pass(.seconds(4))
+    #expect(get(agent) == .locked)
+    #expect(try client.status().whyLocked == "its time of 8 s was over")
+    // Less than a second is one, and not the agent's own time.
+    #expect(try client.unlock(with: TestAgent.credentials(), idle: .milliseconds(1)).idle == .seconds(1))
+    #expect(try client.unlock(with: TestAgent.credentials()).idle == .seconds(60))
+    hand.pass(.seconds(59))
+    #expect(get(agent) == nil)
+    hand.pass(.seconds(60))
+    #expect(get(agent) == .locked)
+    #expect(try client.status().idle == .seconds(60))
+  }
+
   @Test func `asking about the agent is no use of the vault`() throws {
     let hand = HandClock()
     let agent = try TestAgent(clock: hand.clock)

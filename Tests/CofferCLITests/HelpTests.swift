@@ -24,7 +24,7 @@ struct HelpTests {
   }
 
   @Test(arguments: [
-    "tour", "login", "logout", "auth", "auth login", "auth logout", "auth status", "auth token", "auth switch", "init",
+    "tour", "recover", "login", "logout", "auth", "auth login", "auth logout", "auth status", "auth token", "auth switch", "init",
     "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
     "vault get",
     "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "vault join", "vault slot",

@@ -17,7 +17,9 @@ import Testing
     #expect(places.defaults == "/home/ada/.config")
     #expect(places.propertyList(of: "com.example.app") == "/home/ada/.config/com.example.app.plist")
     #expect(places.state == "/home/ada/.local/state/coffer")
-    #expect(places.run == nil && places.home == nil)
+    // A machine with a login of this user has a folder for it, whoever asks.
+    #expect(places.run == Places.loginFolder()?.appending("coffer") ?? "/home/ada/.local/state/coffer/run")
+    #expect(places.home == nil)
   }
 
   @Test
@@ -30,6 +32,25 @@ import Testing
     #expect(places.defaults == "/home/ada/.config")
     #expect(places.state == "/home/ada/.local/state/coffer")
     #expect(places.run == "/run/user/1/coffer")
+  }
+
+  @Test
+  func `the folder of a login counts only if it is this user's alone`() throws {
+    let parent = try TestFolder("logins")
+    let folder = parent.path.appending(String(geteuid()))
+    func found() -> FilePath? { Places.loginFolder(in: parent.path) }
+    #expect(found() == nil)
+    #expect(mkdir(folder.string, 0o700) == 0)
+    #expect(found() == folder)
+    chmod(folder.string, 0o750)
+    #expect(found() == nil)
+    rmdir(folder.string)
+    symlink("/tmp", folder.string)
+    #expect(found() == nil)
+    guard geteuid() == 0 else { return print("not checked: only root can give a folder to another user") }
+    unlink(folder.string)
+    #expect(mkdir(folder.string, 0o700) == 0 && chown(folder.string, 65534, 65534) == 0)
+    #expect(found() == nil)
   }
 
   @Test

@@ -81,10 +81,17 @@ public final class AgentClient: Sendable {
 
   /// Has the agent unlock the vault.
   ///
+  /// - Parameters:
+  ///   - credentials: what opens the vault.
+  ///   - idle: after how long without a request it locks again, 1 s at least; nil for as long as the agent was started with.
+  ///   - lifetime: after how long it locks in any case, 1 s at least; nil for as long as the agent was started with.
   /// - Throws: what unlocking throws; ``/CofferPlatform/StoreError/Kind/busy`` after many wrong secrets.
-  public func unlock(with credentials: borrowing Credentials) throws(StoreError) -> AgentStatus {
+  public func unlock(
+    with credentials: borrowing Credentials, idle: Duration? = nil, lifetime: Duration? = nil
+  ) throws(StoreError) -> AgentStatus {
     var request = try FrameWriter(request: .unlock)
     try request.put(credentials)
+    try request.put(UnlockTimes(idle: idle, lifetime: lifetime))
     return try ask(request, isWrite: true, Self.unlockTime) { (fields) throws(StoreError) in try fields.status() }
   }
 

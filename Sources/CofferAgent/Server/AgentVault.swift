@@ -14,6 +14,8 @@ final class AgentVault: Sendable {
     let since: Duration
     var lastUse: Duration
     let suspended: Duration
+    /// After how long without use, and after how long in any case, it is locked.
+    let idle: Duration, lifetime: Duration
   }
   private struct State: ~Copyable {
     var unlocked: Unlocked?
@@ -60,8 +62,11 @@ final class AgentVault: Sendable {
 
   /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
   ///
+  /// - Parameter times: how long it stays so; the agent's own where none are given.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down; what opening and unlocking the vault throws.
-  func unlock(with credentials: consuming Credentials, _ expectation: Greeting) throws(StoreError) {
+  func unlock(
+    with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes = UnlockTimes()
+  ) throws(StoreError) {
     var given = Optional(credentials)
     try guesses.withLock { (guesses) throws(StoreError) in
       try guesses.check(now: clock.sinceBoot(), place: place)
@@ -77,14 +82,16 @@ final class AgentVault: Sendable {
         throw error
       }
       guesses.succeeded()
-      try hold(vault)
+      try hold(vault, times)
     }
   }
 
-  private func hold(_ vault: consuming UnlockedVault) throws(StoreError) {
+  private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes) throws(StoreError) {
     let file = try Stat.ofLink(vault.path)?.identity
     let now = clock.sinceBoot()
-    let held = Unlocked(vault: vault, file: file, since: now, lastUse: now, suspended: clock.suspended)
+    let held = Unlocked(
+      vault: vault, file: file, since: now, lastUse: now, suspended: clock.suspended, idle: times.idle ?? settings.idle,
+      lifetime: times.lifetime ?? settings.lifetime)
     var next = Optional(held)
     state.withLock { $0.unlocked = next.take() }
   }
@@ -103,7 +110,9 @@ final class AgentVault: Sendable {
   }
 
   /// What the agent says of the vault.
-  func describe() -> (id: VaultID?, whyLocked: String, idle: Duration, life: Duration) {
+  func describe() -> (
+    id: VaultID?, whyLocked: String, limits: (idle: Duration, lifetime: Duration), idle: Duration, life: Duration
+  ) {
     state.withLock { state in
       lapse(&state)
       let id: VaultID? =
@@ -112,15 +121,22 @@ final class AgentVault: Sendable {
         case .none: nil
         }
       let left = remaining(state)
-      return (id, id == nil ? state.whyLocked : "", left?.idle ?? .zero, left?.life ?? .zero)
+      return (id, id == nil ? state.whyLocked : "", limits(state), left?.idle ?? .zero, left?.life ?? .zero)
     }
   }
 
   private func remaining(_ state: borrowing State) -> (idle: Duration, life: Duration)? {
     let now = clock.sinceBoot()
     switch state.unlocked {
-    case .some(let held): return (settings.idle - (now - held.lastUse), settings.lifetime - (now - held.since))
+    case .some(let held): return (held.idle - (now - held.lastUse), held.lifetime - (now - held.since))
     case .none: return nil
+    }
+  }
+
+  private func limits(_ state: borrowing State) -> (idle: Duration, lifetime: Duration) {
+    switch state.unlocked {
+    case .some(let held): (held.idle, held.lifetime)
+    case .none: (settings.idle, settings.lifetime)
     }
   }
 
@@ -134,9 +150,9 @@ final class AgentVault: Sendable {
     if suspended > AgentClock.suspensionTolerance {
       drop(&state, "the machine was suspended")
     } else if left.life <= .zero {
-      drop(&state, "its time of \(settings.lifetime.words) was over")
+      drop(&state, "its time of \(limits(state).lifetime.words) was over")
     } else if left.idle <= .zero {
-      drop(&state, "nobody used it for \(settings.idle.words)")
+      drop(&state, "nobody used it for \(limits(state).idle.words)")
     }
   }
 

@@ -97,8 +97,13 @@ final class Conversation {
     case .unlock:
       try checked { () throws(StoreError) in
         let expectation = try vaultGreeting()
-        let credentials = try frame.arguments { (fields) throws(StoreError) in try fields.credentials() }
-        try server.vault.unlock(with: credentials, expectation)
+        var times = UnlockTimes()
+        let credentials = try frame.arguments { (fields) throws(StoreError) in
+          let credentials = try fields.credentials()
+          times = try fields.unlockTimes()
+          return credentials
+        }
+        try server.vault.unlock(with: credentials, expectation, times)
       }
       server.wake()
       let status = status
@@ -113,8 +118,8 @@ final class Conversation {
     let settings = server.vault.settings
     let held = server.vault.describe()
     return AgentStatus(
-      process: getpid(), vault: settings.vault, unlocked: held.id, whyLocked: held.whyLocked, idle: settings.idle,
-      lifetime: settings.lifetime, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life),
+      process: getpid(), vault: settings.vault, unlocked: held.id, whyLocked: held.whyLocked, idle: held.limits.idle,
+      lifetime: held.limits.lifetime, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life),
       connections: server.connections.count, unlockedMemory: SecretMemory.report.unlockedBytes)
   }
 

@@ -21,6 +21,12 @@ struct Greeting: Sendable {
   func invitations(to vault: VaultID) -> [Invitation] { invitations + known.filter { $0.vault == vault } }
 }
 
+/// After how long a vault that is being unlocked shall be locked again; nil for as long as the agent was started with.
+struct UnlockTimes: Sendable {
+  var idle: Duration?
+  var lifetime: Duration?
+}
+
 // What client and agent say of themselves: the greeting, what unlocks the vault, the agent's state.
 extension FrameWriter {
   mutating func put(_ greeting: Greeting) throws(StoreError) {
@@ -50,6 +56,11 @@ extension FrameWriter {
     try put(optional: credentials.keyFile)
     try put(optional: credentials.recoveryCode)
     try put(optional: credentials.identity)
+  }
+
+  mutating func put(_ times: UnlockTimes) throws(StoreError) {
+    // No time at all is as good as locked: nobody asks for that, and it stands for the agent's own.
+    for time in [times.idle, times.lifetime] { try put(UInt64(clamping: time.map { max(1, $0.components.seconds) } ?? 0)) }
   }
 
   private mutating func put(optional secret: borrowing SecretBytes?) throws(StoreError) {
@@ -92,6 +103,11 @@ extension FrameReader {
   }
 
   private mutating func seconds() throws(StoreError) -> Duration { .seconds(Int64(clamping: try number(UInt64.self))) }
+
+  mutating func unlockTimes() throws(StoreError) -> UnlockTimes {
+    func given(_ time: Duration) -> Duration? { time == .zero ? nil : time }
+    return UnlockTimes(idle: given(try seconds()), lifetime: given(try seconds()))
+  }
 
   mutating func credentials() throws(StoreError) -> Credentials {
     var credentials = Credentials()

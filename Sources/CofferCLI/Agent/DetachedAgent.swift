@@ -11,13 +11,34 @@ enum DetachedAgent {
   /// program takes its time to start.
   private static let patience: Int32 = 60_000
 
+  /// Starts one as no child of this process, which may become a command that waits for its children.
+  ///
+  /// - Throws: a failure that says why it could not be started.
+  static func startApart(_ context: Context) throws {
+    let variables = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
+    let answer = try SecondProcess.run(["agent", "start", "--quiet"], environment: variables)
+    // Another command may have started one at the same time.
+    guard answer.status != ExitStatus.done.rawValue, answer.status != ExitStatus.cannotCreate.rawValue else { return }
+    throw unstarted(answer.messages, ExitStatus(rawValue: answer.status))
+  }
+
+  /// The failure of an agent that said `messages` as it ended.
+  private static func unstarted(_ messages: String, _ status: ExitStatus?) -> Failure {
+    let parts = messages.split(separator: "\n  try: ", maxSplits: 1)
+    let said = parts.first.map { $0.hasPrefix("coffer: ") ? String($0.dropFirst("coffer: ".count)) : String($0) }
+    let what = "the agent could not be started"
+    return Failure(
+      status ?? .io, kind: "io", said.map { $0.hasPrefix(what) ? $0 : "\(what): \($0)" } ?? what,
+      cure: parts.count > 1 ? String(parts[1]) : "coffer agent start --foreground")
+  }
+
   /// Starts one and returns when clients can connect.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/alreadyExists`` when one runs, ``/CofferPlatform/StoreError/Kind/io(_:)`` when it could not be started.
   static func start(_ times: AgentTimes, _ context: Context) throws {
     if let running = try context.agentStatus() {
       throw StoreError(
-        .alreadyExists, "an agent is running, process \(running.process)", place: try context.runFolder().string,
+        .alreadyExists, "an agent is running, process \(running.process)", place: context.places.run.string,
         cure: "coffer unlock uses it, coffer agent stop ends it")
     }
     let ready = try Pipe()
@@ -25,15 +46,18 @@ enum DetachedAgent {
       ["agent", "start", "--foreground", "--quiet", "--ready-fd", "3"] + times.arguments, ready.writing, context)
     ready.closeWriting()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
-    var byte: UInt8 = 0
-    guard poll(&waiting, 1, patience) > 0, SecretReader.readOnce(ready.reading, &byte, 1) == 1 else {
-      // Two may start at once: then the other one is there.
-      if try context.agentStatus() != nil { return }
-      kill(child, SIGTERM)
-      throw StoreError(
-        .io(ECHILD), "the agent could not be started", place: try context.runFolder().string,
-        cure: "coffer agent start --foreground says why")
-    }
+    // What the agent writes first: that clients can connect, or why it ends.
+    var said = [UInt8](repeating: 0, count: 4096)
+    let count = poll(&waiting, 1, patience) > 0 ? SecretReader.readOnce(ready.reading, &said, said.count) : 0
+    guard count < 1 || said[0] != AgentStartCommand.ready else { return }
+    // Two may start at once: then the other one is there.
+    if try context.agentStatus() != nil { return }
+    // One that has said why is about to end.
+    if count < 1 { kill(child, SIGTERM) }
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    let ended = status & 0x7F == 0 ? ExitStatus(rawValue: status >> 8 & 0xFF) : nil
+    throw unstarted(String(decoding: said.prefix(max(0, count)), as: UTF8.self).trimmedEnd, ended == .done ? nil : ended)
   }
 
   private static func spawn(_ arguments: [String], _ ready: Int32, _ context: Context) throws -> pid_t {
@@ -42,7 +66,9 @@ enum DetachedAgent {
     defer { posix_spawn_file_actions_destroy(&actions) }
     // First, since the pipe may have the number of a standard stream that was closed.
     posix_spawn_file_actions_adddup2(&actions, ready, 3)
-    for descriptor in 0..<Int32(3) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
+    for descriptor in 0..<Int32(2) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
+    // Until it is ready, it says there what keeps it from being so.
+    posix_spawn_file_actions_adddup2(&actions, 3, STDERR_FILENO)
     let environment = ProcessEnvironment.entries(inherited) + AgentPlaces.variables(context).map { ByteWord($0) }
     var child: pid_t = 0
     let status = SpawnAttributes.lend(endsOnClosedPipe: false, newSession: true) { attributes in

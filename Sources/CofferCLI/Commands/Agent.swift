@@ -39,7 +39,7 @@ struct AgentStartCommand: Command {
     // No folder shall be kept from being unmounted by a process that nobody sees.
     if readyFd != nil { _ = chdir("/") }
     tellReady()
-    context.note("the agent listens in \(try context.runFolder())")
+    context.note("the agent listens in \(context.places.run)")
     let shared = Ending()
     let end = DispatchQueue(label: "coffer.agent")
     end.async { shared.run(server) }
@@ -49,11 +49,19 @@ struct AgentStartCommand: Command {
     if let failure = shared.error { throw failure }
   }
 
+  /// The byte that says so: no message begins with it.
+  static let ready: UInt8 = 1
+
   private func tellReady() {
     guard let readyFd else { return }
-    var ready: UInt8 = 1
+    var ready = Self.ready
     _ = write(readyFd, &ready, 1)
     close(readyFd)
+    // Who started this agent hears it no more.
+    let nowhere = coffer_open("/dev/null", O_RDWR | O_CLOEXEC, 0)
+    guard nowhere >= 0 else { return }
+    dup2(nowhere, STDERR_FILENO)
+    close(nowhere)
   }
 
   /// How the agent's loop ended.
@@ -80,6 +88,8 @@ struct AgentTimes: ParsableArguments {
   @Option(help: ArgumentHelp("Lock after so long in any case: 8h (unless given), 1d.", valueName: "time"))
   var lifetime: AgentTime?
 
+  var isEmpty: Bool { idle == nil && lifetime == nil }
+
   /// The options again, for the agent's own command line.
   var arguments: [String] {
     (idle.map { ["--idle", $0.text] } ?? []) + (lifetime.map { ["--lifetime", $0.text] } ?? [])
@@ -87,7 +97,7 @@ struct AgentTimes: ParsableArguments {
 
   func settings(_ context: Context) throws -> AgentSettings {
     AgentSettings(
-      folder: try context.runFolder(), vault: context.places.vault, options: try context.vaultOptions(),
+      folder: context.places.run, vault: context.places.vault, options: try context.vaultOptions(),
       idle: idle?.duration ?? AgentSettings.standardIdle, lifetime: lifetime?.duration ?? AgentSettings.standardLifetime)
   }
 }
@@ -117,7 +127,7 @@ struct AgentStopCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let client = AgentClient(folder: try context.runFolder())
+    let client = AgentClient(folder: context.places.run)
     do throws(StoreError) { try client.stop() } catch {
       guard error.kind == .noAgent else { throw error }
       throw StoreError(.notFound, "no agent is running", place: error.place, cure: "nothing is left to do")
@@ -148,7 +158,7 @@ struct AgentStatusCommand: Command {
       try Output.line(Columns.align(rows(status, report)))
     }
     guard let status else {
-      throw StoreError(.notFound, "no agent is running", place: try context.runFolder().string, cure: "coffer unlock starts one")
+      throw StoreError(.notFound, "no agent is running", place: context.places.run.string, cure: "coffer unlock starts one")
     }
     guard status.unlocked != nil else {
       throw StoreError(

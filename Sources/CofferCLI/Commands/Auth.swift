@@ -58,7 +58,7 @@ struct LoginCommandAt<Place: CommandPlace>: OpeningCommand {
       guard let terminal = Terminal() else {
         throw Failure.usage("there is no token, and no terminal to ask at", try: "--with-token, and the token on standard input")
       }
-      return try terminal.secret("Token for \(Printable.line(host)): ")
+      return try terminal.secret(Question("Token for \(host)"))
     }
     let read = try SecretReader.read(
       STDIN_FILENO, limit: SecretReader.largestValue, what: "the token", place: "standard input")

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferPlatform
 
 struct CredentialCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -16,7 +17,7 @@ struct CredentialGitCommand: OpeningCommand {
       item whose service is the protocol and host, https://github.com, and whose account is the user; \
       'coffer vault set https://github.com ada' stores one by hand. With credential.useHttpPath the path is part of the service. \
       Without a user the credential that was written last is given. An expired one is not; erase removes a password only if it is \
-      the one that was refused. With GIT_TERMINAL_PROMPT=0 a locked vault is an error, and no question.
+      the one that was refused. store asks nobody: while the vault is locked it does nothing. With GIT_TERMINAL_PROMPT=0 nothing is asked at the terminal.
       """)
 
   @Argument(help: "get, store, erase or capability; any other is ignored, as the protocol wants it.") var operation: String
@@ -32,19 +33,30 @@ struct CredentialGitCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     guard operation != "capability" else { return try Output.write("version 0\ncapability authtype\ncapability state\n") }
     guard readsDescription else { return }
-    context.mayAsk = Self.mayAsk
+    if !Self.asksAtTerminal { context.questions = .notAtTerminal }
     let message = try GitMessage(from: 0)
     guard let service = GitHelper.service(message) else { return }
+    guard operation != "store" else { return try store(service, message, context) }
+    context.reason =
+      operation == "get" ? "git wants the password of \(service)." : "git wants to forget the password of \(service)."
     let helper = GitHelper(items: try context.itemsToRead(), message: message)
     switch operation {
     case "get": try helper.get(service)
-    case "store": try helper.store(service)
     default: try helper.erase(service)
     }
   }
 
+  /// Stores what git used with success. Git says so after every fetch, mostly of what is stored already: nobody is asked for that.
+  private func store(_ service: String, _ message: GitMessage, _ context: Context) throws {
+    context.questions = .nowhere
+    do { try GitHelper(items: try context.itemsToRead(), message: message).store(service) } catch {
+      guard Main.failure(error)?.status == .locked else { throw error }
+      if isatty(STDERR_FILENO) == 1 { context.note("the vault is locked, so it was not asked to keep git's password") }
+    }
+  }
+
   /// Source: git(1), `GIT_TERMINAL_PROMPT`, which is a boolean as in git-config(1): nobody sits at the terminal then.
-  private static var mayAsk: Bool {
+  private static var asksAtTerminal: Bool {
     guard let value = ProcessEnvironment.value("GIT_TERMINAL_PROMPT") else { return true }
     return !["0", "false", "no", "off"].contains(value.lowercased())
   }

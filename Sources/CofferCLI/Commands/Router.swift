@@ -89,7 +89,7 @@ struct ListCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let router = try ShellRouter(router, context)
     let preferences = try router.plain.names()
-    let secrets = plain ? [] : try router.vault()?.names() ?? []
+    let (secrets, failure) = try secrets(router, after: preferences)
     let rows = (preferences.map { Row(key: $0, store: "defaults") } + secrets.map { Row(key: $0, store: "vault") })
       .sorted { ($0.key, $0.store) < ($1.key, $1.store) }
     if options.json {
@@ -97,7 +97,17 @@ struct ListCommand: OpeningCommand {
     } else if !rows.isEmpty {
       try Output.line(Columns.align(rows.map { [$0.key, $0.store] }))
     }
+    if let failure { throw failure }
     if let twice = Set(preferences).intersection(secrets).min() { throw router.inBoth(twice) }
+  }
+
+  /// The keys in the vault, and why they cannot be told: the preferences are listed all the same, where there are some.
+  private func secrets(_ router: ShellRouter, after preferences: [String]) throws -> ([String], (any Error)?) {
+    guard !plain else { return ([], nil) }
+    do { return (try router.vault()?.names() ?? [], nil) } catch {
+      guard !preferences.isEmpty, (error as? Failure)?.status != .interrupted else { throw error }
+      return ([], error)
+    }
   }
 
   private struct Row: Encodable { let key: String, store: String }
@@ -120,9 +130,12 @@ struct ExplainCommand: OpeningCommand {
     if isPlain, !options.json { try Output.line(Printable.text(explanation.description)) }
     var answer = SourcesJSON(router.domain, key, explanation)
     let isSecret: Bool
-    do { isSecret = try router.vault()?.contains(key) ?? false } catch let failure where isPlain {
+    switch isPlain ? router.lookUp(key) : try router.vault()?.contains(key) ?? false ? .there : .absent {
+    case .there: isSecret = true
+    case .absent: isSecret = false
+    case .unknown(let error):
       // The answer for a preference stands without the vault: say what could not be looked at, and no more.
-      context.note("whether the vault holds it too is unknown: \(Self.reason(failure))")
+      context.note("whether the vault holds it too is unknown: \(Main.failure(error)?.what ?? "")")
       if options.json { try Output.line(JSONText.encode(answer)) }
       return
     }
@@ -140,13 +153,5 @@ struct ExplainCommand: OpeningCommand {
         'coffer defaults delete \(router.domain) \(key)' keeps the secret, \
         'coffer vault delete \(router.domain) \(key)' keeps the preference
         """)
-  }
-
-  private static func reason(_ error: any Error) -> String {
-    switch error {
-    case let error as Failure: error.what
-    case let error as StoreError: error.what
-    default: "\(type(of: error))"
-    }
   }
 }

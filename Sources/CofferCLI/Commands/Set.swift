@@ -54,21 +54,35 @@ struct SetCommand: OpeningCommand {
     }
   }
 
-  /// For a key that is not in the property list: whether the vault is its store. Only `--plain` without any vault goes by
-  /// without asking the vault, since nothing can be secret then.
+  /// For a key that is not in the property list: whether the vault is its store. Nobody is asked to unlock the vault for a preference,
+  /// nor for a value that stands among the arguments and so is no secret.
   private func mayBeSecret(_ router: ShellRouter, _ context: Context) throws -> Bool {
-    let isSecret = try secret ? true : router.vault()?.contains(key) ?? false
-    if isSecret, plain {
+    if secret { return true }
+    guard plain || !words.isEmpty else {
+      guard try router.vault()?.contains(key) ?? false else { throw nothingSays(router) }
+      return true
+    }
+    switch router.lookUp(key) {
+    case .there:
+      guard plain else { return true }
       throw StoreError(
         .refused, "the key is a secret in the vault and stays one", key: key,
         cure: "coffer set \(key) without --plain stores a new secret, coffer delete \(key) removes it first")
+    case .absent:
+      guard plain else { throw nothingSays(router) }
+    case .unknown(let error):
+      guard plain else { throw nothingSays(router) }
+      // A locked vault is what is usual; anything else the user should know.
+      guard let failure = Main.failure(error), failure.status != .locked else { break }
+      context.note("whether the vault holds it too is unknown: \(failure.what)")
     }
-    guard isSecret || plain else {
-      throw Failure.usage(
-        "'\(Printable.line(key))' is new in domain '\(router.domain)', and nothing says whether it is a secret",
-        try: "--secret for the vault, --plain for a preference that anyone with the file may read")
-    }
-    return isSecret
+    return false
+  }
+
+  private func nothingSays(_ router: ShellRouter) -> Failure {
+    .usage(
+      "'\(Printable.line(key))' is new in domain '\(router.domain)', and nothing says whether it is a secret",
+      try: "--secret for the vault, --plain for a preference that anyone with the file may read")
   }
 
   private func setPlain(_ type: PlainType, _ router: ShellRouter, _ context: Context) throws {

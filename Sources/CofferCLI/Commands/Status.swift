@@ -27,7 +27,7 @@ struct StatusCommand: Command {
 
   /// Who is logged in where, as far as the agent can say; nil where it cannot.
   private func logins(_ context: Context) throws -> [LoginJSON]? {
-    context.mayAsk = false
+    context.questions = .nowhere
     do {
       guard try context.agent() != nil else { return nil }
       return try AuthAccounts(items: try context.items()).logins().map(LoginJSON.init)
@@ -75,11 +75,11 @@ struct EnvCommand: Command {
     let places = context.places
     let rows = [
       ("vault", places.vault.description), ("defaults", places.defaults.appending("<domain>.plist").string),
-      ("state", places.state.string), ("run", places.run?.string ?? ""),
+      ("state", places.state.string), ("run", places.run.string),
     ]
     guard !options.json else {
       return try Output.line(JSONText.encode(Dictionary(uniqueKeysWithValues: rows)))
     }
-    try Output.line(Columns.align(rows.map { [$0.0, $0.1.isEmpty ? "none: XDG_RUNTIME_DIR is not set" : $0.1] }))
+    try Output.line(Columns.align(rows.map { [$0.0, $0.1] }))
   }
 }

@@ -7,8 +7,10 @@ struct UnlockCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "unlock", abstract: "Unlock the vault for all your shells, until it locks again.",
     discussion: """
-      Starts the agent where none runs, and hands it what opens the vault. --idle and --lifetime are those of an agent that is \
-      started here. Further wrong secrets after the third have to wait longer and longer (exit status 75).
+      Starts the agent where none runs, and hands it what opens the vault. --idle and --lifetime hold until it locks; without them \
+      the settings agent.idle and agent.lifetime do, else the agent's own times. Where the vault is unlocked already, nobody is \
+      asked again unless an option says something new. Further wrong secrets after the third have to wait longer and longer (exit \
+      status 75).
       """)
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -20,15 +22,19 @@ struct UnlockCommand: OpeningCommand {
       throw Failure.usage("there is nothing to unlock without the agent", try: "coffer unlock without --no-agent")
     }
     let vault = try context.lockedVault()
-    if try context.agentStatus() == nil {
-      try DetachedAgent.start(times, context)
-    } else if times.idle != nil || times.lifetime != nil {
-      context.note("an agent runs already and keeps its times; coffer agent stop ends it")
+    let opening = try Opening(vault.slots, of: context.places.vault, context)
+    let running = try context.agentStatus()
+    if opening.needsPerson, unlocking.isEmpty, times.isEmpty, let running, running.unlocked == vault.id {
+      return try AgentReport(running).print(context, json: options.json)
     }
-    // Asked for only now: a passphrase is typed once the agent is known to be there.
-    let credentials = try context.credentials(for: vault)
-    let client = AgentClient(folder: try context.runFolder(), vault: context.places.vault, options: vault.options)
-    try AgentReport(client.unlock(with: credentials)).print(context, json: options.json)
+    // A passphrase is typed once the agent is known to be there.
+    if running == nil { try DetachedAgent.start(times, context) }
+    let client = AgentClient(folder: context.places.run, vault: context.places.vault, options: vault.options)
+    let settings = Settings(context)
+    let idle = times.idle?.duration ?? settings.idle
+    let lifetime = times.lifetime?.duration ?? settings.lifetime
+    let status = try opening.open { credentials, _ in try client.unlock(with: credentials, idle: idle, lifetime: lifetime) }
+    try AgentReport(status).print(context, json: options.json)
   }
 }
 
@@ -40,7 +46,7 @@ struct LockCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    guard let run = context.places.run else { return }
-    do throws(StoreError) { try AgentClient(folder: run).lock() } catch { guard error.kind == .noAgent else { throw error } }
+    let client = AgentClient(folder: context.places.run)
+    do throws(StoreError) { try client.lock() } catch { guard error.kind == .noAgent else { throw error } }
   }
 }

@@ -56,6 +56,7 @@ struct DockerHelper {
     }
     guard !server.isEmpty else { throw Refusal.noServer }
     guard !user.isEmpty else { throw Refusal.noUser }
+    context.reason = "docker wants to keep the password of \(server)."
     let items = try context.itemsToRead()
     let name = try ItemName(service: Self.prefix + server, account: user)
     let value = try secret.bytes.duplicate()
@@ -67,6 +68,7 @@ struct DockerHelper {
 
   private func get() throws {
     let server = try server()
+    context.reason = "docker wants the password of \(server)."
     let items = try context.itemsToRead()
     guard let item = try stored(server, items).first else { throw Refusal.notFound }
     let found: SecretForm?
@@ -81,6 +83,7 @@ struct DockerHelper {
 
   private func erase() throws {
     let server = try server()
+    context.reason = "docker wants to forget the password of \(server)."
     let items = try context.itemsToRead()
     let stored = try stored(server, items)
     guard !stored.isEmpty else { throw Refusal.notFound }

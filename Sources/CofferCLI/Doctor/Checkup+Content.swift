@@ -37,11 +37,12 @@ extension Checkup {
   /// False where the environment names no secret that can be read as often as one likes.
   private func verifiedHere(_ vault: LockedVault) throws -> Bool {
     guard try Self.hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return false }
-    context.mayAsk = false
-    var vault = vault
+    context.questions = .nowhere
+    var copy = vault
     // The pins are looked at apart, and are to stay as they are.
-    (vault.options.pins, vault.options.lockFolder) = (nil, nil)
-    _ = try vault.unlock(with: context.credentials(for: vault)).verify()
+    (copy.options.pins, copy.options.lockFolder) = (nil, nil)
+    let unpinned = copy
+    _ = try context.opening(vault) { credentials in try unpinned.unlock(with: credentials) }.verify()
     return true
   }
 

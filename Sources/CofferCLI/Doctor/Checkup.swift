@@ -137,14 +137,7 @@ struct Checkup {
 
   /// A socket that nobody listens at was left by a program that was killed.
   private func sockets(_ check: String) -> [Finding] {
-    guard let run = places.run else {
-      return [
-        Finding(
-          check, .note, "XDG_RUNTIME_DIR is not set, so there is no place for an agent's socket",
-          cure: Context.runFolderCure)
-      ]
-    }
-    return Self.entries(of: run).map { run.appending($0) }.filter(Self.isStaleSocket).map { path in
+    Self.entries(of: places.run).map { places.run.appending($0) }.filter(Self.isStaleSocket).map { path in
       Finding(check, .warning, "nobody listens at the socket", place: path.string, cure: "rm \(path)")
     }
   }

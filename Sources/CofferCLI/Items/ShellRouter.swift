@@ -24,6 +24,11 @@ final class ShellRouter {
 
   init(_ options: RouterOptions, _ context: Context) throws {
     domain = try StoredName.check(options.name, as: "domain")
+    guard domain != Settings.domain else {
+      throw Failure.usage(
+        "the domain '\(domain)' holds the settings of coffer itself, and no keys",
+        try: "coffer defaults write \(domain) NAME VALUE")
+    }
     plain = try context.domain(domain)
     self.context = context
   }
@@ -34,6 +39,21 @@ final class ShellRouter {
     let vault = try context.secrets(service: domain)
     openedVault = .some(vault)
     return vault
+  }
+
+  /// Whether the vault holds a key, as far as that shows without a question.
+  enum Knowledge {
+    case there, absent
+    /// With what kept it from being looked at.
+    case unknown(any Error)
+  }
+
+  /// Looks for `key` in the vault where something opens it, and asks nobody for what would.
+  func lookUp(_ key: String) -> Knowledge {
+    let questions = context.questions
+    context.questions = .nowhere
+    defer { context.questions = questions }
+    do { return try vault()?.contains(key) ?? false ? .there : .absent } catch { return .unknown(error) }
   }
 
   /// The vault unlocked in this process, which is told of changes; nil where there is none.

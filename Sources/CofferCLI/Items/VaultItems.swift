@@ -5,8 +5,7 @@ internal import CofferVault
 
 /// The items of the vault, for commands that need no more than items: whoever holds the keys, a command works the same.
 ///
-/// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked in this process
-/// from the next source; what was a write that nobody answered is an error instead, since it may have happened.
+/// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked from the next source; what was a write that nobody answered is an error instead, since it may have happened.
 final class VaultItems {
   private let context: Context
   private var agent: AgentClient?
@@ -20,10 +19,17 @@ final class VaultItems {
     self.hasAnswered = hasAnswered
   }
 
-  fileprivate init(_ context: Context, vault: consuming UnlockedVault) {
+  fileprivate init(_ context: Context, _ opened: consuming OpenedVault) {
     self.context = context
-    hasAnswered = false
-    own = consume vault
+    switch consume opened {
+    case .byAgent(let client):
+      agent = client
+      hasAnswered = true
+      own = nil
+    case .here(let vault):
+      hasAnswered = false
+      own = consume vault
+    }
   }
 
   /// Value and metadata of `name`; nil when there is no such item.
@@ -152,9 +158,16 @@ final class VaultItems {
       } catch {
         let isElsewhere = try !hasAnswered && [.otherVault, .replaced].contains(error.kind) && !agent.holdsVault
         guard [.locked, .noAgent].contains(error.kind) || isElsewhere else { throw error }
-        if hasAnswered { context.note("\(error.what), so the vault is unlocked here") }
         self.agent = nil
-        own = Optional(try context.unlockedVault())
+        switch try OpenedVault(context) {
+        case .byAgent(let client):
+          self.agent = client
+          hasAnswered = true
+          return try remote(client)
+        case .here(let vault):
+          if hasAnswered { context.note("\(error.what), so the vault is unlocked here") }
+          own = consume vault
+        }
       }
     }
     switch own {
@@ -168,19 +181,27 @@ extension Context {
   /// The items of the vault, unlocked in the order of the sources.
   func items() throws -> VaultItems {
     if let agent = try agent() { return VaultItems(self, agent: agent, hasAnswered: true) }
-    return VaultItems(self, vault: try unlockedVault())
+    return VaultItems(self, try OpenedVault(self))
   }
 
   /// The same for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.
   func itemsToRead() throws -> VaultItems {
-    guard let agent = try possibleAgent() else { return VaultItems(self, vault: try unlockedVault()) }
+    guard let agent = try possibleAgent() else { return VaultItems(self, try OpenedVault(self)) }
     return VaultItems(self, agent: agent, hasAnswered: false)
   }
 
   /// The items of one service as a store; nil where there is no vault.
   func secrets(service: String) throws -> (any Store<Vault>)? {
     if let agent = try agent() { return try AgentStore(service: service, vault: places.vault, client: agent) }
-    return try vaultStore(service: service)
+    do {
+      switch try OpenedVault(self) {
+      case .byAgent(let client): return try AgentStore(service: service, vault: places.vault, client: client)
+      case .here(let vault): return try VaultStore(service: service, vault: vault)
+      }
+    } catch let error as StoreError {
+      guard error.kind == .noVault else { throw error }
+      return nil
+    }
   }
 
   /// The same, unlocked in this process.

@@ -21,7 +21,8 @@ enum ProcessEnvironment {
   /// The variables that coffer itself reads as text; `COFFER_PASSPHRASE` is any bytes, and `PATH` is searched byte for byte.
   private static let texts = [
     "COFFER_HOME", "COFFER_VAULT", "COFFER_DOMAIN", "COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY",
-    "COFFER_EXPECT_VAULT", "HOME",
+    "COFFER_EXPECT_VAULT", "COFFER_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY",
+    "WAYLAND_DISPLAY", "HOME",
     "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "VISUAL", "EDITOR", "PASSWORD_STORE_DIR",
     "CREDENTIALS_DIRECTORY",
   ]

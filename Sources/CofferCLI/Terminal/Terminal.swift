@@ -21,10 +21,17 @@ struct Terminal: ~Copyable {
   ///
   /// Echo comes back whatever happens: on control-C (throws ``Failure/interrupted``), on a signal that ends the process, and
   /// while the process is stopped by control-Z; it goes off again when the process continues.
-  func secret(_ prompt: String) throws -> SecretBytes {
+  ///
+  /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
+  func secret(_ question: Question) throws -> SecretBytes {
+    let prompt = question.subject + ": "
+    var before = (question.remark ?? question.reason).map { $0 + "\n" } ?? ""
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
     while true {
-      switch try silently(prompt, &signals) {
+      // Said with the prompt, once the echo is off: whoever reads it may begin to type.
+      let line = try silently(before + prompt, &signals)
+      before = ""
+      switch consume line {
       case .typed(let bytes):
         try Self.checkText(bytes)
         return bytes
@@ -37,20 +44,40 @@ struct Terminal: ~Copyable {
   private func silently(_ prompt: String, _ signals: inout HeldSignals) throws -> Line {
     let silence = try Silence(descriptor)
     try say(prompt)
-    let line = try read(&signals)
-    try say("\n")
-    silence.end()
-    return line
+    do {
+      let line = try read(&signals)
+      try say("\n")
+      silence.end()
+      return line
+    } catch {
+      // What is said next begins on a line of its own.
+      try say("\n")
+      throw error
+    }
   }
 
-  /// A secret that has no other copy yet: asked for twice.
-  func newSecret(_ what: String) throws -> SecretBytes {
-    let first = try secret("New \(what): ")
-    let second = try secret("The same again: ")
-    guard first.isEqual(to: second) else {
-      throw Failure.usage("the two entries differ; nothing was stored", try: "the command again")
+  /// A secret that has no other copy yet: asked for twice, and anew where both differ or `objection` has something against it.
+  ///
+  /// - Parameter objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
+  func newSecret(
+    _ what: String, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
+  ) throws -> SecretBytes {
+    var question = Question("New \(what)")
+    for left in (0..<Question.tries).reversed() {
+      let wrong: Failure
+      do {
+        let first = try secret(question)
+        if let weak = objection(first) {
+          wrong = weak
+        } else {
+          guard try !secret(Question("The same again")).isEqual(to: first) else { return first }
+          wrong = .usage("the two entries differ", try: "the command again; nothing was stored")
+        }
+      } catch let failure as Failure where failure.isNothingTyped { wrong = failure }
+      guard left > 0 else { throw wrong }
+      question = question.again(wrong.sentence, left: left)
     }
-    return first
+    throw Failure.nothingTyped
   }
 
   /// Whether the answer to a question is yes.
@@ -62,11 +89,13 @@ struct Terminal: ~Copyable {
   }
 
   /// A line typed without echo; nil for an empty one.
-  func optionalSecret(_ prompt: String) throws -> SecretBytes? {
-    do { return try secret(prompt) } catch let failure as Failure where failure.kind == Self.nothingTyped.kind { return nil }
+  func optionalSecret(_ question: Question) throws -> SecretBytes? {
+    do { return try secret(question) } catch let failure as Failure
+      where failure.isNothingTyped || failure.kind == Failure.inputEnded.kind
+    {
+      return nil
+    }
   }
-
-  private static let nothingTyped = Failure(.usage, kind: "nothingTyped", "nothing was typed", cure: "the command again")
 
   private enum Line: ~Copyable {
     case typed(SecretBytes)
@@ -99,7 +128,7 @@ struct Terminal: ~Copyable {
       })
     let typed = try line.prefix(count)
     let text = try typed.withoutTrailingNewline(.lineFeed)
-    guard text.count > 0 else { throw Self.nothingTyped }
+    guard text.count > 0 else { throw count == 0 ? Failure.inputEnded : Failure.nothingTyped }
     guard text.count < typed.count || count < Self.longestLine - 1 else {
       throw Failure.usage("the line is longer than a terminal delivers", try: "a file or a descriptor instead of the prompt")
     }

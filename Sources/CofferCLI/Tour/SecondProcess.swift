@@ -13,11 +13,11 @@ enum SecondProcess {
     var text: String? { output.withUnsafeBytes { PlainBytes.text($0) } }
   }
 
-  /// Runs `coffer` with `arguments`, nothing on standard input and none of this program's variables.
-  static func run(_ arguments: [String]) throws -> Answer {
+  /// Runs `coffer` with `arguments`, nothing on standard input, and of this program's variables none but `environment`.
+  static func run(_ arguments: [String], environment: [ByteWord] = Self.environment) throws -> Answer {
     let output = try Pipe()
     let messages = try Pipe()
-    let child = try start(arguments, output: output.writing, messages: messages.writing)
+    let child = try start(arguments, environment, output: output.writing, messages: messages.writing)
     output.closeWriting()
     messages.closeWriting()
     // Both are far below a pipe's capacity for the commands of a tour, so one after the other cannot block.
@@ -27,7 +27,7 @@ enum SecondProcess {
     return Answer(status: wait(child), output: printed, messages: text.trimmedEnd)
   }
 
-  private static func start(_ arguments: [String], output: Int32, messages: Int32) throws -> pid_t {
+  private static func start(_ arguments: [String], _ environment: [ByteWord], output: Int32, messages: Int32) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -60,7 +60,7 @@ enum SecondProcess {
     return String(cString: path)
   }
 
-  private static var environment: [ByteWord] { ProcessEnvironment.entries(["PATH", "HOME", "TMPDIR", "LANG"]) }
+  static var environment: [ByteWord] { ProcessEnvironment.entries(["PATH", "HOME", "TMPDIR", "LANG"]) }
 
   private static func wait(_ child: pid_t) -> Int32 {
     var status: Int32 = 0

@@ -15,19 +15,27 @@ struct CredentialSources {
     if context.unlocking?.usesStandardInput == true { try context.input.claim(for: "the passphrase") }
   }
 
-  /// What opens one of `slots`.
-  ///
-  /// - Throws: a failure with status 69, listing the sources, when there is nothing.
-  func credentials(for slots: [SlotSummary], of vault: VaultPlace) throws -> Credentials {
+  /// What the sources have that opens one of `slots`, without a question.
+  func given(for slots: [SlotSummary]) throws -> Given {
     var found = try fromOptions()
     if found.isEmpty { found = try fromEnvironment() }
     if found.isEmpty { found.passphrase = try fromCredentialsFolder() }
-    try complete(&found, for: Set(slots.map(\.kind)), vault)
-    guard !found.isEmpty else { throw Self.nothing(vault) }
-    return found
+    return try completed(found, for: Set(slots.map(\.kind)))
   }
 
-  /// What may open another vault beside the one that ``credentials(for:of:)`` are for: where the command line names something, what the
+  /// What the sources have.
+  struct Given: ~Copyable {
+    let credentials: Credentials
+    /// Whether a passphrase would open a slot that these do not.
+    let lacksPassphrase: Bool
+
+    init(_ credentials: consuming Credentials, lacking: Bool) {
+      self.credentials = credentials
+      lacksPassphrase = lacking
+    }
+  }
+
+  /// What may open another vault beside the one that ``given(for:)`` are for: where the command line names something, what the
   /// environment does.
   func others() throws -> Credentials { context.unlocking?.isEmpty ?? true ? Credentials() : try fromEnvironment() }
 
@@ -41,11 +49,7 @@ struct CredentialSources {
       found.passphrase = try passphrase(fromFile: path)
     }
     if let path = options.keyFile { found.keyFile = try keyFile(path) }
-    if let path = options.recoveryFile {
-      found.recoveryCode = try SecretReader.file(
-        path, limit: SecretFile.largestToken, what: "the recovery code"
-      ).withoutTrailingNewline(.lineFeedOrCRLF)
-    }
+    if let path = options.recoveryFile { found.recoveryCode = try recoveryCode(path) }
     if let path = options.identity { found.identity = try identity(path) }
     return found
   }
@@ -78,22 +82,22 @@ struct CredentialSources {
   }
 
   /// A slot may want a passphrase and a key file together: whichever half is missing is looked for further down.
-  private func complete(_ found: inout Credentials, for kinds: Set<SlotKind>, _ vault: VaultPlace) throws {
+  private func completed(_ given: consuming Credentials, for kinds: Set<SlotKind>) throws -> Given {
+    var found = given
     let both = kinds.contains(.passphraseAndKeyFile)
-    if both, found.passphrase != nil, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {
+    func completeKeyFile(_ found: inout Credentials) throws {
+      guard both, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") else { return }
       found.keyFile = try keyFile(path)
     }
+    if found.passphrase != nil { try completeKeyFile(&found) }
     let opensAlone = found.recoveryCode != nil || found.identity != nil || (found.keyFile != nil && kinds.contains(.keyFile))
     let wanted = found.keyFile == nil ? both || kinds.contains(.passphrase) : both
-    guard found.passphrase == nil, wanted, !opensAlone else { return }
+    guard found.passphrase == nil, wanted, !opensAlone else { return Given(found, lacking: false) }
     found.passphrase = try environmentPassphrase()
     if found.passphrase == nil { found.passphrase = try fromCredentialsFolder() }
-    if found.passphrase == nil, context.mayAsk, let terminal = Terminal() {
-      found.passphrase = try terminal.secret("Passphrase of \(vault): ").asPassphrase(from: "the terminal")
-    }
-    if found.passphrase != nil, both, found.keyFile == nil, let path = ProcessEnvironment.value("COFFER_KEY_FILE") {
-      found.keyFile = try keyFile(path)
-    }
+    // The other half of a slot that wants both, whoever has the passphrase.
+    try completeKeyFile(&found)
+    return Given(found, lacking: found.passphrase == nil)
   }
 
   func passphrase(fromDescriptor descriptor: Int32) throws -> SecretBytes {
@@ -113,12 +117,16 @@ struct CredentialSources {
     return try Credentials.keyFile(at: FilePath(path))
   }
 
+  func recoveryCode(_ path: String) throws -> SecretBytes {
+    try SecretReader.file(path, limit: SecretFile.largestToken, what: "the recovery code").withoutTrailingNewline(.lineFeedOrCRLF)
+  }
+
   func identity(_ path: String) throws -> SecretBytes {
     try GivenPath.check(path)
     return try Credentials.identity(at: FilePath(path))
   }
 
-  private static func nothing(_ vault: VaultPlace) -> Failure {
+  static func nothing(_ vault: VaultPlace) -> Failure {
     Failure(
       StoreError(
         .locked, "the vault is locked and there is nothing to unlock it with", place: vault.description,

@@ -15,11 +15,23 @@ struct NewSecretOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Write a fresh key file to this path, where nothing may be yet.", valueName: "path"))
   var newKeyFile: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Refuse a new passphrase that fewer than 2 to the power of so many tries would guess; 0 takes any. At a terminal 35, unless given.",
+      valueName: "bits"))
+  var minStrength: Int?
+
   func validate() throws {
+    guard minStrength.map({ 0...Self.mostBits ~= $0 }) ?? true else {
+      throw ValidationError("give --min-strength from 0 to \(Self.mostBits)")
+    }
     guard newPassphraseFd == nil || newPassphraseFile == nil else {
       throw ValidationError("give the new passphrase by --new-passphrase-fd or by --new-passphrase-file, not by both")
     }
   }
+
+  /// More than any passphrase needs: as much as a key has.
+  private static let mostBits = 256
 
   var isEmpty: Bool { !hasPassphrase && newKeyFile == nil }
   var hasPassphrase: Bool { newPassphraseFd != nil || newPassphraseFile != nil }
@@ -60,6 +72,7 @@ struct NewSecrets {
       throw Failure.usage(
         "a new vault starts with a passphrase, a key file or both", try: "--passphrase-file, --key-file or --new-key-file")
     }
+    if found.passphrase != nil { found.passphrase = try checked(found.passphrase.take()) }
     if let path = new.newKeyFile {
       guard found.keyFile == nil else {
         throw Failure.usage("two key files were given for one new vault", try: "--key-file or --new-key-file")
@@ -72,9 +85,8 @@ struct NewSecrets {
     guard found.isEmpty else { return found }
     found = try sources.fromEnvironment()
     if found.isEmpty { found.passphrase = try sources.fromCredentialsFolder() }
-    if found.isEmpty, let terminal = Terminal() {
-      found.passphrase = try terminal.newSecret("passphrase").asPassphrase(from: "the terminal")
-    }
+    found.passphrase = try checked(found.passphrase.take())
+    if found.isEmpty, let terminal = Terminal() { found.passphrase = try typed("passphrase", terminal) }
     guard !found.isEmpty else { throw Self.nothing }
     return found
   }
@@ -91,10 +103,10 @@ struct NewSecrets {
 
   private func ownCredentials() throws -> Credentials {
     var made = Credentials()
-    made.passphrase = try newPassphrase()
+    made.passphrase = try checked(newPassphrase())
     guard new.newKeyFile == nil else { return made }
     if made.isEmpty, let terminal = Terminal() {
-      made.passphrase = try terminal.newSecret("passphrase of the new vault").asPassphrase(from: "the terminal")
+      made.passphrase = try typed("passphrase of the new vault", terminal)
     }
     guard !made.isEmpty else { throw Self.nothing }
     return made
@@ -104,7 +116,7 @@ struct NewSecrets {
   /// that was written for a slot that could not be made is removed: it would open nothing.
   func using<Result>(_ body: (consuming Credentials) throws -> Result) throws -> Result {
     var found = Credentials()
-    found.passphrase = try newPassphrase()
+    found.passphrase = try checked(newPassphrase())
     if new.isEmpty { found.passphrase = try askedPassphrase() }
     return try withNewKeyFile(found, body)
   }
@@ -119,7 +131,7 @@ struct NewSecrets {
       }
       found.keyFile = try sources.keyFile(path)
     }
-    found.passphrase = try new.hasPassphrase ? newPassphrase() : askedPassphrase()
+    found.passphrase = try new.hasPassphrase ? checked(newPassphrase()) : askedPassphrase()
     try withNewKeyFile(found, body)
   }
 
@@ -132,7 +144,38 @@ struct NewSecrets {
 
   private func askedPassphrase() throws -> SecretBytes {
     guard let terminal = Terminal() else { throw Self.nothingForSlot }
-    return try terminal.newSecret("passphrase").asPassphrase(from: "the terminal")
+    return try typed("passphrase", terminal)
+  }
+
+  /// A passphrase that is typed, and asked for anew where it is too easy to guess.
+  private func typed(_ what: String, _ terminal: borrowing Terminal) throws -> SecretBytes {
+    let least = new.minStrength.map(Double.init) ?? PassphraseStrength.least
+    var failure: (any Error)?
+    let found = try terminal.newSecret(what) { passphrase in
+      do { return Self.objection(try PassphraseStrength(of: passphrase), least) } catch {
+        failure = error
+        return nil
+      }
+    }
+    if let failure { throw failure }
+    return try found.asPassphrase(from: "the terminal")
+  }
+
+  /// A passphrase that nobody types: one that is easy to guess is told of, and refused where an option wants it so.
+  private func checked(_ passphrase: consuming SecretBytes?) throws -> SecretBytes? {
+    guard let passphrase else { return nil }
+    let strength = try PassphraseStrength(of: passphrase)
+    if let least = new.minStrength, let failure = Self.objection(strength, Double(least)) { throw failure }
+    if new.minStrength == nil, let failure = Self.objection(strength, PassphraseStrength.least) { context.note(failure.what) }
+    return passphrase
+  }
+
+  private static func objection(_ strength: PassphraseStrength, _ least: Double) -> Failure? {
+    guard strength.bits < least else { return nil }
+    return .usage(
+      "the passphrase is easy to guess: \(strength.reason)",
+      try:
+        "four or more words that have nothing to do with each other, as coffer generate --words 4 makes them; nothing was stored")
   }
 
   private func newPassphrase() throws -> SecretBytes? {

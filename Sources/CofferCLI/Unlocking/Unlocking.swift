@@ -75,12 +75,24 @@ extension Context {
   /// Opens and unlocks the vault.
   func unlockedVault() throws -> UnlockedVault {
     let locked = try lockedVault()
-    return try locked.unlock(with: credentials(for: locked))
+    let vault = try opening(locked) { credentials in try locked.unlock(with: credentials) }
+    try noteUntriedPassphrase(vault)
+    return vault
   }
 
-  /// What opens `vault`.
-  func credentials(for vault: LockedVault) throws -> Credentials {
-    try CredentialSources(self).credentials(for: vault.slots, of: places.vault)
+  /// Says that a passphrase on the command line opened nothing, right or wrong, as the key file beside it opens the vault alone.
+  func noteUntriedPassphrase(_ vault: borrowing UnlockedVault) throws {
+    guard let unlocking, unlocking.keyFile != nil, unlocking.passphraseFile != nil || unlocking.passphraseFd != nil,
+      try vault.slots().contains(where: { $0.isInUse && $0.summary.kind == .keyFile })
+    else { return }
+    note("the key file alone opened the vault; the passphrase was not tried")
+  }
+
+  /// Lends what opens `vault` to `open`: see ``Opening``.
+  func opening<Result: ~Copyable>(
+    _ vault: LockedVault, _ open: (consuming Credentials) throws -> Result
+  ) throws -> Result {
+    try Opening(vault.slots, of: places.vault, self).open { credentials, _ in try open(credentials) }
   }
 }
 
@@ -95,8 +107,9 @@ extension Context {
 
   /// A client for an agent that may run and may hold the vault.
   func possibleAgent() throws -> AgentClient? {
-    guard unlocking?.leavesAgent ?? true, let run = places.run else { return nil }
-    return AgentClient(folder: run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(run))
+    guard unlocking?.leavesAgent ?? true else { return nil }
+    return AgentClient(
+      folder: places.run, vault: places.vault, options: try vaultOptions(), known: try identityInvitations(places.run))
   }
 
   /// The invitations in the identity's file that the environment names, for an agent to check, where one may run in `folder`. What is no
@@ -110,23 +123,9 @@ extension Context {
     return try Identity.invitations(in: CredentialSources(self).identity(path))
   }
 
-  /// The run folder, which the agent needs.
-  func runFolder() throws(StoreError) -> FilePath {
-    guard let run = places.run else {
-      throw StoreError(
-        .denied, "XDG_RUNTIME_DIR is not set, so there is no folder for the agent's socket", cure: Self.runFolderCure)
-    }
-    return run
-  }
-
-  /// A login through systemd sets the variable; su(1), some ways of ssh(1), and containers do not.
-  static let runFolderCure =
-    "in your shell's profile: mkdir -pm 700 ~/.run && export XDG_RUNTIME_DIR=~/.run; or a login session, which sets it"
-
   /// What the agent says of itself, whichever vault it keeps; nil where none runs.
   func agentStatus() throws(StoreError) -> AgentStatus? {
-    guard let run = places.run else { return nil }
-    do throws(StoreError) { return try AgentClient(folder: run).status() } catch {
+    do throws(StoreError) { return try AgentClient(folder: places.run).status() } catch {
       guard error.kind == .noAgent else { throw error }
       return nil
     }

@@ -45,6 +45,17 @@ public enum RecoveryCode {
     }
   }
 
+  /// Whether `text` is a code: every symbol is there, and the check holds.
+  ///
+  /// - Throws: `StoreError` `.memory` when guarded memory runs out.
+  package static func isCode(_ text: borrowing SecretBytes) throws(StoreError) -> Bool {
+    do throws(StoreError) { _ = try bytes(of: text) } catch {
+      guard error.kind == .wrongSecret else { throw error }
+      return false
+    }
+    return true
+  }
+
   /// The 20 bytes of a code. Case, spaces and hyphens do not count; I and L read as 1, O as 0.
   ///
   /// - Throws: `.wrongSecret` for a text that is no code.

@@ -99,6 +99,28 @@ extension SlotInputs {
     }
   }
 
+  /// What is said of credentials that open no slot of a vault with slots of these kinds.
+  borrowing func whyNothingFits(_ kinds: Set<SlotKind>) -> String {
+    switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {
+    case (true, false, false, false):
+      kinds.contains(.passphrase) || !kinds.contains(.passphraseAndKeyFile)
+        ? "wrong passphrase" : "the passphrase opens the vault only beside its key file"
+    case (false, true, false, false):
+      if !opensAlone {
+        "the file is no key file that opens a vault alone"
+      } else {
+        kinds.contains(.keyFile) || !kinds.contains(.passphraseAndKeyFile)
+          ? "wrong key file" : "the key file opens the vault only beside its passphrase"
+      }
+    case (false, false, true, false): "wrong recovery code"
+    case (false, false, false, true): "no slot of the vault is for this identity"
+    default: "none of the secrets that were given opens the vault"
+    }
+  }
+
+  /// Whether there is nothing but a file that was not made as a key file.
+  var isForeignKeyFile: Bool { keyFile != nil && !opensAlone && passphrase == nil && recoveryCode == nil && identity == nil }
+
   private var opensAlone: Bool {
     switch keyFile {
     case .some(let keyFile): keyFile.isGenerated

@@ -47,7 +47,7 @@ enum SlotSearch {
         }
       }
     }
-    throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits, path)
+    throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits(header, inputs), path)
   }
 
   /// Takes what trying a slot costs from what one search may cost.
@@ -115,10 +115,12 @@ enum SlotSearch {
     return StoreError(error.kind, error.what, cure: cure)
   }
 
-  private static var nothingFits: StoreError {
+  private static func nothingFits(_ header: VaultHeader, _ inputs: borrowing SlotInputs) -> StoreError {
     StoreError(
-      .wrongSecret, "no slot of the vault opens with the secret given",
-      cure: "try again; when the secret is surely right, the slot was changed: restore the vault from a backup")
+      .wrongSecret, inputs.whyNothingFits(Set(header.slots.map(\.frame.kind))),
+      cure: inputs.isForeignKeyFile
+        ? "give a key file that was made as one, or a passphrase"
+        : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
   }
 
   private static func named(_ error: StoreError, _ path: String?) -> StoreError {

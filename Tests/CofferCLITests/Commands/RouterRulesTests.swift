@@ -50,14 +50,45 @@ struct RouterRulesTests {
   }
 
   @Test
-  func `--plain for a new key needs a vault that is there to be opened, and stores nothing without`() throws {
+  func `preferences need no vault: locked, they are set, told, explained, listed and deleted`() throws {
     let home = try Home.withVault()
+    try home.transcript("set token --secret", in: "tok")
     home.locked()
-    try home.transcript("set theme dark --plain", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("set theme dark --plain")
+    try home.transcript("set theme light")
+    try home.transcript("get theme", out: "light")
+    try home.transcript(
+      "explain theme", out: "theme: domain string (\(home.path)/config/coffer.plist)\n",
+      err: "whether the vault holds it too is unknown: the vault is locked")
+    try home.transcript("list", out: "theme  defaults\n", err: "nothing to unlock it with", exit: 69)
+    try home.transcript("delete theme")
+    try home.transcript("list", err: "nothing to unlock it with", exit: 69)
     let other = try Home.withVault()
     home.environment["COFFER_KEY_FILE"] = other.path + "/key"
-    try home.transcript("set theme dark --plain", err: "no slot of the vault opens", exit: 77)
-    #expect(!home.exists("config"))
+    try home.transcript("set theme dark --plain", err: "whether the vault holds it too is unknown: wrong key file")
+    home.environment["COFFER_KEY_FILE"] = home.path + "/key"
+    try home.transcript("set token new --plain", err: "is a secret in the vault and stays one", exit: 77)
+    try home.transcript("set token new", err: "was given as an argument", exit: 64)
+  }
+
+  @Test
+  func `a new key with a value and no store is refused before anybody is asked for a passphrase`() throws {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse\n")
+    try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("set theme dark", in: home)
+    #expect(try child.wait() == 64)
+    terminal.shows("nothing says whether it is a secret")
+    #expect(!terminal.shown.contains("Passphrase"))
+  }
+
+  @Test
+  func `the domain of coffer's own settings has no keys of the router`() throws {
+    let home = try Home.withVault()
+    for line in ["set a b --plain", "get a", "list", "delete a", "explain a"] {
+      try home.transcript("\(line) --domain coffer.settings", err: "holds the settings of coffer itself", exit: 64)
+    }
   }
 
   @Test

@@ -260,13 +260,10 @@ struct DoctorBranchTests {
   }
 
   @Test
-  func `what the environment says wrongly, or does not say`() throws {
+  func `what the environment says wrongly, and a list that is none`() throws {
     let home = try Home.sound()
     home.environment["COFFER_EXPECT_VAULT"] = "nonsense"
     #expect(try findings("vault", home).map(\.what) == ["COFFER_EXPECT_VAULT is neither a vault's id nor invitations"])
-    let bare = try Home()
-    bare.environment["COFFER_HOME"] = nil
-    #expect(try findings("sockets", bare).map(\.severity) == ["note"])
     _ = try home.file("config/app.plist", "no property list")
     #expect(try findings("preferences", home).map(\.severity) == ["problem"])
   }

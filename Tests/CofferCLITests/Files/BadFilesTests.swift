@@ -58,7 +58,7 @@ struct BadFilesTests {
     try Home().transcript("vault get s", err: "there is no vault", exit: 78)
     let key = try Home.withVault()
     home.environment["COFFER_KEY_FILE"] = key.path + "/key"
-    try refuses(home, 77, "no slot of the vault opens")
+    try refuses(home, 77, "wrong key file")
     home.environment["COFFER_KEY_FILE"] = nil
     try refuses(home, 69, "nothing to unlock it with")
     let vault = home.path + "/data/vault.sqlite"

@@ -16,6 +16,9 @@ final class Home {
     environment = ["COFFER_HOME": path, "HOME": path + "/nobody", "PATH": "/usr/bin:/bin", "SWIFT_BACKTRACE": "enable=no"]
   }
 
+  // What a prompt unlocks an agent keeps, which outlives the command.
+  deinit { if exists("run/agent.sock") { _ = try? coffer("agent stop") } }
+
   /// The program, beside the test bundle.
   static let coffer = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
     .deletingLastPathComponent().appendingPathComponent("coffer").path

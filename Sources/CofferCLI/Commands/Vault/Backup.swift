@@ -65,18 +65,27 @@ struct VaultRestoreCommand: OpeningCommand {
     try NewInvitation.show(report.invitation, NewInvitation.ofNewKey, context)
   }
 
-  /// Restores with what the sources have, and, where that does not open the vault that stands there, with what the terminal has to say.
+  /// Restores with what the sources have or somebody types.
   private func restore(_ context: Context, _ progress: Progress) throws -> RestoreReport {
-    let sources = CredentialSources(context)
-    let place = VaultPlace.file(FilePath(file))
     let backup = try RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
+    let opening = try Opening(backup.slots, of: .file(FilePath(file)), context)
+    var first = Optional(backup)
+    return try opening.open { credentials, _ in
+      let backup = try first.take() ?? RestorableBackup(FilePath(file), toRestoreAt: context.places.vault)
+      return try restore(backup, with: credentials, context, progress)
+    }
+  }
+
+  /// Restores with what opens the backup, and, where that does not open the vault that stands there, with what the terminal has to say.
+  private func restore(
+    _ backup: consuming RestorableBackup, with credentials: consuming Credentials, _ context: Context, _ progress: Progress
+  ) throws -> RestoreReport {
     let id = backup.id
-    let credentials = try sources.credentials(for: backup.slots, of: place)
     let again = try credentials.copied()
     var isAsked = false
     do {
       return try backup.restore(
-        with: credentials, present: sources.others(), options: context.vaultOptions(), replacing: force,
+        with: credentials, present: CredentialSources(context).others(), options: context.vaultOptions(), replacing: force,
         acceptingOlderKey: olderKey,
         confirm: { _ in
           isAsked = true
@@ -106,7 +115,8 @@ struct VaultRestoreCommand: OpeningCommand {
     } catch { slots = [] }  // What is wrong with it, the restore has to do with.
     guard slots.contains(where: { $0.kind == .passphrase }) else { return credentials }
     credentials.passphrase = try terminal.optionalSecret(
-      "Passphrase of the vault at \(context.places.vault), which is not opened by the backup's (nothing, if there is none): ")
+      Question(
+        "Passphrase of the vault at \(context.places.vault), which is not opened by the backup's (nothing, if there is none)"))
     return credentials
   }
 
@@ -142,15 +152,16 @@ struct VaultRepairCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let locked = try context.lockedVault()
-    let credentials = try context.credentials(for: locked)
     let agreement = Agreement()
     let report: RepairReport
     do {
-      report = try locked.repair(
-        with: credentials, rebuilding: rebuild, acceptingOlderKey: olderKey,
-        confirm: { slots in
-          agreement.answer { if let terminal = Terminal() { try ReturnedSlots.confirm(slots, terminal) } else { false } }
-        })
+      report = try context.opening(locked) { credentials in
+        try locked.repair(
+          with: credentials, rebuilding: rebuild, acceptingOlderKey: olderKey,
+          confirm: { slots in
+            agreement.answer { if let terminal = Terminal() { try ReturnedSlots.confirm(slots, terminal) } else { false } }
+          })
+      }
     } catch { throw agreement.error(after: error) }
     if options.json {
       try Output.line(JSONText.encode(Answer(report)))

@@ -29,15 +29,17 @@ struct VaultJoinCommand: OpeningCommand {
       try GivenInvitation.read($0, "what follows the place", several: "give one; the identity's file may hold others")
     }
     context.places.vault = try VaultPlace.given(place).absolute()
-    var locked = try context.lockedVault()
-    if let invitation { locked.options.invitations.append(invitation) }
+    let locked = try lockedVault(invitation, context)
     let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
     // What a vault that is joined would have to be told of afterwards.
     if save == true { try Self.checkSaving(to: locked.id, in: identity) }
-    let credentials = try context.credentials(for: locked)
     let agreement = Agreement()
     let vault: UnlockedVault
-    do { vault = try locked.join(with: credentials) { claim in agreement.answer { try Self.confirm(claim, context) } } } catch {
+    do {
+      vault = try context.opening(locked) { credentials in
+        try locked.join(with: credentials) { claim in agreement.answer { try Self.confirm(claim, context) } }
+      }
+    } catch {
       throw agreement.error(after: error)
     }
     let proven = try vault.invitation()
@@ -58,6 +60,12 @@ struct VaultJoinCommand: OpeningCommand {
     let standard = try Places.standard().vault
     guard standard != context.places.vault else { return }
     context.note("--vault \(locked.place) or COFFER_VAULT names it to other commands")
+  }
+
+  private func lockedVault(_ invitation: Invitation?, _ context: Context) throws -> LockedVault {
+    var locked = try context.lockedVault()
+    if let invitation { locked.options.invitations.append(invitation) }
+    return locked
   }
 
   /// Whether somebody at the terminal says that the vault is the right one. --yes does not: it would say so of any vault.

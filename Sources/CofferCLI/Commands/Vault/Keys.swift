@@ -7,8 +7,8 @@ struct VaultPassphraseCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "passphrase", abstract: "Change the passphrase, and with it the vault's key.",
     discussion: """
-      Changes the slot that opened the vault, or --slot, with its old passphrase or with any other way in: a recovery code \
-      replaces a passphrase that was forgotten. Everything is sealed under a new key; --keep-key does without, which is quick \
+      Changes the slot that opened the vault, or the only one that has a passphrase, or --slot. Any way in will do: a recovery code \
+      replaces a passphrase that was forgotten, as coffer recover does. Everything is sealed under a new key; --keep-key does without, which is quick \
       and enough when nobody knows the old passphrase.
       """, aliases: ["passwd"])
 
@@ -22,32 +22,8 @@ struct VaultPassphraseCommand: OpeningCommand {
   func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
 
   func perform(_ context: Context) throws {
-    let secrets = NewSecrets(new: new, context: context)
     let vault = try context.unlockedVault()
-    let slots = try vault.slots()
-    let changed = try slot.map { try slots.named($0) } ?? slots.first(where: \.isInUse)
-    guard let changed, changed.summary.kind == .passphrase || changed.summary.kind == .passphraseAndKeyFile else {
-      throw StoreError(
-        .unfitSecret, "the slot has no passphrase", key: changed.map { "\($0.summary.id)" },
-        cure: "name one that has with --slot; coffer vault slot list shows them")
-    }
-    let progress = Progress(context, json: options.json)
-    defer { progress.clear() }
-    try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in
-      try vault.changePassphrase(
-        to: credentials, ofSlot: changed.summary.id, key: keepKey ? .kept : .renewed, progress: progress.show)
-    }
-    progress.clear()
-    let invitation = try vault.invitation()
-    if options.json {
-      return try Output.line(
-        JSONText.encode(["slot": changed.summary.id.description, "invitation": invitation.description]))
-    }
-    context.note(
-      keepKey
-        ? "the passphrase was changed; the vault's key is the same, which an old copy of the file gives away to who knows the old one"
-        : "the passphrase was changed, and the vault has a new key, sealed to \(slots.count) slot\(slots.count == 1 ? "" : "s")")
-    try NewInvitation.show(invitation, NewInvitation.ofNewKey, context)
+    try PassphraseChange(slot: slot, new: new, keepsKey: keepKey).perform(vault, context, json: options.json)
   }
 }
 

@@ -67,7 +67,7 @@ struct PinAcceptCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let locked = try context.lockedVault()
-    let vault = try locked.unlockAcceptingPin(with: context.credentials(for: locked))
+    let vault = try context.opening(locked) { try locked.unlockAcceptingPin(with: $0) }
     let status = try vault.status()
     if options.json {
       return try Output.line(JSONText.encode(Answer(id: vault.id.description, generation: status.generation)))

@@ -168,23 +168,22 @@ struct SlotJSON: Encodable {
 }
 
 extension [VaultStatus.Slot] {
-  /// Digits of an id that tell slots apart: 2^16 to one among 16 slots that two begin alike.
-  private static var shortestPrefix: Int { 4 }
-
-  /// The slot that `text` means: the beginning of its id, or its label.
+  /// The slot that `text` means: its label, or else the beginning of its id, of any length that no other begins with.
   ///
   /// - Throws: `.notFound`, `.ambiguous`.
   func named(_ text: String) throws(StoreError) -> VaultStatus.Slot {
     let digits = text.lowercased()
-    let isPrefix = digits.count >= Self.shortestPrefix
-    let found = filter { $0.label == text || (isPrefix && $0.summary.id.description.hasPrefix(digits)) }
+    let labeled = filter { $0.label == text }
+    let found = labeled.isEmpty && !digits.isEmpty ? filter { $0.summary.id.description.hasPrefix(digits) } : labeled
     guard let slot = found.first else {
       throw StoreError(
         .notFound, "the vault has no such slot", key: text,
-        cure: "coffer vault slot list shows ids and labels; give a label or the first \(Self.shortestPrefix) digits of an id")
+        cure: "coffer vault slot list shows ids and labels; give a label or the beginning of an id")
     }
     guard found.count == 1 else {
-      throw StoreError(.ambiguous, "\(found.count) slots match", key: text, cure: "give more digits of the id")
+      throw StoreError(
+        .ambiguous, "\(found.count) slots match", key: text,
+        cure: labeled.isEmpty ? "give more digits of the id" : "give the beginning of the id")
     }
     return slot
   }

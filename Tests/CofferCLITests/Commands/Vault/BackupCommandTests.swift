@@ -291,7 +291,7 @@ struct BackupCommandTests {
     #expect(try other.coffer("vault restore \(home.path)/out.sqlite").status == 0)
     try other.transcript("vault list", out: "one  a\n")
     try other.transcript("vault get one", out: "1")
-    try other.transcript("vault get one --key-file \(home.path)/key", err: "no slot of the vault opens", exit: 77)
+    try other.transcript("vault get one --key-file \(home.path)/key", err: "wrong key file", exit: 77)
   }
 
   @Test

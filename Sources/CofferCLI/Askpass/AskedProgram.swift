@@ -1,0 +1,125 @@
+internal import Coffer
+internal import CofferPlatform
+
+/// A started program that is waited for with patience that ends: in a session of its own, so that all that it starts ends with it.
+final class AskedProgram {
+  private let path: String
+  private let process: pid_t
+  private let output: Pipe
+  private let input: Pipe?
+  private let deadline: ContinuousClock.Instant
+  private let patience: Duration
+  private var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+  private var status: Int32?
+
+  /// Milliseconds between two looks at the clock and the signals: see `Terminal`.
+  private static let look: Int32 = 50
+  /// Looks that a program may take to end once it is asked to.
+  private static let farewell = 20
+
+  /// Starts `path` with `words`.
+  ///
+  /// - Parameter hasInput: whether it is written to; otherwise its input is empty.
+  init(_ path: String, _ words: [String], hasInput: Bool, patience: Duration) throws {
+    self.path = path
+    self.patience = patience
+    deadline = .now + patience
+    output = try Pipe()
+    input = hasInput ? try Pipe() : nil
+    process = try Self.start(path, words, output: output.writing, input: input?.reading)
+    output.closeWriting()
+    input?.closeReading()
+  }
+
+  deinit {
+    guard status == nil else { return }
+    Self.stop(process)
+  }
+
+  private static func start(_ path: String, _ words: [String], output: Int32, input: Int32?) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    if let input {
+      posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    } else {
+      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    }
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
+    var environment = ChildEnvironment()
+    // A program that itself gets something from the vault shall not be asked by the command that it starts, and that one's again.
+    try environment.set("COFFER_ASKPASS", "")
+    try environment.set("SSH_ASKPASS_REQUIRE", "never")
+    var child: pid_t = 0
+    let code = SpawnAttributes.lend(newSession: true) { attributes in
+      CStrings.lend([path] + words) { argv in
+        environment.lend { posix_spawnp(&child, path, &actions, attributes, argv, $0) }
+      }
+    }
+    guard code == 0 else { throw Askpass.noAnswer(path, "it cannot be started: \(String(cString: strerror(code)))") }
+    return child
+  }
+
+  /// Reads what the program has written, behind the first `at` bytes of `buffer`; 0 at its end.
+  func read(into buffer: inout SecretBytes, at: Int) throws -> Int {
+    guard at < buffer.count else { throw Askpass.noAnswer(path, "its answer is longer than \(buffer.count) bytes") }
+    try wait { output in
+      var waiting = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+      return poll(&waiting, 1, Self.look) > 0
+    }
+    let descriptor = output.reading
+    let got = buffer.withUnsafeMutableBytes { raw in
+      SecretReader.readOnce(descriptor, raw.baseAddress.map { $0 + at }, raw.count - at)
+    }
+    guard got >= 0 else { throw Failure(StoreError(errno: errno, "read the answer of", place: FilePath(path))) }
+    return got
+  }
+
+  /// Writes `text`, which is short and fits a pipe.
+  func write(_ text: String) throws {
+    guard let input else { return }
+    let written = Array(text.utf8).withUnsafeBytes { systemWrite(input.writing, $0.baseAddress, $0.count) }
+    guard written == text.utf8.count else { throw Askpass.noAnswer(path, "it ended before it was asked") }
+  }
+
+  /// Waits for the program to end, and returns its status as a shell tells it.
+  func end() throws -> Int32 {
+    input?.closeWriting()
+    let process = process
+    var raw: Int32 = 0
+    try wait { _ in
+      if waitpid(process, &raw, WNOHANG) == process { return true }
+      usleep(UInt32(Self.look) * 100)
+      return false
+    }
+    let ended = raw & 0x7F == 0 ? raw >> 8 & 0xFF : 128 + raw & 0x7F
+    status = ended
+    return ended
+  }
+
+  /// Waits until `isOver`, for no longer than the program has, and looks after the signals meanwhile.
+  private func wait(until isOver: (Int32) -> Bool) throws {
+    while !isOver(output.reading) {
+      if let signal = signals.next() { try stopped(by: signal) }
+      guard ContinuousClock.now < deadline else {
+        throw Askpass.noAnswer(path, "it did not answer within \(patience.components.seconds) s and was ended")
+      }
+    }
+  }
+
+  /// Ends the program before the signal does its work.
+  private func stopped(by signal: Int32) throws {
+    Self.stop(process)
+    status = 128 + signal
+    guard signal != SIGINT else { throw Failure.interrupted }
+    signals.deliver(signal)
+  }
+
+  /// Ends the program with all that it started.
+  private static func stop(_ process: pid_t) {
+    kill(-process, SIGTERM)
+    for _ in 0..<farewell where waitpid(process, nil, WNOHANG) == 0 { usleep(UInt32(look) * 1000) }
+    kill(-process, SIGKILL)
+    while waitpid(process, nil, 0) < 0, errno == EINTR {}
+  }
+}

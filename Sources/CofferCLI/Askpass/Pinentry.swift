@@ -1,0 +1,156 @@
+internal import Coffer
+internal import CofferPlatform
+
+/// A conversation with a pinentry of GnuPG.
+///
+/// Source: the manuals of pinentry ("Protocol") and of libassuan ("Client requests", "Server responses"): a line is at most 1000 bytes, and
+/// `%`, carriage returns and line feeds are escaped.
+struct Pinentry: ~Copyable {
+  private let path: String
+  private let program: AskedProgram
+  /// What was read and not understood yet.
+  private var text: SecretBytes
+  private var count = 0
+
+  private enum Line {
+    case ok, data, other
+    case failed(String)
+  }
+
+  init(program: AskedProgram, _ path: String) throws {
+    self.path = path
+    self.program = program
+    text = try SecretBytes(zeros: Terminal.longestLine)
+  }
+
+  /// The answer to `question`.
+  consuming func secret(_ question: Question, within patience: Duration) throws -> SecretBytes {
+    var answer = try SecretBytes(zeros: 0)
+    try expectOK(&answer)
+    // What an older one does not know it says so of, and goes on without.
+    for option in Self.options { try ignored("OPTION \(option)", &answer) }
+    try ignored("SETTITLE Coffer", &answer)
+    try ignored("SETTIMEOUT \(patience.components.seconds)", &answer)
+    try told("SETDESC", [question.reason, question.subject].compactMap(\.self).joined(separator: "\n"), &answer)
+    try told("SETPROMPT", "Passphrase:", &answer)
+    if let remark = question.remark { try told("SETERROR", remark, &answer) }
+    try program.write("GETPIN\n")
+    try expectOK(&answer)
+    try program.write("BYE\n")
+    _ = try program.end()
+    return answer
+  }
+
+  /// The terminal, for a pinentry without a display.
+  private static var options: [String] {
+    let terminal = (STDIN_FILENO...STDERR_FILENO).lazy.compactMap { ttyname($0) }.first.map { String(cString: $0) }
+    let type = ProcessEnvironment.value("TERM")
+    return [terminal.map { "ttyname=\($0)" }, type.map { "ttytype=\($0)" }].compactMap(\.self)
+  }
+
+  private mutating func told(_ command: String, _ text: String, _ answer: inout SecretBytes) throws {
+    try program.write("\(command) \(Self.escaped(text))\n")
+    try expectOK(&answer)
+  }
+
+  private mutating func ignored(_ command: String, _ answer: inout SecretBytes) throws {
+    try program.write(command + "\n")
+    while true {
+      switch try next(&answer) {
+      case .ok, .failed: return
+      case .data, .other: continue
+      }
+    }
+  }
+
+  private mutating func expectOK(_ answer: inout SecretBytes) throws {
+    while true {
+      switch try next(&answer) {
+      case .ok: return
+      case .failed(let why): throw Askpass.noAnswer(path, why)
+      case .data, .other: continue
+      }
+    }
+  }
+
+  /// Reads the next line; what it has of the secret goes behind `answer`.
+  private mutating func next(_ answer: inout SecretBytes) throws -> Line {
+    while true {
+      let end = text.withUnsafeBytes { raw in raw.prefix(count).firstIndex(of: UInt8(ascii: "\n")) }
+      if let end {
+        let line = try understood(end, &answer)
+        let rest = count - end - 1
+        text.withUnsafeMutableBytes { raw in
+          guard let start = raw.baseAddress else { return }
+          memmove(start, start + end + 1, rest)
+          memset(start + rest, 0, raw.count - rest)
+        }
+        count = rest
+        return line
+      }
+      let got = try program.read(into: &text, at: count)
+      guard got > 0 else { throw Askpass.noAnswer(path, "it ended in the middle of its answer") }
+      count += got
+    }
+  }
+
+  private func understood(_ end: Int, _ answer: inout SecretBytes) throws -> Line {
+    func begins(_ word: StaticString) -> Bool {
+      text.withUnsafeBytes { raw in
+        raw.prefix(end).starts(with: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+      }
+    }
+    if begins("D ") {
+      answer = try joined(answer, 2..<end)
+      return .data
+    }
+    if begins("ERR ") {
+      let why = text.withUnsafeBytes { raw in String(decoding: raw[4..<end], as: UTF8.self) }
+      return .failed(why)
+    }
+    return begins("OK") ? .ok : .other
+  }
+
+  /// `answer` and what the bytes `range` of the line stand for.
+  private func joined(_ answer: borrowing SecretBytes, _ range: Range<Int>) throws -> SecretBytes {
+    var longer = try SecretBytes(zeros: answer.count + range.count)
+    var at = answer.count
+    answer.withUnsafeBytes { old in longer.withUnsafeMutableBytes { $0.copyMemory(from: old) } }
+    text.withUnsafeBytes { raw in
+      var index = range.lowerBound
+      while index < range.upperBound {
+        var byte = raw[index]
+        index += 1
+        if byte == UInt8(ascii: "%"), index + 2 <= range.upperBound, let high = Self.digit(raw[index]),
+          let low = Self.digit(raw[index + 1])
+        {
+          byte = high << 4 | low
+          index += 2
+        }
+        longer.withUnsafeMutableBytes { $0[at] = byte }
+        at += 1
+      }
+    }
+    return try longer.prefix(at)
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    default: nil
+    }
+  }
+
+  /// `text` as a line can hold it, of no more bytes than one may have.
+  private static func escaped(_ text: String) -> String {
+    let escaped = text.utf8.prefix(300).map { byte -> String in
+      switch byte {
+      case UInt8(ascii: "%"), ..<0x20, 0x7F...: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+      default: String(UnicodeScalar(byte))
+      }
+    }
+    return escaped.joined()
+  }
+}

@@ -1,0 +1,62 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+
+struct RecoverCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "recover", abstract: "Open the vault with its recovery code, and set a new passphrase.",
+    discussion: """
+      Asks for the code, and then twice for the new passphrase. Case, spaces and hyphens of the code do not count. Everything is \
+      sealed under a new key, and the code goes on to open the vault: coffer vault slot add --recovery-code makes another.
+      """)
+
+  @Option(help: ArgumentHelp("Take the recovery code from this file.", valueName: "path")) var recoveryFile: String?
+  @Option(
+    help: ArgumentHelp("Set the passphrase of this slot, named by the beginning of its id or its label.", valueName: "slot"))
+  var slot: String?
+  @OptionGroup(title: "The new secret") var new: NewSecretOptions
+  @OptionGroup var options: AnswerOptions
+
+  func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
+
+  func perform(_ context: Context) throws {
+    let locked = try context.lockedVault()
+    guard locked.slots.contains(where: { $0.kind == .recoveryCode }) else {
+      throw StoreError(
+        .unfitSecret, "the vault has no recovery code", place: locked.place.description,
+        cure: "open it with what else it has; a backup may have one")
+    }
+    let vault = try opened(locked, context)
+    let lacksPassphrase = try !vault.slots().contains { $0.summary.kind.hasPassphrase }
+    guard lacksPassphrase, slot == nil else {
+      return try PassphraseChange(slot: slot, new: new, keepsKey: false).perform(vault, context, json: options.json)
+    }
+    let added = try NewSecrets(new: new, context: context).using { credentials in try vault.addSlot(credentials, label: "") }
+    let invitation = try vault.invitation()
+    if options.json {
+      return try Output.line(JSONText.encode(["slot": added.id.description, "invitation": invitation.description]))
+    }
+    context.note("the new passphrase opens the vault from now on (slot \(added.id))")
+  }
+
+  /// The vault, opened with the code of the file, or with one that is typed, in three tries at most.
+  private func opened(_ locked: LockedVault, _ context: Context) throws -> UnlockedVault {
+    if let recoveryFile { return try Self.unlock(locked, CredentialSources(context).recoveryCode(recoveryFile)) }
+    guard let terminal = Terminal() else {
+      throw Failure(
+        StoreError(
+          .locked, "there is no terminal to ask for the recovery code at", place: locked.place.description,
+          cure: "--recovery-file PATH"))
+    }
+    return try Question("Recovery code of \(locked.place.short)").asked(
+      wrong: { error in (error as? StoreError).flatMap { $0.kind == .wrongSecret ? Failure($0).sentence : nil } },
+      { question in try Self.unlock(locked, terminal.secret(question)) })
+  }
+
+  private static func unlock(_ locked: LockedVault, _ code: consuming SecretBytes) throws -> UnlockedVault {
+    var credentials = Credentials()
+    credentials.recoveryCode = consume code
+    return try locked.unlock(with: credentials)
+  }
+}

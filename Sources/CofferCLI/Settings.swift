@@ -1,0 +1,58 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+
+/// What the user has set about this program itself: preferences of a domain that the router has no key in.
+struct Settings {
+  static let domain = Places.settingsDomain
+  /// What each setting is for, and what it takes.
+  static let agentAuto = "agent.auto", agentIdle = "agent.idle", agentLifetime = "agent.lifetime"
+
+  private let context: Context
+
+  init(_ context: Context) { self.context = context }
+
+  /// Whether the agent keeps what a person typed: on unless it is turned off. One that cannot be read is off, as a vault that stays
+  /// locked does no harm.
+  var keepsInAgent: Bool {
+    switch form(Self.agentAuto) {
+    case .absent: return true
+    case .unreadable: return false
+    case .there(.bool(let isOn)): return isOn
+    case .there(let form):
+      switch PlainText.text(form).lowercased() {
+      case "on", "true", "yes", "1": return true
+      case "off", "false", "no", "0": return false
+      default:
+        context.note(Self.unknown(Self.agentAuto, "on or off; it counts as off"))
+        return false
+      }
+    }
+  }
+
+  /// After how long the agent locks without use; nil for as long as it was started with.
+  var idle: Duration? { duration(Self.agentIdle) }
+
+  /// After how long it locks in any case.
+  var lifetime: Duration? { duration(Self.agentLifetime) }
+
+  private func duration(_ name: String) -> Duration? {
+    guard case .there(let form) = form(name) else { return nil }
+    if let time = AgentTime(argument: PlainText.text(form)) { return time.duration }
+    context.note(Self.unknown(name, "a time: 90s, 15m, 2h or 1d; it does not count"))
+    return nil
+  }
+
+  private enum Setting { case absent, unreadable, there(PlainForm) }
+
+  private func form(_ name: String) -> Setting {
+    do throws(StoreError) { return try context.domain(Self.domain).load(name).map(Setting.there) ?? .absent } catch {
+      context.note("the setting \(name) cannot be read: \(Failure(error).what)")
+      return .unreadable
+    }
+  }
+
+  private static func unknown(_ name: String, _ what: String) -> String {
+    "the setting \(name) of \(domain) is not \(what)"
+  }
+}

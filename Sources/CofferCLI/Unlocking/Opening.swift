@@ -1,0 +1,86 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+
+/// Opening something with what opens one of a vault's slots: with what the sources have, else with what a person types, three times at most.
+struct Opening: ~Copyable {
+  private let context: Context
+  private let slots: [SlotSummary]
+  private let place: VaultPlace
+  private let given: CredentialSources.Given
+
+  /// Looks what the sources have. Asks nobody yet.
+  init(_ slots: [SlotSummary], of place: VaultPlace, _ context: Context) throws {
+    self.context = context
+    self.slots = slots
+    self.place = place
+    given = try CredentialSources(context).given(for: slots)
+  }
+
+  /// Whether a person would be asked.
+  var needsPerson: Bool { given.lacksPassphrase }
+
+  /// Lends the credentials to `body`, and others where those that were typed are wrong.
+  ///
+  /// - Parameter body: opens with the credentials; told whether a person typed them.
+  /// - Throws: a failure with status 69 where there is nothing and nobody to ask; what `body` throws.
+  borrowing func open<Result: ~Copyable>(_ body: (consuming Credentials, Bool) throws -> Result) throws -> Result {
+    guard given.lacksPassphrase, let person = Person(context) else {
+      guard !given.credentials.isEmpty else { throw CredentialSources.nothing(place) }
+      return try body(given.credentials.copied(), false)
+    }
+    let wrong = given.credentials.keyFile == nil ? "Wrong passphrase." : "Wrong passphrase or key file."
+    return try Question("Passphrase of \(place.short)", reason: context.reason).asked(
+      wrong: { error in (error as? StoreError)?.kind == .wrongSecret ? wrong : nil },
+      { question in try body(asking(person, question), true) })
+  }
+
+  private borrowing func asking(_ person: borrowing Person, _ question: Question) throws -> Credentials {
+    var credentials = try given.credentials.copied()
+    let typed = try person.secret(question)
+    // A code may be typed wherever a passphrase may. A passphrase may look like a code, so it is tried as both.
+    if slots.contains(where: { $0.kind == .recoveryCode }), try RecoveryCode.isCode(typed) {
+      credentials.recoveryCode = try typed.duplicate()
+    }
+    credentials.passphrase = try typed.asPassphrase(from: person.name)
+    return credentials
+  }
+}
+
+/// Who can be asked for a secret: somebody at the terminal, or before a program that asks in a window of its own.
+enum Person: ~Copyable {
+  case atTerminal(Terminal)
+  case before(Askpass)
+
+  /// Nil where nobody can be asked.
+  init?(_ context: Context) {
+    switch context.questions {
+    case .nowhere: return nil
+    case .notAtTerminal:
+      guard let program = Askpass.chosen(hasTerminal: false) else { return nil }
+      self = .before(program)
+    case .anywhere:
+      let terminal = Terminal()
+      if let program = Askpass.chosen(hasTerminal: terminal != nil) {
+        self = .before(program)
+      } else {
+        guard let terminal else { return nil }
+        self = .atTerminal(terminal)
+      }
+    }
+  }
+
+  var name: String {
+    switch self {
+    case .atTerminal: "the terminal"
+    case .before(let program): program.path
+    }
+  }
+
+  func secret(_ question: Question) throws -> SecretBytes {
+    switch self {
+    case .atTerminal(let terminal): try terminal.secret(question)
+    case .before(let program): try program.secret(question)
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import Coffer
+import CofferMemory
+import CofferVault
+import Foundation
+import SystemPackage
+
+extension Home {
+  /// A home with a vault that a passphrase opens, in the file `pass` too, at the least cost that the program leaves as it is; and the
+  /// text of a recovery code that opens it as well.
+  static func withPassphrase(_ passphrase: String) throws -> (home: Home, code: String) {
+    let home = try Home()
+    _ = try home.file("pass", passphrase)
+    let places = Places(home: FilePath(home.path))
+    var credentials = Credentials()
+    credentials.passphrase = try secret(passphrase)
+    let vault = try UnlockedVault.create(at: places.vault, with: credentials, cost: .floor, options: places.vaultOptions)
+    let code = try RecoveryCode.generate()
+    var second = Credentials()
+    second.recoveryCode = try code.duplicate()
+    try vault.addSlot(second, label: "paper")
+    return (home, code.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+  }
+}
