@@ -1,6 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 public import CofferVault
+public import FoundationEssentials
 
 /// The items of the vault, as ``UnlockedVault`` has them.
 extension AgentClient {
@@ -51,15 +52,15 @@ extension AgentClient {
     return item
   }
 
-  /// Removes `name` where `condition` holds; false when there was nothing.
+  /// Removes `name` where `condition` holds, so that it can be brought back until `date`; false when there was nothing.
   @discardableResult
   public func remove(
-    _ name: ItemName, if condition: WriteCondition = .always, keeping: Bool = false
+    _ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil
   ) throws(StoreError) -> Bool {
     try ask(.delete, isWrite: true) { (writer) throws(StoreError) in
       try writer.put(name)
       try writer.put(condition)
-      try writer.put(keeping)
+      try writer.put(date)
     } answer: { (fields) throws(StoreError) in
       try fields.flag()
     }

@@ -26,11 +26,11 @@ extension Conversation {
       let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .delete:
-      let (name, condition, keeping) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.itemName(), try fields.condition(), try fields.flag())
+      let (name, condition, date) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.itemName(), try fields.condition(), try fields.optionalDate())
       }
       let isDone = try change(on: socket) { (vault) throws(StoreError) in
-        try vault.remove(name, if: condition, keeping: keeping)
+        try vault.remove(name, if: condition, keptUntil: date)
       }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
     case .fields:
