@@ -22,9 +22,9 @@ struct Audit: ~Copyable {
   private static let digest = SecretDigest.sha256
 
   let now: Date
-  /// Before which an item is old.
+  /// A value that was new before this is old.
   let oldest: Date
-  /// Before which one expires soon.
+  /// What expires before this does so soon.
   let soonest: Date
   let leaks: LeakedHashes?
   private let key: SecretBytes
@@ -45,13 +45,13 @@ struct Audit: ~Copyable {
       return false
     }
     if let expires = item.metadata.expires, expires < soonest { add(.expiring, item.name, "at \(Moment.text(expires))") }
-    if item.modified < oldest { add(.old, item.name, "since \(Moment.text(item.modified))") }
+    if item.written < oldest { add(.old, item.name, "since \(Moment.text(item.written))") }
     return true
   }
 
   /// Looks at the value of `item`.
   mutating func look(at value: borrowing SecretBytes, of item: VaultItem) throws {
-    guard Self.isPassword(value, item.metadata.contentType) else { return }
+    guard !AuthAccounts.isToken(item), Self.isPassword(value, item.metadata.contentType) else { return }
     passwords += 1
     let strength = try PasswordStrength(value, of: [item.name.service, item.name.account])
     if strength.bits < PasswordStrength.least {

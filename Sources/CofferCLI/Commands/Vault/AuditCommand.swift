@@ -31,7 +31,7 @@ struct VaultAuditCommand: OpeningCommand {
       now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds,
       leaks: leaked.map { (path) throws in try LeakedHashes(path) })
     let items = try context.itemsToRead()
-    let all = try items.list(service: service)
+    let all = try items.list(service: service).filter { !AuthAccounts.isPointer($0) }
     let progress = Progress(context, json: options.json)
     for (index, item) in all.enumerated() {
       progress.show(index, all.count)
