@@ -41,6 +41,19 @@ extension AgentClient {
     }
   }
 
+  /// Has the agent check everything that the vault holds, without decrypting a value.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``, ``/CofferPlatform/StoreError/Kind/damaged``.
+  package func verify() throws(StoreError) -> VerifyReport {
+    try ask(.verify, isWrite: false) { (_) throws(StoreError) in
+    } answer: { (fields) throws(StoreError) in
+      let (records, items, buckets) = (
+        try fields.number(UInt64.self), try fields.number(UInt64.self), try fields.number(UInt64.self)
+      )
+      return VerifyReport(records: Int(clamping: records), items: Int(clamping: items), buckets: Int(clamping: buckets))
+    }
+  }
+
   /// Stores `form` under `name` and returns what a listing now says.
   @discardableResult
   public func set(

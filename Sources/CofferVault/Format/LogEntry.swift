@@ -91,22 +91,22 @@ struct LogEntry: Hashable, Sendable {
   }
 
   /// - Parameter head: of the chain before the row.
-  func encoded(after head: Digest32) -> [UInt8] {
-    ByteWriter.bytes(Self.fixedBytes + program.utf8.count + detail.count) { out in
-      out.write(Self.version)
-      out.write(number)
-      out.write(time)
-      out.write(user)
-      out.write(process)
-      out.write(short: program)
-      out.write(index)
-      out.write(commit)
-      out.write(slot)
-      out.write(head)
-      out.write(short: detail)
-      out.writeNoExtension()
-    }
+  func write(to out: inout ByteWriter, after head: Digest32) {
+    out.write(Self.version)
+    out.write(number)
+    out.write(time)
+    out.write(user)
+    out.write(process)
+    out.write(short: program)
+    out.write(index)
+    out.write(commit)
+    out.write(slot)
+    out.write(head)
+    out.write(short: detail)
+    out.writeNoExtension()
   }
+
+  var encodedCount: Int { Self.fixedBytes + program.utf8.count + detail.count }
 
   /// - Parameter head: gets that of the chain before the row.
   init(decoding bytes: UnsafeRawBufferPointer, head: inout Digest32) throws(FormatError) {
@@ -171,13 +171,14 @@ enum LogBox {
 
   /// The row of `entry` at `sequence`, after rows whose chain is `head`.
   static func seal(_ entry: LogEntry, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys) -> [UInt8] {
-    let message = entry.encoded(after: head)
+    let count = entry.encodedCount
     let nonce = Nonce24.random()
-    return withKey(sequence, nonce, keys) { key in
-      ByteWriter.bytes(message.count + overhead) { out in
-        nonce.withBytes { out.write($0) }
-        out.fill(message.count + AEAD.tagBytes) { box in
-          message.withUnsafeBytes { AEAD.seal($0, key: key, nonce: nonce, into: box) }
+    return withWipedScratch(count) { message in
+      ByteWriter.fill(message) { entry.write(to: &$0, after: head) }
+      return withKey(sequence, nonce, keys) { key in
+        ByteWriter.bytes(count + overhead) { out in
+          nonce.withBytes { out.write($0) }
+          out.fill(count + AEAD.tagBytes) { AEAD.seal(UnsafeRawBufferPointer(message), key: key, nonce: nonce, into: $0) }
         }
       }
     }

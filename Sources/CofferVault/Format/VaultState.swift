@@ -71,15 +71,20 @@ struct VaultState: Hashable, Sendable {
 
   /// The bytes of the row.
   func sealed(epoch: UInt64, header: Digest32, keys: borrowing Subkeys) -> [UInt8] {
-    let content = ByteWriter.bytes(Self.fixedBytes + replicas.count * Self.replicaBytes) { write(to: &$0) }
+    let count = Self.fixedBytes + replicas.count * Self.replicaBytes
     let context = Self.context(epoch: epoch, generation: generation, header: header)
     let vault = keys.vault
-    let box = content.span.bytes.withUnsafeBytes { content in
-      keys.withKey(.sta) { CommittedBox.seal(content, under: $0, for: .state, salt: vault, context: context) }
-    }
-    return ByteWriter.bytes(8 + box.bytes.count) { out in
-      out.write(generation)
-      out.write(box.bytes)
+    return withWipedScratch(count) { content in
+      ByteWriter.fill(content) { write(to: &$0) }
+      return ByteWriter.bytes(8 + count + CommittedBox.overhead) { out in
+        out.write(generation)
+        out.fill(count + CommittedBox.overhead) { box in
+          keys.withKey(.sta) {
+            CommittedBox.seal(
+              UnsafeRawBufferPointer(content), under: $0, for: .state, salt: vault, context: context, into: box)
+          }
+        }
+      }
     }
   }
 

@@ -70,6 +70,10 @@ extension RecordMeta {
   }
 }
 
+extension LogEntry {
+  func encoded(after head: Digest32) -> [UInt8] { ByteWriter.bytes(encodedCount) { write(to: &$0, after: head) } }
+}
+
 extension EpochMark {
   /// Some key of `epoch`.
   static func some(_ epoch: UInt64) -> EpochMark { EpochMark(epoch: epoch, mark: .zero) }

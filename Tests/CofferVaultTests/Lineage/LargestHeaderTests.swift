@@ -75,8 +75,8 @@ struct LargestHeaderTests {
     let gone = oldest.secret.span.bytes.withUnsafeBytes {
       EpochMark(of: $0, vault: VaultSalt(first.vault.bytes) ?? .zero, epoch: oldest.epoch)
     }
-    let error = try expect(.forked) { try vault.check([Invitation(vault: first.vault, key: gone)]) }
-    #expect(error.what.contains("more than 1024 times"))
+    // Too old to be proven: what the vault was opened with is newer, and holds.
+    try vault.check([Invitation(vault: first.vault, key: gone)])
     try vault.check([first])
     #expect(text(try place.unlocked(options(place)).get(Self.name)) == "new")
   }
