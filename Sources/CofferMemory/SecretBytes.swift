@@ -99,6 +99,13 @@ public struct SecretBytes: ~Copyable, Sendable {
     }
   }
 
+  /// The last `count` bytes, in a block of their own.
+  package borrowing func suffix(_ count: Int) throws(SecretMemoryError) -> SecretBytes {
+    try withUnsafeBytes { (bytes) throws(SecretMemoryError) in
+      try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes[max(0, bytes.count - count)...]))
+    }
+  }
+
   /// Wipes all but the first `count` bytes, and forgets them. The block stays the size it was.
   package mutating func truncate(to count: Int) {
     precondition(count >= 0 && count <= self.count, "a part is not longer than the whole")

@@ -10,7 +10,7 @@ struct ContractTests {
   /// What `--experimental-dump-help` says, as far as it matters here.
   private struct Tool: Decodable { let command: Info }
   private struct Info: Decodable {
-    let commandName: String, abstract: String?
+    let commandName: String, abstract: String?, shouldDisplay: Bool
     let subcommands: [Info]?, arguments: [Argument]?
   }
   private struct Argument: Decodable {
@@ -24,7 +24,7 @@ struct ContractTests {
     let answer = try Home().coffer("--experimental-dump-help")
     let tree = try JSONDecoder().decode(Tool.self, from: answer.bytes).command
     func walk(_ info: Info, _ path: [String]) -> [(String, Info)] {
-      let next = (info.subcommands ?? []).filter { $0.commandName != "help" }
+      let next = (info.subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay }
       guard !next.isEmpty else { return [(path.joined(separator: " "), info)] }
       return next.flatMap { walk($0, path + [$0.commandName]) }
     }

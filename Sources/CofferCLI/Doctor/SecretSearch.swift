@@ -57,15 +57,6 @@ struct SecretSearch {
 
 /// What gives a secret away that lies among preferences. A sign is no proof: it is said with its reason, never with the value.
 enum SecretSigns {
-  /// How tokens of well-known services begin, from their own documentation, so that scanners find them.
-  private static let beginnings: [(String, String)] = [
-    ("ghp_", "a GitHub token"), ("gho_", "a GitHub token"), ("ghs_", "a GitHub token"), ("ghr_", "a GitHub token"),
-    ("github_pat_", "a GitHub token"), ("glpat-", "a GitLab token"), ("xoxb-", "a Slack token"), ("xoxp-", "a Slack token"),
-    ("xapp-", "a Slack token"), ("sk_live_", "a Stripe key"), ("rk_live_", "a Stripe key"), ("AKIA", "an AWS access key"),
-    ("AIza", "a Google API key"), ("npm_", "an npm token"), ("dckr_pat_", "a Docker token"), ("PVKEY1-", "a key file of a vault"),
-    ("PVID1-", "an identity of a vault"),
-    ("-----BEGIN", "a private key"), ("age-secret-key-1", "an age identity"), ("hvs.", "a HashiCorp Vault token"),
-  ]
   /// Bits a character from which on text is no language: English has about 4.1 by this measure, in long texts, and base64 up to 6.
   private static let leastEntropy = 4.2
   private static let leastHexEntropy = 3.0
@@ -74,7 +65,7 @@ enum SecretSigns {
   static func reason(key: String, value: String) -> String? {
     guard value.utf8.count >= 6 else { return nil }
     let lowered = value.lowercased()
-    for (beginning, what) in beginnings where lowered.hasPrefix(beginning.lowercased()) && value.utf8.count >= 16 {
+    for (beginning, what) in TokenForm.beginnings where lowered.hasPrefix(beginning.lowercased()) && value.utf8.count >= 16 {
       if beginning == "-----BEGIN", !value.contains("PRIVATE KEY") { continue }
       return "the value looks like \(what)"
     }

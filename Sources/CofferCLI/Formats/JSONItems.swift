@@ -105,8 +105,18 @@ enum JSONItems {
   }
 }
 
-/// Base64 back to bytes, within guarded memory. Source: RFC 4648, section 4, with padding and nothing else.
+/// Base64 and back to bytes, within guarded memory. Source: RFC 4648, section 4, with padding and nothing else.
 enum SecretBase64 {
+  /// Hands the Base64 of `raw` to `put`, byte by byte. Foundation's encoder would leave a copy in ordinary memory.
+  static func encode(_ raw: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
+    let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    for start in stride(from: 0, to: raw.count, by: 3) {
+      let have = min(3, raw.count - start)
+      let bits = (0..<3).reduce(0) { $0 << 8 | ($1 < have ? Int(raw[start + $1]) : 0) }
+      for digit in 0..<4 { put(digit <= have ? alphabet.utf8Start[bits >> (18 - 6 * digit) & 63] : UInt8(ascii: "=")) }
+    }
+  }
+
   /// The bytes that `text` spells; nil when it is no Base64.
   static func decode(_ text: borrowing SecretBytes) throws -> SecretBytes? {
     let count = text.count

@@ -87,17 +87,9 @@ enum SecretJSON {
     sink.put("\"")
   }
 
-  // RFC 4648, section 4. Foundation's encoder would leave a copy in ordinary memory.
   private static func base64(_ raw: UnsafeRawBufferPointer, _ sink: inout Sink) {
-    let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     sink.put("{\"base64\":\"")
-    for start in stride(from: 0, to: raw.count, by: 3) {
-      let have = min(3, raw.count - start)
-      let bits = (0..<3).reduce(0) { $0 << 8 | ($1 < have ? Int(raw[start + $1]) : 0) }
-      for digit in 0..<4 {
-        sink.put(digit <= have ? alphabet.utf8Start[bits >> (18 - 6 * digit) & 63] : UInt8(ascii: "="))
-      }
-    }
+    SecretBase64.encode(raw) { sink.put($0) }
     sink.put("\"}")
   }
 }

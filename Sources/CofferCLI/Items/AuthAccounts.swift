@@ -25,6 +25,9 @@ struct AuthAccounts {
 
   let items: VaultItems
 
+  /// Whether an item says which account of a host is active: it is nobody's secret.
+  static func isPointer(_ item: VaultItem) -> Bool { item.name.service == pointers }
+
   /// All logins, or those of one host, by host and account. No token is opened.
   func logins(of host: String? = nil) throws -> [Login] {
     var active: [String: String] = [:]
@@ -104,7 +107,7 @@ struct AuthAccounts {
     return StoreError(.notFound, whom, key: host, cure: "coffer auth login \(host ?? "HOST")")
   }
 
-  private static func isToken(_ item: VaultItem) -> Bool { item.metadata.attributes[mark] == token }
+  static func isToken(_ item: VaultItem) -> Bool { item.metadata.attributes[mark] == token }
 
   private func active(_ host: String) throws -> String? {
     guard let form = try items.get(ItemName(service: Self.pointers, account: host)) else { return nil }

@@ -24,7 +24,7 @@ enum ProcessEnvironment {
     "COFFER_EXPECT_VAULT", "COFFER_ASKPASS", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY",
     "WAYLAND_DISPLAY", "HOME",
     "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "VISUAL", "EDITOR", "PASSWORD_STORE_DIR",
-    "CREDENTIALS_DIRECTORY",
+    "CREDENTIALS_DIRECTORY", "COFFER_CLIPBOARD",
   ]
 
   /// Refuses values that are not UTF-8: as text, two different folders would be one.

@@ -59,21 +59,32 @@ struct VaultSetCommand: OpeningCommand {
 struct VaultGetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print the value of an item.",
-    discussion: "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them.", aliases: ["cat", "read"])
+    discussion: """
+      Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. For example: \
+      coffer vault get github.com ada --clip copies the value for 45 seconds.
+      """, aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
   @Option(
     help: ArgumentHelp("Print this instead of the value: label, type, expires, or an attribute by its name.", valueName: "name"))
   var field: String?
+  @OptionGroup(title: "Clipboard") var clipboard: ClipboardOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
+  func validate() throws { try clipboard.check(json: options.json) }
+
   func perform(_ context: Context) throws {
     try item.check()
+    let clipboard = try clipboard.open()
     let items = try context.itemsToRead()
-    if field == nil, !options.json { return try show(item.value(in: items)) }
+    if field == nil, !options.json {
+      let value = try item.value(in: items)
+      guard let clipboard else { return try show(value) }
+      return try clipboard.copy(value.bytes, "the value of \(item.description)", context)
+    }
     let found = try item.item(in: items)
-    if let field { return try show(field, of: ItemJSON(found)) }
+    if let field { return try show(field, of: ItemJSON(found), clipboard, context) }
     try JSONText.write(JSONText.encode(ItemJSON(found)), "value", items.value(of: found.name).bytes)
   }
 
@@ -82,12 +93,13 @@ struct VaultGetCommand: OpeningCommand {
     if Output.isTerminal { try Output.write("\n") }
   }
 
-  private func show(_ field: String, of item: ItemJSON) throws {
+  private func show(_ field: String, of item: ItemJSON, _ clipboard: Clipboard?, _ context: Context) throws {
     guard let value = item.fields.first(where: { $0.0 == field })?.1, !value.isEmpty else {
       throw StoreError(
         .notFound, "the item has no field of that name", key: field, cure: "coffer vault show \(item.service) lists its fields")
     }
     if options.json { return try Output.line(JSONText.encode([field: value])) }
+    if let clipboard { return try clipboard.copy(value, "'\(field)' of \(self.item.description)", context) }
     try Output.write(value + (Output.isTerminal ? "\n" : ""))
   }
 }
@@ -119,7 +131,9 @@ struct VaultShowCommand: OpeningCommand {
   }
 }
 
-/// Store, print and show an item.
+/// Store, print and show an item, and its one-time code.
 enum ItemCommands {
-  static let all: [any ParsableCommand.Type] = [VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self]
+  static let all: [any ParsableCommand.Type] = [
+    VaultSetCommand.self, VaultGetCommand.self, VaultShowCommand.self, VaultOneTimeCommand.self,
+  ]
 }

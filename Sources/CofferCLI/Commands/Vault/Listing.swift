@@ -89,7 +89,7 @@ struct ItemJSON: Encodable {
   }
 }
 
-/// Find items; no value is decrypted.
+/// Find items, and what is wrong with them.
 enum ListingCommands {
-  static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self]
+  static let all: [any ParsableCommand.Type] = [VaultListCommand.self, VaultFindCommand.self, VaultAuditCommand.self]
 }

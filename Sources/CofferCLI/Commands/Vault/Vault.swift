@@ -23,6 +23,9 @@ struct ItemArguments: ParsableArguments {
   @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
   @Argument(help: "Whose it is; may be left out where one item matches.", completion: Completions.accounts) var account: String?
 
+  /// As people write it: `service` or `service/account`.
+  var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
+
   /// Judges the names before anything is asked for to unlock with.
   ///
   /// - Throws: `.invalidName`.

@@ -1,0 +1,94 @@
+internal import Coffer
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferVault
+internal import FoundationEssentials
+
+/// What `coffer vault audit` finds out, item by item. Of a value it keeps the tag alone by which the same one is known again.
+struct Audit: ~Copyable {
+  /// Reasons to give an item another value, the most pressing first.
+  enum Kind: String, Encodable, CaseIterable {
+    case leaked, weak, reused, expired, expiring, old
+  }
+
+  struct AuditFinding: Encodable {
+    let kind: Kind
+    let service: String, account: String
+    let what: String
+  }
+
+  /// Bytes of a password, at most, and one line: what is more is a file. Longer passwords are refused by most services.
+  private static let longestPassword = 256
+  private static let digest = SecretDigest.sha256
+
+  let now: Date
+  /// A value that was new before this is old.
+  let oldest: Date
+  /// What expires before this does so soon.
+  let soonest: Date
+  let leaks: LeakedHashes?
+  private let key: SecretBytes
+  private var users: [[UInt8]: [ItemName]] = [:]
+  private(set) var findings: [AuditFinding] = []
+  private(set) var passwords = 0
+
+  init(now: Date, oldest: Date, soonest: Date, leaks: LeakedHashes?) throws {
+    (self.now, self.oldest, self.soonest) = (now, oldest, soonest)
+    self.leaks = leaks
+    key = try SecretBytes.random(Self.digest.count)
+  }
+
+  /// Looks at the dates of `item`, and tells whether its value is to be looked at: one that has expired is not to be had.
+  mutating func look(at item: VaultItem) -> Bool {
+    if let expires = item.metadata.expires, expires <= now {
+      add(.expired, item.name, "since \(Moment.text(expires))")
+      return false
+    }
+    if let expires = item.metadata.expires, expires < soonest { add(.expiring, item.name, "at \(Moment.text(expires))") }
+    if item.written < oldest { add(.old, item.name, "since \(Moment.text(item.written))") }
+    return true
+  }
+
+  /// Looks at the value of `item`.
+  mutating func look(at value: borrowing SecretBytes, of item: VaultItem) throws {
+    guard !AuthAccounts.isToken(item), Self.isPassword(value, item.metadata.contentType) else { return }
+    passwords += 1
+    let strength = try PasswordStrength(value, of: [item.name.service, item.name.account])
+    if strength.bits < PasswordStrength.least {
+      add(.weak, item.name, "about \(Int(strength.bits)) bits" + (strength.reason.map { ": \($0)" } ?? ""))
+    }
+    if let count = try leaks?.count(value), count > 0 { add(.leaked, item.name, "\(count) times in leaks") }
+    let tag = try value.withUnsafeBytes { try Self.digest.authenticate($0, with: key) }
+    users[tag.withUnsafeBytes { Array($0) }, default: []].append(item.name)
+  }
+
+  /// All that was found, the most pressing first.
+  consuming func finish() -> [AuditFinding] {
+    for names in users.values where names.count > 1 {
+      for name in names {
+        let others = names.filter { $0 != name }.sorted()
+        let more = others.count > 3 ? " and \(others.count - 3) more" : ""
+        add(.reused, name, "the same as \(others.prefix(3).map { $0.description }.joined(separator: ", "))\(more)")
+      }
+    }
+    let order = Dictionary(uniqueKeysWithValues: Kind.allCases.enumerated().map { ($1, $0) })
+    return findings.sorted { left, right in
+      let (a, b) = (order[left.kind] ?? 0, order[right.kind] ?? 0)
+      return a == b ? (left.service, left.account) < (right.service, right.account) : a < b
+    }
+  }
+
+  private mutating func add(_ kind: Kind, _ name: ItemName, _ what: String) {
+    findings.append(AuditFinding(kind: kind, service: name.service, account: name.account, what: what))
+  }
+
+  /// Whether a person may have chosen the value: a line of text that is no token of a service. Key files, certificates, JSON and tokens were
+  /// made by programs, and how they look says nothing about how they were made.
+  static func isPassword(_ value: borrowing SecretBytes, _ type: String) -> Bool {
+    let plain = type.isEmpty || type.lowercased().hasPrefix("text/plain")
+    return plain
+      && value.withUnsafeBytes { raw in
+        raw.count <= longestPassword && !raw.contains { $0 < 0x20 } && UTF8Validity.isValid(raw) && !TokenForm.begins(raw)
+      }
+  }
+}

@@ -1,0 +1,90 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferMemory
+
+/// Whether a value goes to the clipboard in place of standard output.
+struct ClipboardOptions: ParsableArguments {
+  @Flag(name: [.long, .customShort("c")], help: "Copy it to the clipboard in place of printing it.") var clip = false
+  @Option(
+    help: ArgumentHelp(
+      "Clear the clipboard after so many seconds if it still holds the value (45 unless given, 0: never).", valueName: "seconds"))
+  var clearAfter: Int?
+  @Option(
+    help: ArgumentHelp(
+      "Copy by wl-copy, xclip, xsel or osc52 (also COFFER_CLIPBOARD); else by what the session has.", valueName: "tool"))
+  var clipboard: ClipboardTool?
+
+  /// Seconds that are taken: up to a day.
+  static let times = 0...86_400
+  static let standardTime = 45
+
+  /// For the command's `validate()`, where it answers in JSON too.
+  func check(json: Bool) throws {
+    guard clip || clearAfter == nil && clipboard == nil else {
+      throw ValidationError("--clear-after and --clipboard belong to --clip")
+    }
+    guard !clip || !json else { throw ValidationError("--clip prints nothing, and --json does: give one of them") }
+    guard clearAfter.map(Self.times.contains) ?? true else {
+      throw ValidationError("--clear-after takes 0 to \(Self.times.upperBound) seconds")
+    }
+  }
+
+  /// The clipboard, where one was asked for: found before anything is asked to unlock with.
+  func open() throws -> Clipboard? {
+    guard clip else { return nil }
+    let tool = try clipboard ?? Self.named() ?? ClipboardTool.ofSession()
+    if tool == .osc52, let clearAfter, clearAfter > 0 {
+      throw Failure.usage(
+        "a terminal does not tell what its clipboard holds, so it cannot be cleared only if that is the value still",
+        try: "--clear-after 0, or another clipboard")
+    }
+    return Clipboard(tool: tool, seconds: tool == .osc52 ? 0 : clearAfter ?? Self.standardTime)
+  }
+
+  /// The one that the environment names.
+  private static func named() throws -> ClipboardTool? {
+    guard let name = ProcessEnvironment.value("COFFER_CLIPBOARD") else { return nil }
+    guard let tool = ClipboardTool(rawValue: name) else {
+      throw Failure.usage(
+        "COFFER_CLIPBOARD names no clipboard that is known", try: ClipboardTool.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+    return tool
+  }
+}
+
+/// Where a value is copied to, and for how long it stays there.
+struct Clipboard {
+  let tool: ClipboardTool
+  /// 0 for as long as nothing else is copied.
+  let seconds: Int
+
+  /// Copies `value`, which people know as `what`.
+  ///
+  /// - Throws: `.refused` for what a clipboard would change.
+  func copy(_ value: borrowing SecretBytes, _ what: String, _ context: Context) throws {
+    let isText = value.withUnsafeBytes { UTF8Validity.isValid($0) && !$0.contains(0) && !$0.isEmpty }
+    guard isText else {
+      throw StoreError(
+        .refused, "\(what) is no text, or empty, and a clipboard holds text", cure: "coffer vault get … > FILE")
+    }
+    guard seconds > 0 else {
+      try tool.put(value)
+      let end = tool == .osc52 ? "the terminal does not tell whether it took it, and is not cleared" : "it is not cleared"
+      return context.note("copied \(what) by \(tool.rawValue); \(end)")
+    }
+    // Started before there is anything to clear: what cannot be cleared is not copied.
+    let keeper = try ClipboardKeeper(tool, seconds)
+    try tool.put(value)
+    do { try keeper.keep(value) } catch {
+      try tool.clear()
+      throw error
+    }
+    context.note("copied \(what) by \(tool.rawValue); cleared in \(seconds) s")
+  }
+
+  /// The same for a text.
+  func copy(_ text: String, _ what: String, _ context: Context) throws {
+    let bytes = try text.utf8Span.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
+    try copy(bytes, what, context)
+  }
+}

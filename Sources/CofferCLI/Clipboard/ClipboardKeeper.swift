@@ -1,0 +1,109 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferMemory
+internal import CofferPlatform
+internal import SystemPackage
+
+/// This program in the background, until it clears the clipboard.
+///
+/// A process of its own, not the agent: an agent need not run, may be locked or stopped meanwhile, and may belong to another session than the
+/// display. It has no terminal and a session of its own, so that it outlives the shell and its window. It knows the value by a tag alone: an
+/// HMAC under a key that nobody else has, both over a pipe and in guarded memory.
+struct ClipboardKeeper {
+  fileprivate static let digest = SecretDigest.sha256
+  fileprivate static let keyBytes = 32
+  /// Where it finds the key and the tag, and where it says that it runs.
+  fileprivate static let (task, ready): (Int32, Int32) = (3, 4)
+  /// As long as an agent may take to start.
+  private static let patience: Int32 = 60_000
+  private let pipe: Pipe
+
+  /// Starts it; it waits to be told of a value, and ends where this process does without telling it.
+  init(_ tool: ClipboardTool, _ seconds: Int) throws {
+    let (task, ready) = (try Pipe(), try Pipe())
+    let words = ["coffer", ClipboardKeeperCommand.configuration.commandName ?? "", tool.rawValue, "\(seconds)"]
+    let child = try Self.spawn(words, task.reading, ready.writing)
+    ready.closeWriting()
+    task.closeReading()
+    var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
+    var byte: UInt8 = 0
+    guard poll(&waiting, 1, Self.patience) > 0, SecretReader.readOnce(ready.reading, &byte, 1) == 1 else {
+      kill(child, SIGKILL)
+      throw StoreError(
+        .io(ECHILD), "the process that clears the clipboard could not be started, and nothing was copied",
+        cure: "--clear-after 0, and clear it by hand")
+    }
+    pipe = task
+  }
+
+  /// Tells it that `value` is on the clipboard from now on.
+  func keep(_ value: borrowing SecretBytes) throws {
+    let key = try SecretBytes.random(Self.keyBytes)
+    let tag = try value.withUnsafeBytes { try Self.digest.authenticate($0, with: key) }
+    try key.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: pipe.writing) }
+    try tag.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: pipe.writing) }
+    pipe.closeWriting()
+  }
+
+  private static func spawn(_ words: [String], _ task: Int32, _ ready: Int32) throws -> pid_t {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    // By way of numbers above both, since either may be the other's target.
+    let free = max(task, ready, Self.ready) + 1
+    posix_spawn_file_actions_adddup2(&actions, task, free)
+    posix_spawn_file_actions_adddup2(&actions, ready, free + 1)
+    posix_spawn_file_actions_adddup2(&actions, free, Self.task)
+    posix_spawn_file_actions_adddup2(&actions, free + 1, Self.ready)
+    for descriptor in 0..<Int32(3) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
+    var child: pid_t = 0
+    let status = SpawnAttributes.lend(endsOnClosedPipe: false, newSession: true) { attributes in
+      CStrings.lend(words) { argv in
+        CStrings.lend(ProcessEnvironment.entries(BoundedCommand.inherited)) { envp in
+          posix_spawn(&child, SecondProcess.executable, &actions, attributes, argv, envp)
+        }
+      }
+    }
+    guard status == 0 else {
+      throw StoreError(errno: status, "start the process that clears the clipboard", place: FilePath(SecondProcess.executable))
+    }
+    return child
+  }
+}
+
+/// What ``ClipboardKeeper`` starts. No person calls it.
+struct ClipboardKeeperCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "clipboard-keeper", abstract: "Clear the clipboard later.", shouldDisplay: false)
+
+  @Argument(help: .hidden) var tool: ClipboardTool
+  @Argument(help: .hidden) var seconds: Int
+
+  func run() throws {
+    // What the shell had open stays open in who outlives it: a pipe would never end.
+    coffer_close_from(ClipboardKeeper.ready + 1)
+    for end in [ClipboardKeeper.task, ClipboardKeeper.ready] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    signal(SIGHUP, SIG_IGN)
+    var byte: UInt8 = 1
+    guard write(ClipboardKeeper.ready, &byte, 1) == 1 else { return }
+    close(ClipboardKeeper.ready)
+    let count = ClipboardKeeper.keyBytes + ClipboardKeeper.digest.count
+    let task = try SecretReader.read(ClipboardKeeper.task, limit: count, what: "the task", place: "pipe")
+    close(ClipboardKeeper.task)
+    // Nothing was copied.
+    guard task.count == count else { return }
+    wait()
+    guard let content = try tool.content() else { return }
+    let key = try task.prefix(ClipboardKeeper.keyBytes)
+    let tag = try content.withUnsafeBytes { try ClipboardKeeper.digest.authenticate($0, with: key) }
+    let isSame = try task.suffix(ClipboardKeeper.digest.count).isEqual(to: tag)
+    if isSame { try tool.clear() }
+  }
+
+  /// Until the time is over, which goes on while the machine is suspended, or the session ends.
+  private func wait() {
+    let end = coffer_time_since_boot() + Int64(seconds) * 1_000_000_000
+    var signals = HeldSignals([SIGTERM, SIGINT])
+    while coffer_time_since_boot() < end, signals.next() == nil { usleep(100_000) }
+  }
+}

@@ -1,0 +1,110 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferVault
+
+/// What puts text on a clipboard.
+enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
+  /// Of wl-clipboard, where the session is one of Wayland.
+  case wlCopy = "wl-copy"
+  /// Where it is one of X11.
+  case xclip, xsel
+  /// The terminal's own escape sequence: it reaches the clipboard of whoever looks at the terminal, from another machine too.
+  case osc52
+
+  /// The one that this session has.
+  ///
+  /// Over ssh the display is another machine's, if there is one at all: the person sits at the terminal.
+  ///
+  /// - Throws: `.notFound`, naming what could be installed.
+  static func ofSession() throws -> ClipboardTool {
+    let isRemote = ["SSH_CONNECTION", "SSH_TTY"].contains { ProcessEnvironment.value($0) != nil }
+    let hasWayland = ProcessEnvironment.value("WAYLAND_DISPLAY") != nil
+    let hasX = ProcessEnvironment.value("DISPLAY") != nil
+    guard !isRemote, hasWayland || hasX else {
+      guard TerminalClipboard.isThere else {
+        throw StoreError(
+          .notFound,
+          "there is no clipboard: no WAYLAND_DISPLAY or DISPLAY in the environment, and no terminal that could have one",
+          cure: "--clipboard xclip, xsel, wl-copy or osc52 where one of them works")
+      }
+      return .osc52
+    }
+    // Sessions of Wayland have an X11 display as well, as a rule, and one clipboard for both.
+    let candidates = (hasWayland ? [wlCopy] : []) + (hasX ? [xclip, xsel] : [])
+    guard let tool = candidates.first(where: \.isInstalled) else {
+      throw StoreError(
+        .notFound,
+        "none of the programs that reach the clipboard is installed: \(candidates.map(\.rawValue).joined(separator: ", "))",
+        cure: "install \(hasWayland ? "wl-clipboard" : "xclip"), or --clipboard osc52, if the terminal has a clipboard")
+    }
+    return tool
+  }
+
+  private var isInstalled: Bool {
+    do {
+      _ = try Executable.find(ByteWord(rawValue), path: ProcessEnvironment.word("PATH"))
+      return true
+    } catch { return false }
+  }
+
+  /// Makes `value` the content of the clipboard, which others paste from; what is pasted by the middle button stays as it was.
+  func put(_ value: borrowing SecretBytes) throws {
+    switch self {
+    // A type of its own choosing would have wl-copy guess by the bytes.
+    case .wlCopy: try run(["wl-copy", "--type", "text/plain"] + (try marksSecrets() ? ["--sensitive"] : []), value)
+    case .xclip: try run(["xclip", "-selection", "clipboard", "-in"], value)
+    case .xsel: try run(["xsel", "--clipboard", "--input"], value)
+    case .osc52: try TerminalClipboard.put(value)
+    }
+  }
+
+  /// What the clipboard holds; nil where that cannot be told.
+  func content() throws -> SecretBytes? {
+    let words: [String]
+    switch self {
+    case .wlCopy: words = ["wl-paste", "--no-newline"]
+    case .xclip: words = ["xclip", "-selection", "clipboard", "-out"]
+    case .xsel: words = ["xsel", "--clipboard", "--output"]
+    case .osc52: return nil
+    }
+    let answer = try start(words, SecretBytes(zeros: 0), limit: VaultItem.largestValue)
+    guard answer.status == 0 else { return nil }
+    return try answer.output.duplicate()
+  }
+
+  func clear() throws {
+    switch self {
+    case .wlCopy: try run(["wl-copy", "--clear"], SecretBytes(zeros: 0))
+    case .xclip: try run(["xclip", "-selection", "clipboard", "-in"], SecretBytes(zeros: 0))
+    case .xsel: try run(["xsel", "--clipboard", "--clear"], SecretBytes(zeros: 0))
+    case .osc52: break
+    }
+  }
+
+  private func run(_ words: [String], _ value: borrowing SecretBytes) throws {
+    let status = try start(words, value).status
+    guard status == 0 else {
+      throw StoreError(
+        .io(EIO), "\(words[0]) failed with status \(status), and nothing was copied", cure: BoundedCommand.cure(words[0]))
+    }
+  }
+
+  private func start(_ words: [String], _ value: borrowing SecretBytes, limit: Int? = nil) throws -> BoundedCommand {
+    do { return try BoundedCommand.run(words, input: value, limit: limit) } catch let failure as Failure
+      where failure.status == .commandNotFound
+    {
+      throw StoreError(
+        .notFound, "\(words[0]), which reaches the clipboard, is not installed",
+        cure: "install \(self == .wlCopy ? "wl-clipboard" : rawValue), or choose another: --clipboard")
+    }
+  }
+
+  /// Whether wl-copy can tell clipboard histories that this is a password, by the type x-kde-passwordManagerHint: 2.1 of Debian 12 cannot.
+  /// xclip and xsel offer one type alone.
+  private func marksSecrets() throws -> Bool {
+    let help = try start(["wl-copy", "--help"], SecretBytes(zeros: 0), limit: 1 << 16)
+    return help.output.withUnsafeBytes { PlainBytes.text($0) }?.contains("--sensitive") == true
+  }
+}

@@ -1,0 +1,84 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferVault
+internal import FoundationEssentials
+
+struct VaultAuditCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "audit", abstract: "Find secrets that are weak, reused, leaked, old or about to expire.",
+    discussion: """
+      Values are looked at in memory alone, and neither they nor hashes of them are printed; no server is asked. Weak, reused and leaked \
+      are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise. For example: \
+      coffer vault audit --old 365d --leaked pwned-passwords-sha1-ordered-by-hash.txt
+      """)
+
+  @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
+  @Option(help: ArgumentHelp("Tell of what has been the same for so long: 365d (unless given), 52w.", valueName: "time"))
+  var old: AuditTime?
+  @Option(help: ArgumentHelp("Tell of what expires within this time: 30d (unless given), 12h.", valueName: "time"))
+  var expiring: AuditTime?
+  @Option(
+    help: ArgumentHelp(
+      "Have I Been Pwned's list of SHA-1 hashes in their order, or a folder of its ranges.", valueName: "path"),
+    completion: .file())
+  var leaked: String?
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let now = Date()
+    var audit = try Audit(
+      now: now, oldest: now - (old ?? .year).seconds, soonest: now + (expiring ?? .month).seconds,
+      leaks: leaked.map { (path) throws in try LeakedHashes(path) })
+    let items = try context.itemsToRead()
+    let all = try items.list(service: service).filter { !AuthAccounts.isPointer($0) }
+    let progress = Progress(context, json: options.json)
+    for (index, item) in all.enumerated() {
+      progress.show(index, all.count)
+      // An item that was deleted or that expired in between has nothing to tell.
+      if audit.look(at: item), let value = try Self.value(item, items) { try audit.look(at: value.bytes, of: item) }
+    }
+    progress.clear()
+    let passwords = audit.passwords
+    let findings = audit.finish()
+    try answer(findings, items: all.count, passwords: passwords, context)
+    guard findings.isEmpty else { throw Failure.said(.failed) }
+  }
+
+  private static func value(_ item: VaultItem, _ items: VaultItems) throws -> SecretForm? {
+    do { return try items.get(item.name) } catch let error as StoreError where error.kind == .expired { return nil }
+  }
+
+  private func answer(_ findings: [Audit.AuditFinding], items: Int, passwords: Int, _ context: Context) throws {
+    if options.json {
+      return try Output.line(JSONText.encode(Answer(findings: findings, items: items, passwords: passwords)))
+    }
+    if !findings.isEmpty {
+      try Output.line(Columns.align(findings.map { [$0.kind.rawValue, $0.service, $0.account, $0.what] }))
+    }
+    context.note("\(items) items looked at, \(passwords) of them passwords; \(Self.counts(findings))")
+  }
+
+  private static func counts(_ findings: [Audit.AuditFinding]) -> String {
+    let counts = Audit.Kind.allCases.map { kind in (kind, findings.count { $0.kind == kind }) }.filter { $0.1 > 0 }
+    return counts.isEmpty ? "nothing was found" : counts.map { "\($1) \($0.rawValue)" }.joined(separator: ", ")
+  }
+
+  private struct Answer: Encodable { let findings: [Audit.AuditFinding], items: Int, passwords: Int }
+}
+
+/// `365d`, `52w` or `12h`.
+struct AuditTime: ExpressibleByArgument {
+  static let year = AuditTime(seconds: 365 * 86_400)
+  static let month = AuditTime(seconds: 30 * 86_400)
+  private static let units: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+
+  let seconds: TimeInterval
+
+  private init(seconds: TimeInterval) { self.seconds = seconds }
+
+  init?(argument: String) {
+    guard let unit = argument.last.flatMap({ Self.units[$0] }), let count = UInt16(argument.dropLast()) else { return nil }
+    seconds = Double(count) * unit
+  }
+}

@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+struct VaultOneTimeCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "otp", abstract: "Print the one-time code of an item.",
+    discussion: """
+      The item's field 'otpauth' holds what makes the codes: --set stores it from standard input or a prompt, as the otpauth:// URI of a \
+      QR code or the secret beside it. Exactly the code goes to a pipe; a terminal is told how long it is good for. For example: \
+      zbarimg -q --raw code.png | coffer vault otp github.com ada --set; coffer vault otp github.com ada -c
+      """, aliases: ["totp"])
+
+  @OptionGroup var item: ItemArguments
+  @Flag(name: .customLong("set"), help: "Store what makes the codes, in place of printing one.") var stores = false
+  @OptionGroup(title: "Clipboard") var clipboard: ClipboardOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard !stores || !clipboard.clip else { throw ValidationError("--set stores, and --clip takes a code: give one of them") }
+    try clipboard.check(json: options.json)
+  }
+
+  private var usesStandardInput: Bool { stores && isatty(STDIN_FILENO) == 0 }
+
+  func claimInput(_ context: Context) throws {
+    if usesStandardInput { try context.input.claim(for: "the one-time password's secret") }
+  }
+
+  func perform(_ context: Context) throws {
+    try item.check()
+    guard !stores else { return try store(context) }
+    let clipboard = try clipboard.open()
+    let items = try context.itemsToRead()
+    let name = try item.item(in: items).name
+    let code = try password(of: name, items).code(at: Date())
+    if let clipboard { return try clipboard.copy(code.text, "the code of \(name)", context) }
+    guard !options.json else {
+      let answer = Answer(service: name.service, account: name.account, secondsLeft: code.secondsLeft)
+      return try JSONText.write(JSONText.encode(answer), "code", code.text)
+    }
+    try Output.write(code.text)
+    if Output.isTerminal { try Output.write("   good for \(code.secondsLeft) s\n") }
+  }
+
+  private struct Answer: Encodable { let service: String, account: String, secondsLeft: Int }
+
+  /// What makes the item's codes.
+  private func password(of name: ItemName, _ items: VaultItems) throws -> OneTimePassword {
+    guard let form = try items.get(name.field(named: OneTimeURI.field)) else {
+      throw StoreError(
+        .notFound, "the item has no one-time password", key: name.description, cure: "coffer vault otp --set stores it")
+    }
+    return try OneTimeURI.read(form.bytes)
+  }
+
+  private func store(_ context: Context) throws {
+    let items = try context.items()
+    let name = try item.item(in: items).name
+    let text = try given(name)
+    // What no code can be made of is not stored.
+    _ = try OneTimeURI.read(text).code(at: Date())
+    let stored = try items.set(SecretForm(text), for: name.field(named: OneTimeURI.field))
+    if options.json { try Output.line(JSONText.encode(ItemJSON(stored))) }
+  }
+
+  private func given(_ name: ItemName) throws -> SecretBytes {
+    if usesStandardInput {
+      let bytes = try SecretReader.given(
+        STDIN_FILENO, limit: OneTimeURI.largest, what: "the one-time password's secret", place: "standard input")
+      return try bytes.withoutTrailingNewline(.lineFeed)
+    }
+    guard let terminal = Terminal() else {
+      throw Failure.usage("there is no secret for the one-time password", try: "standard input")
+    }
+    return try terminal.secret("otpauth:// URI, or secret, of \(Printable.line(name.description)): ")
+  }
+}

@@ -1,0 +1,101 @@
+import Coffer
+import CofferMemory
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.tags(.process), .wholeRun)
+struct AuditCommandTests {
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    let items = """
+      [{"service":"a.example","account":"ada","value":"hunter2","created":"2020-01-02T00:00:00Z","modified":"2020-01-02T00:00:00Z"},
+      {"service":"b.example","account":"bob","value":"hunter2"},
+      {"service":"gone","value":"kept to itself","expires":"2021-03-04T00:00:00Z"},
+      {"service":"key","value":"-----BEGIN OPENSSH PRIVATE KEY-----\\nabc\\n"},
+      {"service":"key2","value":"-----BEGIN OPENSSH PRIVATE KEY-----\\nabc\\n"},
+      {"service":"sound","value":"xK9#mQ2$vL7!pR4"}]
+      """
+    #expect(try home.coffer("vault import -q --from json \(home.file("items.json", items))").status == 0)
+    try home.transcript("vault set soon --expires 5d", in: "fjwoeiqzmxcnvbq")
+    return home
+  }
+
+  private static let table = """
+    weak      a.example  ada  about 6 bits: a common password
+    weak      b.example  bob  about 6 bits: a common password
+    reused    a.example  ada  the same as b.example/bob
+    reused    b.example  bob  the same as a.example/ada
+    expired   gone            since 2021-03-04T00:00:00Z
+    expiring  soon            at 
+    old       a.example  ada  since 2020-01-02T00:00:00Z
+
+    """
+
+  @Test(arguments: [false, true])
+  func `what is weak, reused, expired, about to expire or old is told, and the status says that there is something`(
+    throughAgent: Bool
+  ) throws {
+    let home = try home()
+    if throughAgent {
+      try home.transcript("unlock --quiet")
+      home.locked()
+    }
+    defer { if throughAgent { _ = try? home.coffer("agent stop") } }
+    let answer = try home.coffer("vault audit")
+    #expect(answer.status == 2)
+    #expect(answer.out.replacing(/at 20[0-9T:Z-]+/, with: "at ") == Self.table)
+    #expect(
+      answer.err
+        == "coffer: note: 7 items looked at, 4 of them passwords; 2 weak, 2 reused, 1 expired, 1 expiring, 1 old\n")
+    #expect(!(answer.out + answer.err).contains(/hunter2|fjwoe|xK9/))
+    try home.transcript("login host.example --with-token --quiet", in: "hunter2")
+    try home.transcript("vault audit host.example", err: "1 items looked at, 0 of them passwords; nothing was found")
+    try home.transcript("vault audit coffer.auth", err: "0 items looked at")
+    try home.transcript("vault audit sound", err: "1 items looked at, 1 of them passwords; nothing was found")
+    try home.transcript("vault audit sound -q --json", out: "{\"findings\":[],\"items\":1,\"passwords\":1}\n")
+    try home.transcript(
+      "vault audit soon -q --expiring 4d --old 1000w", out: "", exit: 0)
+    #expect(try home.coffer("vault audit sound --old 0s").out.hasPrefix("old  sound    since "))
+    let json = try JSONSerialization.jsonObject(with: home.coffer("vault audit a.example --json").bytes) as? [String: Any]
+    let findings = try #require(json?["findings"] as? [[String: String]])
+    #expect(
+      findings.map { $0["kind"] } == ["weak", "old"] && findings[0].keys.sorted() == ["account", "kind", "service", "what"])
+  }
+
+  @Test(arguments: ["365", "d", "-1d", "1y", "65536d", ""])
+  func `a time is a number and a unit`(time: String) throws {
+    let answer = try Home().coffer("vault audit --old '\(time)'")
+    #expect(answer.status == 64, "\(answer.err)")
+  }
+
+  @Test func `leaked passwords are told by a list of any size, of which little is read`() throws {
+    let home = try home()
+    let hash = { (text: String) in
+      try SecretDigest.sha1.hash(Home.secret(text)).withUnsafeBytes { $0.map { String(format: "%02X", $0) }.joined() }
+    }
+    var lines = try (0..<20_000).map { "\(try hash("filler \($0)")):\($0 + 1)" }
+    lines.append("\(try hash("hunter2")):17043")
+    let file = try home.file("leaked", lines.sorted().joined(separator: "\r\n"))
+    let answer = try home.coffer("vault audit --leaked \(file)")
+    #expect(
+      answer.status == 2
+        && answer.out.hasPrefix("leaked    a.example  ada  17043 times in leaks\nleaked    b.example  bob  17043"))
+    #expect(!answer.out.contains(try hash("hunter2").prefix(8)))
+    try home.transcript("vault audit sound -q --leaked \(file)")
+    try home.transcript(
+      "vault audit sound --leaked \(home.file("other", "hunter2\n"))", err: "these are no leaked hashes", exit: 65)
+    try home.transcript("vault audit sound --leaked \(home.path)/none", err: "No such file or directory", exit: 74)
+    let trace = home.path + "/trace"
+    guard
+      let traced = try home.program([
+        "strace", "-qq", "-f", "-o", trace, "-P", file, Home.coffer, "vault", "audit", "--leaked", file,
+      ])
+    else { return print("skipped: strace is not installed") }
+    guard traced.status == 2 else { return print("skipped: strace may not trace here: \(traced.err)") }
+    let read = try home.content("trace").matches(of: /(?m)read(?:64)?\(.* = ([0-9]+)$/).compactMap { Int($0.1) }
+    #expect(read.count > 64 && read.reduce(0, +) < 64 * 1024 && lines.count * 47 > 900_000, "\(read.count)")
+  }
+}

@@ -1,0 +1,138 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// How a value gets to a clipboard and leaves it, with a program of the test's own as the clipboard.
+@Suite(.tags(.process), .wholeRun)
+struct ClipboardTests {
+  @Test func `a value is copied and not printed, and is cleared when its time is over`() throws {
+    let fake = try FakeClipboard()
+    try fake.home.transcript(
+      "vault get github ada --clip --clear-after 1", err: "note: copied the value of github/ada by xclip; cleared in 1 s")
+    eventually { fake.calls.count == 3 && fake.content.isEmpty }
+    #expect(fake.calls.map { $0.split(separator: " by ")[0] } == ["in", "out", "in"].map { "-selection clipboard -\($0)" })
+    try fake.home.transcript("vault get github -qc --clear-after 0")
+    #expect(fake.content == "hunter2" && fake.calls.count == 4)
+    try fake.home.transcript("vault get github --field account -c --clear-after 0", err: "copied 'account' of github by xclip")
+    #expect(fake.content == "ada")
+  }
+
+  @Test func `what was copied meanwhile stays`() throws {
+    let fake = try FakeClipboard()
+    try fake.home.transcript("vault get github -qc --clear-after 86334")
+    _ = try fake.home.file("clip", "hunter2 and more")
+    // The end of the session has it look at once.
+    kill(try #require(FakeClipboard.keeper(86_334)), SIGTERM)
+    eventually { FakeClipboard.keeper(86_334) == nil }
+    #expect(fake.content == "hunter2 and more" && fake.calls.count == 2)
+  }
+
+  @Test func `neither the tool nor who clears has the value, or what opens the vault, among its words and variables`() throws {
+    let fake = try FakeClipboard()
+    fake.home.environment["COFFER_PASSPHRASE"] = "opens-all"
+    try fake.home.transcript("vault get github -qc --clear-after 86331")
+    var keeper: pid_t?
+    eventually {
+      keeper = FakeClipboard.keeper(86_331)
+      return keeper != nil
+    }
+    let id = try #require(keeper)
+    defer { kill(id, SIGKILL) }
+    let seen = try fake.home.content("environ") + fake.calls.joined()
+    let shown = ["cmdline", "environ"].compactMap { FileManager.default.contents(atPath: "/proc/\(id)/\($0)") }
+    for text in [seen] + shown.map({ String(decoding: $0, as: UTF8.self) }) {
+      #expect(!text.contains("hunter2") && !text.contains("opens-all") && !text.contains("COFFER_"), "\(text)")
+    }
+    #expect(try String(contentsOfFile: "/proc/\(id)/limits", encoding: .utf8).contains(/Max core file size +0 +0/))
+    // It holds no descriptor of its parent's.
+    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").compactMap { Int($0) }
+    #expect(open.allSatisfy { $0 < 4 }, "\(open)")
+  }
+
+  @Test func `a terminal that is closed does not end who clears, and the end of the session has it clear at once`() throws {
+    let fake = try FakeClipboard()
+    var terminal: PseudoTerminal? = try PseudoTerminal()
+    let child = try #require(try terminal?.coffer("vault get github -c --clear-after 86332", in: fake.home))
+    terminal?.shows("cleared in 86332 s")
+    #expect(try child.wait() == 0)
+    terminal = nil
+    let keeper = try #require(FakeClipboard.keeper(86_332))
+    kill(keeper, SIGHUP)
+    usleep(200_000)
+    #expect(kill(keeper, 0) == 0 && fake.content == "hunter2" && getsid(keeper) == keeper)
+    kill(keeper, SIGTERM)
+    eventually { fake.content.isEmpty }
+    eventually { FakeClipboard.keeper(86_332) == nil }
+  }
+
+  @Test func `a tool that fails is told of without what it says, and nobody waits to clear`() throws {
+    let fake = try FakeClipboard("cat; cat >&2; exit 3")
+    try fake.home.transcript(
+      "vault get github -c --clear-after 86333",
+      err: "xclip failed with status 3, and nothing was copied\n  try: run xclip by hand to see what it says", exit: 74)
+    eventually { FakeClipboard.keeper(86_333) == nil }
+    try fake.install("xclip", "exec 0<&-; exit 0")
+    _ = try fake.home.coffer("vault set long", in: Data(repeating: 0x61, count: 1 << 20))
+    try fake.home.transcript("vault get long -c --clear-after 0", err: "xclip did not take the value", exit: 74)
+  }
+
+  @Test func `a tool that is missing is named, with what to install`() throws {
+    let fake = try FakeClipboard()
+    let home = fake.home
+    home.environment["PATH"] = home.path
+    try home.transcript(
+      "vault get github -c", err: "none of the programs that reach the clipboard is installed: xclip, xsel\n  try: install xclip",
+      exit: 1)
+    home.environment["WAYLAND_DISPLAY"] = "wayland-0"
+    try home.transcript("vault get github -c", err: "wl-copy, xclip, xsel\n  try: install wl-clipboard", exit: 1)
+    try home.transcript(
+      "vault get github -c --clipboard wl-copy", err: "wl-copy, which reaches the clipboard, is not installed", exit: 1)
+    home.environment["DISPLAY"] = nil
+    home.environment["WAYLAND_DISPLAY"] = nil
+    try home.transcript("vault get github -c", err: "there is no clipboard: no WAYLAND_DISPLAY or DISPLAY", exit: 1)
+  }
+
+  @Test func `the session, the environment and the option choose the tool, each before the one before it`() throws {
+    let fake = try FakeClipboard()
+    let home = fake.home
+    for name in ["xsel", "wl-copy"] { try fake.install(name, "echo \"$*\" > '\(home.path)/\(name).log'; cat > /dev/null") }
+    home.environment["WAYLAND_DISPLAY"] = "wayland-0"
+    try home.transcript("vault get github -c --clear-after 0", err: "by wl-copy; it is not cleared")
+    // It says of itself that it knows no option for secrets.
+    #expect(try home.content("wl-copy.log") == "--type text/plain\n")
+    home.environment["COFFER_CLIPBOARD"] = "xsel"
+    try home.transcript("vault get github -c --clear-after 0", err: "by xsel")
+    #expect(try home.content("xsel.log") == "--clipboard --input\n")
+    try home.transcript("vault get github -c --clear-after 0 --clipboard xclip", err: "by xclip")
+    home.environment["COFFER_CLIPBOARD"] = "pbcopy"
+    try home.transcript("vault get github -c", err: "COFFER_CLIPBOARD names no clipboard that is known", exit: 64)
+  }
+
+  @Test func `wl-copy is told that it gets a password where it knows the option`() throws {
+    let fake = try FakeClipboard()
+    let log = fake.home.path + "/wl-copy.log"
+    try fake.install(
+      "wl-copy", "case \"$*\" in --help) echo '  --sensitive  Hint';; *) echo \"$*\" > '\(log)'; cat >/dev/null;; esac")
+    fake.home.environment["WAYLAND_DISPLAY"] = "wayland-0"
+    try fake.home.transcript("vault get github -qc --clear-after 0")
+    #expect(try fake.home.content("wl-copy.log") == "--type text/plain --sensitive\n")
+  }
+
+  @Test(arguments: [
+    ("vault get github -c --json", 64), ("vault get github --clear-after 3", 64), ("vault get github --clipboard xclip", 64),
+    ("vault get github -c --clear-after -1", 64), ("vault get github -c --clear-after 86401", 64),
+    ("vault get github -c --clipboard pbcopy", 64), ("vault get empty -c", 77), ("vault get bytes -c", 77),
+    ("vault get nul -c", 77), ("vault get none -c", 1),
+  ])
+  func `what cannot be copied is refused, and nothing is`(line: String, status: Int32) throws {
+    let fake = try FakeClipboard()
+    for (name, bytes) in [("empty", []), ("bytes", [0xFF, 0xFE]), ("nul", [0x61, 0])] as [(String, [UInt8])] {
+      #expect(try fake.home.coffer("vault set \(name) --exact", in: Data(bytes)).status == 0)
+    }
+    let answer = try fake.home.coffer(line)
+    #expect(answer.status == status && answer.bytes.isEmpty && answer.err.contains(/try:|"cure":/), "\(answer.err)")
+    #expect(fake.calls.isEmpty)
+  }
+}

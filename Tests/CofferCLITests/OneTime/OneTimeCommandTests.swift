@@ -1,0 +1,101 @@
+import CofferMemory
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.tags(.process), .wholeRun)
+struct OneTimeCommandTests {
+  private static let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+  private static let uri = "otpauth://totp/GitHub:ada?secret=\(secret)&issuer=GitHub"
+
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set github ada", in: "hunter2")
+    return home
+  }
+
+  /// The code of now; asked for before and after, since its time may end in between.
+  private func isCode(_ shown: () throws -> String) throws -> Bool {
+    let codes = { () throws -> String in
+      let text = try Home.secret(Self.uri)
+      let code = try OneTimeURI.read(text).code(at: Date())
+      return code.text.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    }
+    let before = try codes()
+    let found = try shown()
+    return try [before, codes()].contains(found)
+  }
+
+  @Test(arguments: [uri, secret, "gezd gnbv gy3t qojq gezd gnbv gy3t qojq"])
+  func `a secret is stored from standard input, and its code printed to the byte`(text: String) throws {
+    let home = try home()
+    try home.transcript("vault otp github ada --set", in: text + "\n")
+    #expect(try isCode { try home.coffer("vault otp github").out })
+    let json = try home.coffer("vault otp github --json").bytes
+    let fields = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+    #expect(fields.keys.sorted() == ["account", "code", "secondsLeft", "service"] && fields["account"] as? String == "ada")
+    #expect((1...30).contains(fields["secondsLeft"] as? Int ?? 0))
+    // It is a field of its own, and goes with its item.
+    try home.transcript("vault get github ada", out: "hunter2")
+    try home.transcript("vault rename github --to-account eve")
+    #expect(try isCode { try home.coffer("vault totp github eve").out })
+  }
+
+  @Test func `through the agent, and to the clipboard`() throws {
+    let fake = try FakeClipboard()
+    let home = fake.home
+    try home.transcript("vault otp github --set", in: Self.uri)
+    try home.transcript("unlock --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    home.locked()
+    #expect(try isCode { try home.coffer("vault otp github").out })
+    try home.transcript("vault otp github -c --clear-after 0", err: "copied the code of github/ada by xclip")
+    #expect(fake.content.wholeMatch(of: /[0-9]{6}/) != nil)
+    try home.transcript(
+      "vault otp github --set --json", in: Self.secret,
+      out: try home.coffer("vault otp github --set --json", in: Data(Self.secret.utf8)).out.replacing(
+        "\"revision\":2", with: "\"revision\":3"))
+  }
+
+  @Test func `a terminal is asked without echo, and told how long a code is good for`() throws {
+    let home = try home()
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault otp github --set", in: home)
+    terminal.shows("otpauth:// URI, or secret, of github/ada: ")
+    #expect(!terminal.echoes)
+    terminal.type(Self.uri + "\n")
+    #expect(try child.wait() == 0)
+    #expect(!terminal.shown.contains("GEZD"))
+    let another = try PseudoTerminal()
+    let shown = try another.coffer("vault otp github", in: home)
+    another.showsAll()
+    #expect(try shown.wait() == 0)
+    #expect(another.shown.wholeMatch(of: /[0-9]{6}   good for [0-9]+ s\r\n/) != nil, "\(another.shown)")
+  }
+
+  @Test(arguments: [
+    ("otpauth://hotp/x?secret=CANARYCANARYCANA&counter=0", "follows a counter (hotp)", 77),
+    ("otpauth://totp/x?secret=CANARY1CANARY", "its secret is no Base32", 65),
+    ("CANARY!", "neither an otpauth:// URI nor Base32", 65),
+    ("otpauth://totp/x?secret=CANARYCANARYCANA&digits=99", "its digits are not 6, 7 or 8", 65),
+    ("otpauth://totp/x?secret=CANARYCANARYCANA&algorithm=CANARY", "its algorithm is none of", 65), ("\n", "neither", 65),
+  ])
+  func `what makes no codes is refused, not stored and not repeated`(text: String, message: String, status: Int32) throws {
+    let home = try home()
+    let answer = try home.coffer("vault otp github --set", in: Data(text.utf8))
+    #expect(answer.status == status && answer.err.contains(message) && !answer.err.contains("CANARY"), "\(answer.err)")
+    try home.transcript(
+      "vault otp github", err: "the item has no one-time password\n  try: coffer vault otp --set stores it", exit: 1)
+  }
+
+  @Test func `without an item there is nothing to store it in`() throws {
+    let home = try home()
+    try home.transcript("vault otp nobody --set", in: Self.uri, err: "the vault has no item of this service", exit: 1)
+    try home.transcript("vault otp github --set -c", in: Self.uri, err: "--set stores, and --clip takes a code", exit: 64)
+    try home.transcript(
+      "vault otp github --set --passphrase-file -", in: Self.uri, err: "would come from standard input", exit: 64)
+    #expect(try home.coffer("vault otp github --set", in: Data(repeating: 0x41, count: 5000)).status == 64)
+  }
+}
