@@ -41,11 +41,7 @@ struct CredentialSources {
       found.passphrase = try passphrase(fromFile: path)
     }
     if let path = options.keyFile { found.keyFile = try keyFile(path) }
-    if let path = options.recoveryFile {
-      found.recoveryCode = try SecretReader.file(
-        path, limit: SecretFile.largestToken, what: "the recovery code"
-      ).withoutTrailingNewline(.lineFeedOrCRLF)
-    }
+    if let path = options.recoveryFile { found.recoveryCode = try recoveryCode(path) }
     if let path = options.identity { found.identity = try identity(path) }
     return found
   }
@@ -106,6 +102,10 @@ struct CredentialSources {
     guard path != "-" else { return try passphrase(fromDescriptor: 0) }
     try GivenPath.check(path)
     do throws(StoreError) { return try Credentials.passphrase(at: FilePath(path)) } catch { throw error.asUsageWhereEmpty }
+  }
+
+  func recoveryCode(_ path: String) throws -> SecretBytes {
+    try SecretReader.file(path, limit: SecretFile.largestToken, what: "the recovery code").withoutTrailingNewline(.lineFeedOrCRLF)
   }
 
   func keyFile(_ path: String) throws -> SecretBytes {
