@@ -29,7 +29,8 @@ struct PassStore {
   ///
   /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
   /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
-  func entries(_ style: PassBody.Style, firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> ImportedEntries {
+  func entries(_ style: PassBody.Style, firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> ImportedEntries
+  {
     // The names of all first: gpg shall not ask for a passphrase for an import that will be refused.
     let names = try names(note).map { (path: $0, item: try itemName($0)) }
     var found = ImportedEntries()

@@ -111,7 +111,8 @@ struct EntryItems {
       let short = Self.cut(Self.oneLine(wanted), to: Self.longestFieldName)
       let name = Self.free(short) { metadata.attributes[$0] != nil }
       bytes += name.utf8.count + value.utf8.count
-      if value.utf8.count <= Self.longestAttribute, bytes <= Self.mostAttributeBytes, metadata.attributes.count < Self.mostAttributes
+      if value.utf8.count <= Self.longestAttribute, bytes <= Self.mostAttributeBytes,
+        metadata.attributes.count < Self.mostAttributes
       {
         metadata.attributes[name] = value
       } else {

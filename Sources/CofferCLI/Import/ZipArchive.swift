@@ -32,7 +32,8 @@ struct ZipArchive: ~Copyable {
   private static func open(_ path: String, _ library: coffer_libzip) throws(StoreError) -> OpaquePointer {
     if let opened = library.open(path, Int32(COFFER_ZIP_RDONLY), nil) { return opened }
     throw StoreError(
-      .damaged, "the file is no whole ZIP archive", place: path, cure: "export it again: it may have been cut; nothing was imported")
+      .damaged, "the file is no whole ZIP archive", place: path,
+      cure: "export it again: it may have been cut; nothing was imported")
   }
 
   deinit { library.discard(archive) }

@@ -15,14 +15,13 @@ struct VaultImportCommand: OpeningCommand {
       The password becomes the value, further secrets become fields, addresses, folders and tags attributes. What is left out is told. \
       At a terminal the plan is shown first, and a question asked. \
       Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
-      would happen. \
+      would happen.
+
       Example: keepassxc-cli export secrets.kdbx | coffer vault import -
       """)
 
   @Argument(help: ArgumentHelp("The file or folder, - for standard input.", valueName: "file")) var path: String?
-  @Option(
-    help: ArgumentHelp(
-      "What it is of: \(ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")).", valueName: "program"))
+  @Option(help: ArgumentHelp("What it is of, where its content does not tell.", valueName: "program"))
   var from: ImportFormat?
   @Option(help: ArgumentHelp("The service of an environment file's variables.", valueName: "service")) var service: String?
   @Flag(help: "Of an entry of pass or gopass only the first line, the password.") var firstLine = false
@@ -49,7 +48,8 @@ struct VaultImportCommand: OpeningCommand {
     }
     guard path != nil || from?.hasUsualPlace ?? false else { throw ValidationError("missing expected argument '<file>'") }
     guard path != "-" || from?.needsPath != true else {
-      throw ValidationError(from == .coffer ? "a vault is a file, not standard input" : "a pass store is a folder, not standard input")
+      throw ValidationError(
+        from == .coffer ? "a vault is a file, not standard input" : "a pass store is a folder, not standard input")
     }
     guard from == nil || from == .coffer || other.isEmpty else {
       throw ValidationError("--other-… opens another vault, and is for --from coffer alone")
@@ -71,7 +71,8 @@ struct VaultImportCommand: OpeningCommand {
     if !isShownFirst(context) || verbose { for remark in found.remarks { context.note(remark) } }
     if isShownFirst(context) {
       let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true))
-      for line in plan.lines { Output.message(line) }
+      Output.message(plan.text)
+      if !verbose, !found.remarks.isEmpty { Output.message("--verbose names what is left out and renamed.") }
       guard try dryRun || isAgreed(context) else {
         throw Failure(StoreError(.refused, "nothing was imported", cure: "y at the question, or --yes"))
       }
@@ -115,7 +116,7 @@ struct VaultImportCommand: OpeningCommand {
   }
 
   private struct Answer: Encodable {
-    let added: [Name], replaced: [Name], kept: [Name], leftOut: [LeftOut]
+    let added: [Name], replaced: [Name], kept: [Name], leftOut: [LeftOut]?
     struct Name: Encodable { let service: String, account: String, field: String? }
 
     init(_ rows: [[String]], _ leftOut: [LeftOut]) {
@@ -123,7 +124,7 @@ struct VaultImportCommand: OpeningCommand {
         rows.filter { $0[0] == word }.map { Name(service: $0[1], account: $0[2], field: $0.count > 3 ? $0[3] : nil) }
       }
       (added, replaced, kept) = (names("added"), names("replaced"), names("kept"))
-      self.leftOut = leftOut
+      self.leftOut = leftOut.isEmpty ? nil : leftOut
     }
   }
 }

@@ -15,7 +15,9 @@ enum AWSCredentials {
         let line = text.trimmed
         guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { continue }
         if first == UInt8(ascii: "[") {
-          guard let end = line.lastIndex(of: UInt8(ascii: "]")) else { throw damaged("a profile's name has no end", number, place) }
+          guard let end = line.lastIndex(of: UInt8(ascii: "]")) else {
+            throw damaged("a profile's name has no end", number, place)
+          }
           if let entry { found.add(entry) }
           entry = profile(line[(line.startIndex + 1)..<end].trimmed.word)
         } else {

@@ -91,7 +91,9 @@ struct PassBody {
 
   /// `name: value`; a sentence with a colon, and an address, are none.
   private static func part(_ line: TextLines.Line) -> Line? {
-    guard let (name, value) = line.parted(at: ":"), value.isEmpty || value.first == 0x20 || value.first == 0x09 else { return nil }
+    guard let (name, value) = line.parted(at: ":"), value.isEmpty || value.first == 0x20 || value.first == 0x09 else {
+      return nil
+    }
     guard let first = name.first, first > 0x20, name.count <= 40, name.count(where: { $0 == 0x20 }) <= 2 else { return nil }
     return Line(name: name.word, value: value.trimmed.indices)
   }
