@@ -7,7 +7,7 @@ import Testing
 @testable import CofferCLI
 
 /// Files of other programs that were cut, made to harm, or written in another encoding: read in full or refused by name.
-@Suite(.wholeRun) struct ImportBadInputTests {
+@Suite struct ImportBadInputTests {
   private static func error(_ text: String, _ format: ImportFormat) -> StoreError? {
     error(Data(text.utf8), format)
   }
@@ -23,7 +23,7 @@ import Testing
     let format = try #require(ImportFixture.texts.first { $0.file == file }?.format)
     let all = try ImportFixture.items(whole, format).items.count
     var refused = 0, cuts = 0
-    for length in stride(from: 0, to: whole.trimmedCount, by: Campaign.isLong ? 1 : 9) {
+    for length in stride(from: 0, to: whole.trimmedCount, by: 9) {
       cuts += 1
       do {
         #expect(try ImportFixture.items(whole.prefix(length), format).items.count <= all)
@@ -122,10 +122,11 @@ import Testing
   }
 
   @Test func `an archive that is cut, without its file, or that unpacks to more than it may is refused`() throws {
+    guard try ImportFixture.hasLibzip() else { return }
     let folder = try TestFolder("zip")
     let whole = try ImportFixture.content("1password.1pux")
     let path = folder.path.string + "/cut.1pux"
-    for length in stride(from: 0, to: whole.count, by: Campaign.isLong ? 1 : 61) {
+    for length in stride(from: 0, to: whole.count, by: 61) {
       try whole.prefix(length).write(to: URL(filePath: path))
       let error = #expect(throws: StoreError.self) { try Self.unpack(path, "export.data", limit: 1 << 20) }
       #expect(error?.kind == .damaged, "\(length)")
@@ -139,34 +140,6 @@ import Testing
     damaged[whole.count / 2] ^= 1
     try damaged.write(to: URL(filePath: path))
     #expect(throws: StoreError.self) { try Self.unpack(path, "export.data", limit: 1 << 20) }
-  }
-
-  @Test func `mutations of sound files are read or refused by name, and never end the process`() throws {
-    var random = Random(seed: 13)
-    var outcomes: [String: Int] = [:]
-    for (file, format) in ImportFixture.texts {
-      let seed = Array(try ImportFixture.content(file))
-      for _ in 0..<(Campaign.isLong ? 50_000 : 40) {
-        var bytes = seed
-        for _ in 0..<Int.random(in: 1...4, using: &random) {
-          let place = Int.random(in: bytes.indices, using: &random)
-          switch Int.random(in: 0..<3, using: &random) {
-          case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
-          case 1: bytes.remove(at: place)
-          default: bytes.insert(contentsOf: seed[place % seed.count..<min(seed.count, place % seed.count + 30)], at: place)
-          }
-        }
-        let outcome: String
-        do {
-          _ = try ImportFixture.items(Data(bytes), format)
-          outcome = "accepted"
-        } catch let error as StoreError { outcome = error.kind.word } catch let failure as Failure { outcome = failure.kind }
-        outcomes[outcome, default: 0] += 1
-      }
-    }
-    print("campaign mutations of files to import: \(outcomes.sorted { $0.key < $1.key })")
-    #expect(Set(outcomes.keys).isSubset(of: ["accepted", "damaged", "usage"]))
-    #expect((outcomes["accepted"] ?? 0) > 0 && (outcomes["damaged"] ?? 0) > 0)
   }
 }
 

@@ -18,6 +18,15 @@ enum ImportFixture {
     ("git-credentials", .gitCredentials), ("docker-config.json", .docker), ("aws-credentials", .aws), ("gh-hosts.yml", .gh),
   ]
 
+  /// Whether libzip is installed; where it is not, the reason to skip a test is printed.
+  static func hasLibzip() throws -> Bool {
+    do { _ = try ZipArchive(path("1password.1pux")) } catch let error as StoreError where error.kind == .notFound {
+      print("skipped: \(error.what)")
+      return false
+    }
+    return true
+  }
+
   static func path(_ name: String) -> String { folder.appending(path: name).path() }
   static func content(_ name: String) throws -> Data { try Data(contentsOf: folder.appending(path: name)) }
 
