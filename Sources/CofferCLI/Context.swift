@@ -23,7 +23,7 @@ final class Context {
     if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
     if let vault {
       // As a variable it would be as good as none, and the command would go to another vault.
-      guard !vault.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "--vault PATH") }
+      _ = try VaultPlace.given(vault)
       try ProcessEnvironment.set("COFFER_VAULT", vault)
     }
     places = try Places.standard()
@@ -42,5 +42,13 @@ final class Context {
   /// Says something that is not an error, unless --quiet.
   func note(_ text: String) {
     if !quiet { Output.message("coffer: note: \(Printable.text(text))") }
+  }
+}
+
+extension VaultPlace {
+  /// The place that the command line names.
+  static func given(_ text: String) throws -> VaultPlace {
+    guard !text.isEmpty else { throw Failure.usage("the place of the vault is empty", try: "the path of the vault") }
+    return VaultPlace(text)
   }
 }

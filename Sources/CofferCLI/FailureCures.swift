@@ -31,6 +31,8 @@ extension StoreError.Remedy {
     case .copyItems: "copy the items to a new vault with coffer vault export, or restore a backup"
     case .leaveVault: "copy the items to a new vault with coffer vault export, and remove this one"
     case .giveBackup: "make a backup of that vault with coffer vault backup, and give that"
+    case .giveBackupSecret:
+      "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what opens the vault now"
     case .replaceVault: "restore to another path, or say --force to replace it; it is kept beside it"
     case .acceptOlderKey:
       "a backup made after the key was changed, or what opens the vault that stands there as well; to go back to the older key on purpose, --older-key"

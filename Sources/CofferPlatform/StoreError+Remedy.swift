@@ -27,6 +27,8 @@ extension StoreError {
     case leaveVault
     /// Give a backup instead of a vault in use.
     case giveBackup
+    /// Give the secret of a backup's time.
+    case giveBackupSecret
     /// Restore to another path, or replace what stands there.
     case replaceVault
     /// Restore a newer backup, or accept the older key.

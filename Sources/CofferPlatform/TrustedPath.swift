@@ -130,9 +130,12 @@ package enum TrustedPath {
   private static func checkOwner(_ found: Stat, _ path: FilePath, _ kind: String) throws(StoreError) {
     let owner = found.userID.rawValue
     guard owner == geteuid() else {
+      // Root in a user's home, as under sudo: given to root, the file would be lost to its owner.
       throw denied(
         "the \(kind) belongs to user \(owner), not to user \(geteuid()) who runs this", path,
-        "choose a path of your own, or run chown \(geteuid()) \(path.quoted) as root if it is yours")
+        geteuid() == 0
+          ? "run it without sudo, as user \(owner), or choose a path of root's own"
+          : "choose a path of your own, or run chown \(geteuid()) \(path.quoted) as root if it is yours")
     }
   }
 

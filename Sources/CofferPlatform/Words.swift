@@ -6,6 +6,9 @@ package func withArticle(_ noun: String) -> String {
   (noun.first.map { "AEIOaeio".contains($0) } ?? false ? "an " : "a ") + noun
 }
 
+/// `noun` with its number: `1 item`, `2 items`.
+package func counted(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+
 extension String {
   /// The text with all spelled out that is not seen, or has other text seen in another place: a name must not move the cursor, forge a line,
   /// or turn what follows it around.

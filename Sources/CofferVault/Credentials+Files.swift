@@ -34,7 +34,8 @@ extension Credentials {
   /// it away from other threads.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/noCredentials`` where none of these is set; ``/CofferPlatform/StoreError/Kind/unsupported`` for a
-  ///   `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the program's; what reading one of the files throws.
+  ///   `COFFER_PASSPHRASE_FILE` of `-`, standard input, which is the program's; ``/CofferPlatform/StoreError/Kind/damaged`` for an identity's
+  ///   file with a line that is none; what reading one of the files throws.
   public static func standard() throws(StoreError) -> Credentials {
     var found = Credentials()
     found.keyFile = try fromEnvironment("COFFER_KEY_FILE", keyFile)
@@ -88,9 +89,13 @@ extension Credentials {
     try SecretFile.content(of: path, limit: SecretFile.largestKey, what: "the key file")
   }
 
-  /// The content of an identity file.
+  /// The content of an identity file, each line of which was found to be what it should be.
   package static func identity(at path: FilePath) throws(StoreError) -> SecretBytes {
-    try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
+    let content = try SecretFile.content(of: path, limit: SecretFile.largestIdentity, what: "the identity")
+    do throws(StoreError) { try Identity.check(content) } catch {
+      throw StoreError(error.kind, error.what, place: path.string, cure: error.cure, underlying: error.underlying)
+    }
+    return content
   }
 
   /// The passphrase in a file.

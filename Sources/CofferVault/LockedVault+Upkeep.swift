@@ -25,16 +25,14 @@ extension LockedVault {
   public func backup(
     to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
-    guard try Stat.ofLink(target) == nil else {
-      throw StoreError(
-        .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
-    }
     let pins = try pinWatch()
-    let draft = try Draft(beside: path)
-    try VaultDatabase.open(path).backUp(to: draft.path, progress: progress)
-    let stated = try Self.age(of: draft.path)
+    let copy = try NewCopy.begin(for: target, of: path)
+    let stated = try copy.making { (draft) throws(StoreError) in
+      try VaultDatabase.openToRead(path).backUp(to: draft, progress: progress)
+      return try Self.age(of: draft)
+    }
     try check(stated, pins)
-    try PrivateCopy.publish(draft.path, as: target)
+    try copy.publish()
     return BackupReport(id: stated.vault, generation: stated.generation)
   }
 
@@ -96,6 +94,18 @@ extension LockedVault {
     let database = try VaultDatabase.openToRead(path)
     defer { database.close() }
     try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
+  }
+
+  /// Has SQLite look at every page of the file, for which no key is needed. What is in sound pages only ``UnlockedVault/verify(progress:)``
+  /// checks. Changes nothing.
+  ///
+  /// - Throws: `StoreError` `.damaged`; what ``open(_:options:)`` throws.
+  package func checkPages() throws(StoreError) {
+    let database = try VaultDatabase.openToRead(path)
+    defer { database.close() }
+    try database.read { () throws(StoreError) in
+      try database.checkPages("pages of the vault's file are damaged")
+    }
   }
 
   /// The watch over this vault; nil where the options name no folder of pins. To be made before the file is looked at.

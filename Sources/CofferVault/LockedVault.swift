@@ -25,6 +25,12 @@ public enum SlotKind: UInt8, Sendable, CaseIterable {
   case recoveryCode = 4
   /// The X25519 key of a recipient.
   case recipient = 5
+  /// Something that this version does not know, as a security chip. The slot is kept, and gets each new key of the vault; what opens it is
+  /// another program.
+  case foreign = 6
+
+  /// Those that this version makes and opens.
+  public static let openable: [SlotKind] = [.passphrase, .passphraseAndKeyFile, .keyFile, .recoveryCode, .recipient]
 }
 
 extension SlotKind: CustomStringConvertible {
@@ -36,6 +42,7 @@ extension SlotKind: CustomStringConvertible {
     case .keyFile: "key file"
     case .recoveryCode: "recovery code"
     case .recipient: "recipient"
+    case .foreign: "of another program"
     }
   }
 }

@@ -17,6 +17,8 @@ public struct RestoreReport: Sendable, Equatable {
   /// Where the vault that stood there did not open, or stood apart: the backup's slots, all of which open the vault again, whoever removed
   /// them since; else none, and the vault has the slots that it had.
   public let returnedSlots: [VaultStatus.Slot]
+  /// The vault's new key, for who is to trust the vault: the backup is of an older one from now on.
+  public let invitation: Invitation
 }
 
 /// A backup on its way to become a vault again: a private copy of it, found sound as far as can be told without a key. The copy goes
@@ -83,12 +85,13 @@ public struct RestorableBackup: ~Copyable {
     let items: Int
     let invitations = try credentials.invitations() + present.invitations()
     let others = try Openers(credentials.copied(), present)
+    let opening = Self.words(slots)
     do throws(StoreError) {
       backup = try OpenVault.unlock(
         copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
       items = try backup.read { (backup) throws(StoreError) in try backup.verify(progress).items }
     } catch {
-      throw error.naming(file, insteadOf: copy.path)
+      throw error.kind == .wrongSecret ? Self.wrongSecret(opening, file) : error.naming(file, insteadOf: copy.path)
     }
     try options.check(backup.view.id, at: file)
     var consent = Restoration.Consent(replacing: replacing, acceptingOlderKey: acceptingOlderKey)
@@ -101,6 +104,24 @@ public struct RestorableBackup: ~Copyable {
       consent.acceptingOlderKey = true
       return try Restoration(backup, place, options, consent, invitations: invitations).run(again, items: items)
     }
+  }
+}
+
+extension RestorableBackup {
+  private static func words(_ slots: [SlotSummary]) -> String {
+    var kinds: [String] = []
+    for slot in slots where !kinds.contains(slot.kind.description) { kinds.append(slot.kind.description) }
+    return kinds.joined(separator: ", ")
+  }
+
+  /// What opens the vault now may be another secret than the one of the backup's time, and both may have to be given.
+  private static func wrongSecret(_ opening: String, _ file: FilePath) -> StoreError {
+    StoreError(
+      .wrongSecret,
+      "no slot of the backup opens with the secret given; what opened the vault when the backup was made opens it: \(opening)",
+      place: file.string,
+      cure: "give that in credentials, and what opens the vault that stands there in present; or restore another backup",
+      remedy: .giveBackupSecret)
   }
 }
 

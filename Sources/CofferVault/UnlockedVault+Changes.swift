@@ -1,15 +1,19 @@
 internal import CofferMemory
 public import CofferPlatform
 public import CofferStorage
+public import FoundationEssentials
 internal import SystemPackage
 
 /// A change to one item, as one of several that happen together.
 public enum ItemChange: Sendable {
   /// Stores a value under the name, as ``UnlockedVault/set(_:for:if:keeping:)`` does.
   case set(SecretForm, for: ItemName, if: WriteCondition = .always, keeping: Int? = nil)
-  /// Removes the item or field of that name, as ``UnlockedVault/remove(_:if:keeping:)`` does; does nothing where there is none, unless the
+  /// Gives an item or field, expired or not, another label, content type, attributes and expiry, and leaves its value. It counts as a write:
+  /// the revision grows, and `keeping` is as for `set`. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is none.
+  case describe(ItemName, as: ItemMetadata, if: WriteCondition = .always, keeping: Int? = nil)
+  /// Removes the item or field of that name, as ``UnlockedVault/remove(_:if:keptUntil:)`` does; does nothing where there is none, unless the
   /// condition asks for one.
-  case remove(ItemName, if: WriteCondition = .always, keeping: Bool = false)
+  case remove(ItemName, if: WriteCondition = .always, keptUntil: Date? = nil)
   /// Gives an item, expired or not, another name, with its fields, its former contents and its dates; the condition is about what has that
   /// name already. Fails with ``/CofferPlatform/StoreError/Kind/notFound`` where there is no such item. A field gets the name of a field.
   case move(ItemName, to: ItemName, if: WriteCondition = .absent)
@@ -17,13 +21,13 @@ public enum ItemChange: Sendable {
   /// The item that changes.
   public var name: ItemName {
     switch self {
-    case .set(_, let name, _, _), .remove(let name, _, _), .move(let name, _, _): name
+    case .set(_, let name, _, _), .describe(let name, _, _, _), .remove(let name, _, _), .move(let name, _, _): name
     }
   }
 
   fileprivate var names: [ItemName] {
     switch self {
-    case .set(_, let name, _, _), .remove(let name, _, _): [name]
+    case .set(_, let name, _, _), .describe(let name, _, _, _), .remove(let name, _, _): [name]
     case .move(let name, let new, _): [name, new]
     }
   }
@@ -59,17 +63,17 @@ extension UnlockedVault {
   /// - Parameters:
   ///   - name: the item, or the field.
   ///   - condition: what must be so for the removal to happen.
-  ///   - keeping: whether it can be brought back, by ``undelete(_:)``. Otherwise it is gone with all that is known of its past, as
-  ///     an item that ends with a session is in any case.
+  ///   - date: until when it can be brought back, by ``undelete(_:)``; `.distantFuture` for good. Where it is nil, all that is known of its
+  ///     past goes as well, and so does what ends with a session in any case.
   /// - Throws: `StoreError` `.conflict` when the item is not at the revision that the condition names, and what writing throws.
   @discardableResult
   public borrowing func remove(
-    _ name: ItemName, if condition: WriteCondition = .always, keeping: Bool = false
+    _ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try core.write { (vault, change) throws(StoreError) in
         try vault.items.require(condition, of: name)
-        return try vault.items.remove(name, keeping: keeping, &change)
+        return try vault.items.remove(name, keptUntil: date, &change)
       }
     } catch { throw error.about(key: name.description) }
   }
@@ -81,9 +85,11 @@ extension ItemTable {
     switch itemChange {
     case .set(let form, let name, let condition, let keeping):
       return try put(form, for: name, if: condition, keeping: keeping, &change)
-    case .remove(let name, let condition, let keeping):
+    case .describe(let name, let metadata, let condition, let keeping):
+      return try describe(name, as: metadata, if: condition, keeping: keeping, &change)
+    case .remove(let name, let condition, let date):
       try require(condition, of: name)
-      _ = try remove(name, keeping: keeping, &change)
+      _ = try remove(name, keptUntil: date, &change)
       return nil
     case .move(let name, let new, let condition): return try move(name, to: new, if: condition, &change)
     }

@@ -3,7 +3,7 @@ public import CofferStorage
 public import FoundationEssentials
 
 /// What the items and fields were: former contents, and deleted ones. A vault keeps none unless it was asked to, by
-/// ``set(_:for:if:keeping:)`` or ``remove(_:if:keeping:)``; of items that end with a session it never does.
+/// ``set(_:for:if:keeping:)`` or ``remove(_:if:keptUntil:)``; of items that end with a session it never does.
 ///
 /// ```swift
 /// try vault.set(password, for: name, keeping: 10)
@@ -29,7 +29,7 @@ extension UnlockedVault {
 
   /// The items and fields that were deleted and can be brought back, by name. What was deleted with its item is not told of: it comes
   /// back with it.
-  public borrowing func deleted(service: String? = nil) throws(StoreError) -> [VaultItem] {
+  public borrowing func deleted(service: String? = nil) throws(StoreError) -> [VaultRevision] {
     try core.read { (vault) throws(StoreError) in try vault.items.history.deleted(service: service) }
   }
 
@@ -77,6 +77,8 @@ public struct VaultRevision: Sendable, Equatable {
   public let item: VaultItem
   /// What became of it.
   public let state: State
+  /// Until when a deleted one can be brought back; nil for as long as it is there.
+  public let until: Date?
 
   /// What became of a content.
   public enum State: String, Sendable, CaseIterable {
@@ -88,9 +90,10 @@ public struct VaultRevision: Sendable, Equatable {
     case deleted
   }
 
-  package init(item: VaultItem, state: State) {
+  package init(item: VaultItem, state: State, until: Date? = nil) {
     self.item = item
     self.state = state
+    self.until = until
   }
 }
 
@@ -100,4 +103,6 @@ public enum PruneRule: Sendable, Equatable {
   case olderThan(Date)
   /// All but so many of each item and field, the newest; 0 for all of them.
   case allBut(Int)
+  /// Deleted ones that can no longer be brought back.
+  case expired
 }

@@ -80,18 +80,18 @@ extension UnlockedVault {
     label: String = ""
   ) throws(StoreError) -> Int {
     let file = try target.file()
-    guard try Stat.ofLink(file) == nil else {
-      throw StoreError(
-        .alreadyExists, "something stands there already", place: file.string, cure: "choose another path; nothing is replaced")
+    let copy = try NewCopy.begin(for: file, of: path)
+    var given = Optional(credentials)
+    let count = try copy.making { (draft) throws(StoreError) in
+      let made = try OpenVault.create(at: draft, with: given.take() ?? Credentials(), cost: cost, label: label)
+      let count = try core.read { (vault) throws(StoreError) in
+        try vault.items.copyItems(of: services, to: made)
+      }
+      try made.view.database.emptyLog()
+      made.view.database.close()
+      return count
     }
-    let draft = try Draft(beside: path)
-    let made = try OpenVault.create(at: draft.path, with: credentials, cost: cost, label: label)
-    let count = try core.read { (vault) throws(StoreError) in
-      try vault.items.copyItems(of: services, to: made)
-    }
-    try made.view.database.emptyLog()
-    made.view.database.close()
-    try PrivateCopy.publish(draft.path, as: file)
+    try copy.publish()
     return count
   }
 }

@@ -3,10 +3,13 @@ public import CofferStorage
 public import FoundationEssentials
 
 /// What a listing tells of an item: everything but the value, which it never opens.
-public struct VaultItem: Sendable, Equatable {
+public struct VaultItem: Sendable, Equatable, Identifiable {
   /// Bytes of a value, at most: 2 MiB. Sealing holds a value twice in guarded memory, plain and padded, and a process may often
   /// lock no more than 8 MiB.
   public static let largestValue = RecordLimits.largestValue
+  /// Which item or field it is, under every name that it gets and in every vault that it is exported to. What is deleted for good and stored
+  /// anew is another.
+  public let id: UUID
   /// Service and account, and the field where it is one of an item.
   public let name: ItemName
   /// Label, content type, attributes, expiry.
@@ -15,6 +18,8 @@ public struct VaultItem: Sendable, Equatable {
   public let created: Date
   /// When the item was last written; of one that was deleted, when that was.
   public let modified: Date
+  /// When the value was new. Who changes the rest alone, or goes back to a former value, leaves it.
+  public let written: Date
   /// Counts the writes of this item from 1; compare-and-swap compares it.
   public let revision: UInt64
   /// The value's length in bytes.
@@ -28,8 +33,12 @@ public struct VaultItem: Sendable, Equatable {
 
   /// An item's description.
   package init(
-    name: ItemName, metadata: ItemMetadata, created: Date, modified: Date, revision: UInt64, valueBytes: Int, history: Int = 0
+    id: UUID, name: ItemName, metadata: ItemMetadata, created: Date, modified: Date, written: Date, revision: UInt64,
+    valueBytes: Int,
+    history: Int = 0
   ) {
+    self.id = id
+    self.written = written
     self.name = name
     self.metadata = metadata
     self.created = created

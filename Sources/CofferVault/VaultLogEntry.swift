@@ -50,12 +50,14 @@ public struct VaultLogEntry: Sendable, Equatable {
   public let process: UInt32
   /// The program's name, without its folder: what the process called itself.
   public let program: String
-  /// The item concerned, where it still exists.
+  /// The item concerned, where it still exists or can be brought back.
   public let item: ItemName?
   /// The item's place in the vault, 32 hexadecimal digits, which stays the same for one name; nil where no item is concerned.
   public let index: String?
   /// The slot concerned, 32 hexadecimal digits; nil where none is.
   public let slot: String?
+  /// The slot that the vault had been opened with, 32 hexadecimal digits: who has its secret made the change, or lent the key to who did.
+  public let openedWith: String
 
   init(_ sequence: UInt64, _ entry: LogEntry, name: ItemName?) {
     self.sequence = sequence
@@ -66,6 +68,7 @@ public struct VaultLogEntry: Sendable, Equatable {
     program = entry.program
     item = name
     index = entry.index == .zero ? nil : entry.index.description
+    openedWith = Hex.text(entry.slot.bytes)
     slot = entry.event.map(Self.hasSlot) ?? false && entry.detail.count == 16 ? Hex.text(entry.detail) : nil
   }
 

@@ -52,7 +52,7 @@ extension VaultOptions {
     guard let first = words.first, words.count <= Invitation.most else { throw Self.malformed(nil) }
     do throws(StoreError) {
       guard words.count == 1, !Invitation.begins(first) else {
-        for word in words { invitations.append(try Invitation(word)) }
+        for (number, word) in words.enumerated() { invitations.append(try Self.invitation(word, number)) }
         return
       }
     } catch { throw Self.malformed(error) }
@@ -63,6 +63,12 @@ extension VaultOptions {
       leastGeneration = max(generation, leastGeneration ?? 0)
     }
     expected = id
+  }
+
+  private static func invitation(_ word: String, _ number: Int) throws(StoreError) -> Invitation {
+    do throws(StoreError) { return try Invitation(word) } catch {
+      throw StoreError(error.kind, "its word \(number + 1) is no invitation", cure: error.cure)
+    }
   }
 
   private static func malformed(_ cause: StoreError?) -> StoreError {

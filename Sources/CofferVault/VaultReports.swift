@@ -3,15 +3,22 @@ internal import CofferStorage
 public import FoundationEssentials
 
 extension OpenVault {
-  /// The newest `limit` entries of the log, or all, with the names of items that there are.
+  /// The newest `limit` entries of the log, or all, with the names of the items that there are or can be brought back.
   func entries(limit: Int?) throws(StoreError) -> [VaultLogEntry] {
-    var names: [RecordIndex: ItemName] = [:]
-    for item in try items.list(service: nil, withFields: true) { names[items.index(of: item.name)] = item.name }
+    var names: [RecordIndex: ItemName?] = [.zero: .none]
     var entries: [VaultLogEntry] = []
-    try log.forEach { (sequence, entry) throws(StoreError) in
-      entries.append(VaultLogEntry(sequence, entry, name: names[entry.index]))
+    let add = { (sequence: UInt64, entry: LogEntry) throws(StoreError) in
+      let name: ItemName?
+      if let known = names[entry.index] { name = known } else { name = try self.items.name(ofRecordAt: entry.index) }
+      names[entry.index] = .some(name)
+      entries.append(VaultLogEntry(sequence, entry, name: name))
     }
-    return limit.map { Array(entries.suffix(max(0, $0))) } ?? entries
+    guard let limit else {
+      try log.forEach(add)
+      return entries
+    }
+    try log.forEach(last: limit, add)
+    return entries.reversed()
   }
 }
 

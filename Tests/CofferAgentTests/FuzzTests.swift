@@ -76,7 +76,8 @@ struct FuzzTests {
         try $0.put("n")
       },
       try body(.marked) { try $0.put("s") },
-      try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in }, try body(.stop) { _ in },
+      try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in },
+      try body(.verify) { _ in }, try body(.stop) { _ in },
     ]
   }
 
@@ -133,6 +134,7 @@ struct FuzzTests {
         _ = try fields.batch()
       case .forget: _ = try fields.transactionID()
       case .status: _ = try fields.status()
+      case .verify: for _ in 0..<3 { _ = try fields.number(UInt64.self) }
       case .lock: _ = try fields.item()
       case .stop: _ = try fields.error()
       }

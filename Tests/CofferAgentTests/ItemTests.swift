@@ -63,7 +63,7 @@ import Testing
     #expect(try client.get(name, revision: 1)?.text == "first" && client.get(name, revision: 9) == nil)
     #expect(try client.revert(name, to: 1, if: .revision(3)).revision == 4)
     #expect(kind { try client.revert(name, to: 1) } == .notFound, "of two writes before the last it is the third")
-    #expect(try client.remove(name, keeping: true))
+    #expect(try client.remove(name, keptUntil: .distantFuture))
     let deleted = try own.deleted()
     #expect(try client.deleted() == deleted && deleted.count == 1 && client.deleted(service: "other").isEmpty)
     #expect(try client.undelete(name).revision == 5 && client.get(name)?.text == "first" && client.get(pin)?.text == "4711")
@@ -73,8 +73,8 @@ import Testing
     for wrong in [101, 4_000_000_000] {
       #expect(kind { try client.set(form("x"), for: name, keeping: wrong) } == .tooLarge(limit: 100))
     }
-    try client.apply([.remove(pin, keeping: true), .set(form("last"), for: name, keeping: 0)])
-    #expect(try client.deleted().map(\.name) == [pin] && client.revisions(of: name).count == 1)
+    try client.apply([.remove(pin, keptUntil: .distantFuture), .set(form("last"), for: name, keeping: 0)])
+    #expect(try client.deleted().map(\.item.name) == [pin] && client.revisions(of: name).count == 1)
     // Done in the name of who asked.
     #expect(try own.log().last { $0.event == .pruned }?.process == UInt32(getpid()))
   }

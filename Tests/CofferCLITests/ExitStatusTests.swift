@@ -56,6 +56,10 @@ struct ExitStatusTests {
     (.copyItems, "copy the items to a new vault with coffer vault export, or restore a backup"),
     (.leaveVault, "copy the items to a new vault with coffer vault export, and remove this one"),
     (.giveBackup, "make a backup of that vault with coffer vault backup, and give that"),
+    (
+      .giveBackupSecret,
+      "give that, by --passphrase-file for example; COFFER_PASSPHRASE_FILE or COFFER_KEY_FILE, or the terminal, may have what opens the vault now"
+    ),
     (.replaceVault, "restore to another path, or say --force to replace it; it is kept beside it"),
     (
       .acceptOlderKey,

@@ -110,6 +110,12 @@ import Testing
       for name in ["key", "passphrase", "identity", "coffer.passphrase"] {
         try Self.write(Data("the \(name)\n".utf8), folder.appending(name))
       }
+      // A bare secret key; what is no identity is refused as it is read.
+      let identity = String(repeating: "k", count: 32)
+      setenv("COFFER_IDENTITY", folder.appending("identity").string, 1)
+      #expect(kind() == .damaged)
+      try Self.write(Data(identity.utf8), folder.appending("identity"))
+      unsetenv("COFFER_IDENTITY")
       setenv("CREDENTIALS_DIRECTORY", folder.string, 1)
       #expect(Self.text(try Credentials.standard().passphrase) == "the coffer.passphrase")
       setenv("COFFER_KEY_FILE", folder.appending("key").string, 1)
@@ -117,7 +123,7 @@ import Testing
       setenv("COFFER_PASSPHRASE_FILE", folder.appending("passphrase").string, 1)
       let all = try Credentials.standard()
       #expect(Self.text(all.passphrase) == "the passphrase" && Self.text(all.keyFile) == "the key\n")
-      #expect(Self.text(all.identity) == "the identity\n")
+      #expect(Self.text(all.identity) == identity)
       setenv("COFFER_PASSPHRASE_FILE", "-", 1)
       #expect(kind() == .unsupported)
       setenv("COFFER_PASSPHRASE_FILE", folder.appending("none").string, 1)

@@ -143,7 +143,7 @@ class Secret:
             1: self.passphrase is not None and self.key_file is None,
             2: self.passphrase is not None and self.key_file is not None,
             3: self.passphrase is None and self.key_file is not None and self.key_file.generated,
-            4: self.recovery is not None, 5: self.identity is not None,
+            4: self.recovery is not None, 5: self.identity is not None, 6: False,
         }[kind]
 
     def key(self, kind, salt, ops, mem):

@@ -124,7 +124,7 @@ def state_row(connection):
     row = connection.execute("SELECT bytes FROM state WHERE id = 1").fetchone()
     if row is None:
         raise damaged("the state is missing")
-    return blob(row[0], 202, 10_402)
+    return blob(row[0], 204, 14_500)
 
 
 def digest_rows(connection):
@@ -148,7 +148,7 @@ def record_rows(connection, table):
 
 
 def log_rows(connection):
-    return [(integer(seq, 1, LARGEST), blob(box, 32, 610))
+    return [(integer(seq, 1, LARGEST), blob(box, 32, 4_752))
             for seq, box in connection.execute("SELECT seq, box FROM log ORDER BY seq")]
 
 

@@ -63,7 +63,8 @@ def fill(connection, source, header, sealed, keys):
     for table in ("rec", "old", "digest", "log"):
         connection.execute(f"DELETE FROM {table}")
     writer.write_header()
-    writer.put(Meta(kind=PRESENT, revision=1, service="forged", account="", field="", label="", type="", created=TIME,
-                    modified=TIME, expires=0, history=0, length=NO_VALUE, attributes=[]), None)
+    writer.put(Meta(kind=PRESENT, revision=1, id=source.bytes(16), service="forged", account="", field="", label="", type="",
+                    created=TIME, modified=TIME, written=TIME, expires=0, history=0, length=NO_VALUE, attributes=[],
+                    deletion=None, ext=b""), None)
     writer.entry(log.CREATED)
     writer.commit()

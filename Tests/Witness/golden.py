@@ -22,11 +22,13 @@ class Golden(Sample):
         content = {name: bytes.fromhex(request[name]) for name in ("keyFile", "passphrase", "identity", "second")}
         key_file = NewSlot(3, "key file", Secret(key_file=KeyFile(content["keyFile"])))
         self.writer = Writer.new(self.path, self.source, self.time, key_file)
+        self.writer.extension = lambda: b"what a later version says"
         self.editor = Editor(self.writer)
         self.remember()
         third = self.writer.source.bytes(32)
         self.slots = [
             NewSlot(1, "passphrase", Secret(passphrase=content["passphrase"]), 1, 8),
+            NewSlot(6, "security chip", ops=7, mem=9, other=(200, self.source.bytes(16), self.source.bytes(300))),
             *(NewSlot(5, label, recipient=public_key(key)) for label, key in (
                 ("first", identity(content["identity"])[0]), ("second", identity(content["second"])[0]), ("third", third))),
         ]
@@ -61,18 +63,20 @@ class Golden(Sample):
         for value in (b"second", b"third", b"fourth", b"fifth"):
             self.editor.set(MAIL, value, "Mail", "text/plain", history=3)
         self.editor.set(PIN, b"5678", history=100)
+        self.editor.describe(PIN, "card")
 
     def remove_third(self):
         rotate(self.writer, without=[self.third])
 
     def delete_some(self):
-        self.editor.delete(GONE)
+        self.editor.delete(GONE, until=4_102_444_800_000)
         self.editor.delete(SEED)
         self.editor.delete(NOTE)
 
     def undo_some(self):
         self.editor.undelete(NOTE)
         self.editor.revert(MAIL)
+        self.editor.rename(BANK, ("savings", "ann", ""))
 
     def rotate_again(self):
         rotate(self.writer)

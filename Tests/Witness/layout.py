@@ -3,6 +3,7 @@
 import struct
 
 LARGEST = 1 << 62
+MOST_EXTENSION = 4096
 
 
 class Refused(Exception):
@@ -39,6 +40,10 @@ def le64(number):
 
 def lp(data):
     return le32(len(data)) + data
+
+
+def ls(data):
+    return le16(len(data)) + data
 
 
 def pad(data, block):
@@ -83,14 +88,22 @@ class Fields:
             raise damaged(f"{self.name} holds a number out of bounds")
         return value
 
-    def block(self, limit):
-        length = self.le32()
+    def lp(self, limit):
+        return self.block(self.le32(), limit)
+
+    def ls(self, limit):
+        return self.block(self.le16(), limit)
+
+    def block(self, length, limit):
         if length > limit:
             raise damaged(f"{self.name} holds a field of {length} bytes, and {limit} are allowed")
         return self.take(length)
 
+    def extension(self):
+        return self.ls(MOST_EXTENSION)
+
     def text(self, limit):
-        data = self.block(limit)
+        data = self.ls(limit)
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:

@@ -1,19 +1,19 @@
 """Records and their descriptions. Source: VaultFormat.md, Records."""
 
-from layout import Fields, damaged, le32, le64, lp, pad, tampered, u8, unpad
+from layout import Fields, damaged, le32, le64, lp, ls, pad, tampered, u8, unpad
 from primitives import F, ZERO_NONCE, seal, unseal
 
-NO_VALUE = (1 << 64) - 1
+NO_VALUE = (1 << 32) - 1
 MOST_VALUE = 2_097_152
 MOST_META = 65_536
 PRESENT, FORMER, DELETED = 0, 1, 2
 
 
 class Meta:
-    """The description of one record."""
+    """The description of one record; `deletion` is (commit id, until), and None but for kind 2."""
 
-    PARTS = ("kind", "revision", "service", "account", "field", "label", "type", "created", "modified", "expires",
-             "history", "length", "attributes")
+    PARTS = ("kind", "revision", "id", "service", "account", "field", "label", "type", "created", "modified", "written",
+             "expires", "history", "length", "attributes", "deletion", "ext")
 
     def __init__(self, **parts):
         for part in self.PARTS:
@@ -24,23 +24,25 @@ class Meta:
 
     @classmethod
     def read(cls, data):
-        if len(data) > MOST_META:
-            raise damaged("a description of more than 65 536 bytes")
         fields = Fields(data, "a description")
         if fields.u8() != 1:
             raise damaged("a description of another version")
-        parts = {"kind": fields.u8(), "revision": fields.number(1)}
+        parts = {"kind": fields.u8(), "revision": fields.number(1), "id": fields.take(16)}
         for part, limit in (("service", 1024), ("account", 1024), ("field", 256), ("label", 1024), ("type", 256)):
             parts[part] = fields.text(limit)
-        parts |= {part: fields.number() for part in ("created", "modified", "expires")}
+        parts |= {part: fields.number() for part in ("created", "modified", "written", "expires")}
         if fields.u8() != 0:
             raise damaged("a description with a condition of access")
-        parts |= {"history": fields.le32(), "length": fields.raw64()}
-        count = fields.le32()
+        parts |= {"history": fields.u8(), "length": fields.le32()}
+        count = fields.u8()
         if count > 64:
             raise damaged(f"a record of {count} attributes")
         parts["attributes"] = [(fields.text(256), fields.text(4096)) for _ in range(count)]
+        parts["deletion"] = (fields.take(16), fields.number()) if parts["kind"] == DELETED else None
+        parts["ext"] = fields.extension()
         fields.end()
+        if len(data) - (24 if parts["deletion"] else 0) > MOST_META:
+            raise damaged("a description of more than 65 536 bytes")
         meta = cls(**parts)
         meta.check()
         return meta
@@ -56,10 +58,13 @@ class Meta:
 
     def bytes(self):
         texts = (self.service, self.account, self.field, self.label, self.type)
-        return (u8(1) + u8(self.kind) + le64(self.revision) + b"".join(lp(text.encode()) for text in texts)
-                + le64(self.created) + le64(self.modified) + le64(self.expires) + u8(0) + le32(self.history)
-                + le64(self.length) + le32(len(self.attributes))
-                + b"".join(lp(name.encode()) + lp(value.encode()) for name, value in self.attributes))
+        times = self.created, self.modified, self.written, self.expires
+        deletion = self.deletion[0] + le64(self.deletion[1]) if self.deletion else b""
+        return (u8(1) + u8(self.kind) + le64(self.revision) + self.id + b"".join(ls(text.encode()) for text in texts)
+                + b"".join(le64(time) for time in times) + u8(0) + u8(self.history) + le32(self.length)
+                + u8(len(self.attributes))
+                + b"".join(ls(name.encode()) + ls(value.encode()) for name, value in self.attributes)
+                + deletion + ls(self.ext))
 
     @property
     def names(self):
@@ -67,8 +72,15 @@ class Meta:
 
 
 def place(keys, kind, names, revision):
-    """The `idx` of a record: `revision` is left out for a present one."""
-    message = u8(kind) + b"".join(lp(name.encode()) for name in names) + le64(0 if kind == PRESENT else revision)
+    """The `idx` of a record, which has the first ten bits of its item; `revision` is left out for a present one."""
+    own = place_alone(keys, kind, names, 0 if kind == PRESENT else revision)
+    item = place_alone(keys, PRESENT, names[:2] + ("",), 0)
+    return item[:1] + bytes([item[1] & 0xC0 | own[1] & 0x3F]) + own[2:]
+
+
+def place_alone(keys, kind, names, r):
+    """The `i` of the text, before the item's bits."""
+    message = u8(kind) + b"".join(lp(name.encode()) for name in names) + le64(r)
     return F(keys.idx, "PV1 index", keys.vault, message, 16)
 
 

@@ -1,15 +1,20 @@
 """What a vault holds, as JSON: made by a reader of what it read, and by a writer of what it wrote."""
 
+from header import OTHER
+
 
 def slot(slot, label):
-    return {"id": slot.id.hex(), "type": slot.type, "ops": slot.ops, "mem": slot.mem, "label": label}
+    return {"id": slot.id.hex(), "type": slot.type, "alg": slot.alg, "ops": slot.ops, "mem": slot.mem, "label": label,
+            "other": slot.own.hex() if slot.type == OTHER else None}
 
 
 def record(meta, value):
     return {
-        "kind": meta.kind, "service": meta.service, "account": meta.account, "field": meta.field, "revision": meta.revision,
-        "label": meta.label, "contentType": meta.type, "created": meta.created, "modified": meta.modified,
-        "expires": meta.expires, "history": meta.history, "attributes": [list(pair) for pair in meta.attributes],
+        "id": meta.id.hex(), "kind": meta.kind, "service": meta.service, "account": meta.account, "field": meta.field,
+        "revision": meta.revision, "label": meta.label, "contentType": meta.type, "created": meta.created,
+        "modified": meta.modified, "written": meta.written, "expires": meta.expires, "history": meta.history,
+        "attributes": [list(pair) for pair in meta.attributes],
+        "deletedBy": meta.deletion and meta.deletion[0].hex(), "until": meta.deletion and meta.deletion[1],
         "value": None if value is None else value.hex(),
     }
 
@@ -18,7 +23,8 @@ def entry(seq, entry, subjects):
     """`subject` are the names of the record that the entry is about, where a record of the vault has them."""
     return {
         "seq": seq, "event": entry.event, "time": entry.time, "uid": entry.uid, "pid": entry.pid, "program": entry.program,
-        "subject": subjects.get(entry.idx), "commit": entry.commit.hex(), "detail": entry.detail.hex(),
+        "subject": subjects.get(entry.idx), "commit": entry.commit.hex(), "slot": entry.slot.hex(),
+        "detail": entry.detail.hex(),
     }
 
 

@@ -3,20 +3,20 @@
 import report
 from credentials import KeyFile, Secret, key_file_line, line_of, recovery_text
 from editor import Editor
+from header import OTHER, RECIPIENT
 from log import check_log
 from database import decided_rows, log_rows
 from primitives import public_key
-from rotation import rotate
 from source import Source
+from steps import DAY, Steps
 from writer import NewSlot, Writer
 
-DAY = 86_400_000
 START = 1_700_000_000_000
 LETTERS = ["a", "Z", "7", "-", ".", "/", "é", "e\u0301", "漢", "🔑", "\u200b", " ", "\ufeff"]
 CONTROLS = ["\0", "\n", "\t", "\x1b", "\u0085"]
 
 
-class Sample:
+class Sample(Steps):
     """One vault made of a seed, with the secrets that open it."""
 
     def __init__(self, path, seed, light=False, versions=(1, 1)):
@@ -27,8 +27,10 @@ class Sample:
         self.writer = Writer.new(path, self.source, self.time, first, versions=versions)
         self.editor = Editor(self.writer)
         self.remember()
+        self.writer.extension = self.extension
         for slot in others:
             self.commit(lambda: self.writer.add_slot(slot))
+        self.life()
         for _ in range(self.pick.randint(2, 4 if light else 14)):
             self.step()
         self.decide()
@@ -38,16 +40,25 @@ class Sample:
     def new_slots(self):
         """Slots of all types, in any order; some types twice, and some not at all."""
         types = self.pick.sample([1, 2, 3, 4, 5], self.pick.randint(1, 5))
-        types += [5] * self.pick.randint(0, 3)
+        types += [RECIPIENT] * self.pick.randint(0, 3) + [OTHER] * self.pick.choice([0, 0, 1, 3])
         return [self.new_slot(type, number) for number, type in enumerate(types)]
 
     def new_slot(self, type, number):
         label = self.text(12)
+        if type == OTHER:
+            return self.other_slot(label + f" {number}")
         secret, files = self.new_secret(type)
         self.files[label + f" {number}"] = {"type": type, **{name: data.hex() for name, data in files.items()}}
         cost = (self.pick.randint(1, 2), 8) if type <= 2 else (0, 0)
-        recipient = public_key(secret.identity) if type == 5 else None
+        recipient = public_key(secret.identity) if type == RECIPIENT else None
         return NewSlot(type, label + f" {number}", secret, *cost, recipient)
+
+    def other_slot(self, label):
+        """A slot that no secret opens: it says anything."""
+        pick = self.pick
+        cost = [pick.choice([0, 1, (1 << 32) - 1, pick.getrandbits(32)]) for _ in range(2)]
+        salt, x = pick.choice([bytes(16), self.source.bytes(16)]), self.source.bytes(pick.choice([0, 1, 176, 1024]))
+        return NewSlot(OTHER, label, None, *cost, other=(pick.randint(0, 255), salt, x))
 
     def new_secret(self, type):
         """A secret that opens a slot of the type, and the content of the files that hold it."""
@@ -87,6 +98,12 @@ class Sample:
         sizes += [] if self.light else [100_000]
         return None if self.pick.random() < 0.06 else self.source.bytes(self.pick.choice(sizes))
 
+    def extension(self):
+        """What a reader takes and does not look at; mostly nothing."""
+        if self.pick.random() < 0.8:
+            return b""
+        return self.source.bytes(self.pick.choice([1, 7, 300] + ([] if self.light else [4096])))
+
     def describe(self):
         names = [self.text(8, True) for _ in range(self.pick.choice([0, 0, 1, 3]))]
         return {
@@ -98,78 +115,7 @@ class Sample:
     def items(self):
         return sorted({key[1] for key in self.editor.contents if key[0] == 0 and key[1][2] == ""})
 
-    # Steps
-
-    def commit(self, change):
-        self.time += self.pick.randint(0, 3 * DAY)
-        self.writer.begin(self.time)
-        change()
-        self.writer.commit()
-
-    def step(self):
-        items = self.items()
-        steps = [self.add, self.add]
-        if items:
-            steps += [self.add_field, self.replace, self.replace, self.delete, self.undelete, self.revert]
-        steps += [self.rotate, self.trim, self.note_replica]
-        self.pick.choice(steps)()
-
-    def add(self):
-        names = [(self.name("s"), self.text(6), "") for _ in range(self.pick.randint(1, 2 if self.light else 8))]
-        self.commit(lambda: [self.editor.set(one, self.value(), **self.describe()) for one in names])
-
-    def add_field(self):
-        names = self.pick.choice(self.items())[:2] + (self.name("f"),)
-        self.commit(lambda: self.editor.set(names, self.value(), **self.describe()))
-
-    def replace(self):
-        names = self.pick.choice(sorted(key[1] for key in self.editor.contents if key[0] == 0))
-        self.commit(lambda: self.editor.set(names, self.value(), **self.describe()))
-
-    def delete(self):
-        names = self.pick.choice(sorted(key[1] for key in self.editor.contents if key[0] == 0))
-        self.commit(lambda: self.editor.delete(names, for_good=self.pick.random() < 0.3))
-
-    def undelete(self):
-        gone = sorted({key[1] for key in self.editor.contents if key[0] == 2})
-        gone = [names for names in gone if self.editor.present(names) is None
-                and (names[2] == "" or self.editor.present(names[:2] + ("",)))]
-        if gone:
-            self.commit(lambda: self.editor.undelete(self.pick.choice(gone)))
-
-    def revert(self):
-        kept = sorted({key[1] for key in self.editor.contents if key[0] == 1 and self.editor.present(key[1])})
-        if kept:
-            self.commit(lambda: self.editor.revert(self.pick.choice(kept)))
-
-    def rotate(self):
-        """A new key, now and then without one of the slots."""
-        slots = self.writer.header.slots
-        without = [self.pick.choice(slots).id] if len(slots) > 1 and self.pick.random() < 0.5 else []
-        for id, _, label in self.writer.sealed.names:
-            if id in without:
-                del self.files[label]
-        self.commit(lambda: rotate(self.writer, without))
-        self.remember()
-        if self.pick.random() < 0.7:
-            self.time += 1000
-            self.writer.scrub(self.time)
-
-    def trim(self):
-        rows = log_rows(self.writer.connection)
-        if len(rows) > 2:
-            first = rows[self.pick.randint(1, len(rows) - 1)][0]
-            if first > rows[0][0] + (len(rows[0][1]) == 32):
-                self.commit(lambda: self.writer.trim(first))
-
-    def note_replica(self):
-        self.writer.replica = self.source.bytes(16)
-        self.commit(lambda: self.writer.entry(11))
-
-    def decide(self):
-        for _ in range(self.pick.randint(0, 3)):
-            row = self.source.bytes(16), self.pick.randint(1, 2), self.time
-            self.writer.connection.execute("INSERT INTO decided (txid, outcome, time) VALUES (?, ?, ?)", row)
+    # The end
 
     def expected(self):
         """What the vault holds, from what was written."""

@@ -1,6 +1,6 @@
 """Making and opening the boxes of slots. Source: VaultFormat.md, Slots."""
 
-from header import Keys, Slot
+from header import OTHER, Keys, Slot
 from layout import Refused, le64, tampered
 from primitives import F, cbox, open_cbox, public_key, x25519
 
@@ -58,6 +58,11 @@ def make_slot(id, type, salt, secret, ops=0, mem=0):
 
 def recipient_slot(id, point):
     return Slot(id, 5, 0, 0, 0, bytes(16), point, b"", b"", b"")
+
+
+def other_slot(id, alg, ops, mem, salt, point, own):
+    """A slot of type 6, of which this program knows that others open it."""
+    return Slot(id, OTHER, alg, ops, mem, salt, point, own, b"", b"")
 
 
 def candidates(header, secret):

@@ -1,6 +1,6 @@
 """The state, and the digests it speaks for. Source: VaultFormat.md, State and The set of records."""
 
-from layout import Fields, damaged, le32, le64, tampered, u8
+from layout import Fields, damaged, le32, le64, ls, tampered, u8
 from primitives import F, cbox, open_cbox
 
 BUCKETS = 2048
@@ -13,20 +13,22 @@ class State:
     `counts` are those of records, items and fields; `replicas` are (id, generation, commit id) in the order of their ids.
     """
 
-    def __init__(self, generation, commit, root, counts, time, log_seq, log_head, scrub, replicas):
+    def __init__(self, generation, commit, root, counts, time, log_seq, log_head, scrub, replicas, ext=b""):
         self.generation, self.commit, self.root, self.counts, self.time = generation, commit, root, counts, time
-        self.log_seq, self.log_head, self.scrub, self.replicas = log_seq, log_head, scrub, replicas
+        self.log_seq, self.log_head, self.scrub, self.replicas, self.ext = log_seq, log_head, scrub, replicas, ext
+
+    def content(self):
+        return (self.commit + self.root + b"".join(le64(count) for count in self.counts) + le64(self.time)
+                + le64(self.log_seq) + self.log_head + u8(self.scrub) + u8(len(self.replicas))
+                + b"".join(id + le64(generation) + commit for id, generation, commit in self.replicas) + ls(self.ext))
 
     def bytes(self, keys, header_digest, nonce):
-        content = (self.commit + self.root + b"".join(le64(count) for count in self.counts) + le64(self.time)
-                   + le64(self.log_seq) + self.log_head + u8(self.scrub) + u8(len(self.replicas))
-                   + b"".join(id + le64(generation) + commit for id, generation, commit in self.replicas))
         context = state_context(keys, self.generation, header_digest)
-        return le64(self.generation) + cbox(keys.sta, "PV1 state", keys.vault, context, content, nonce)
+        return le64(self.generation) + cbox(keys.sta, "PV1 state", keys.vault, context, self.content(), nonce)
 
     @classmethod
     def read(cls, data, keys, header_digest):
-        if not 202 <= len(data) <= 10_402:
+        if not 204 <= len(data) <= 14_500:
             raise damaged("a state of another length")
         generation = Fields(data[:8], "the state").number(1)
         content = open_cbox(keys.sta, "PV1 state", keys.vault, state_context(keys, generation, header_digest), data[8:])
@@ -37,6 +39,7 @@ class State:
                     fields.number(), fields.take(32), fields.u8(), [])
         count = fields.u8()
         state.replicas = [(fields.take(16), fields.number(1), fields.take(16)) for _ in range(count)]
+        state.ext = fields.extension()
         fields.end()
         state.check()
         return state

@@ -2,17 +2,17 @@
 
 import log
 from credentials import Invitation, KeyFile, Secret, key_file_line, line_of, recovery_text
-from header import Header, Keys, Sealed, mark_of
+from header import OTHER, RECIPIENT, Header, Keys, Sealed, mark_of
 from lineage import Pin
 from primitives import H, public_key
 from records import DELETED, FORMER, NO_VALUE, PRESENT, Meta, seal_record
-from slots import make_slot, seal_box, seal_own
+from slots import make_slot, other_slot, seal_box, seal_own
 from source import Source
 from state import State, digests_of, root_of
 
 EPOCH, GENERATION, TIME = 7, 42, 1_767_225_600_000
 COUNTS = (7, 4, 1)  # Of the records below, of the items among them, and of the fields.
-LABELS = {1: "passphrase", 2: "beides", 3: "key file", 4: "", 5: "a recipient"}
+LABELS = {1: "passphrase", 2: "beides", 3: "key file", 4: "", 5: "a recipient", 6: "a chip"}
 SLOT_EPOCHS = {1: 3, 2: 7, 3: 6, 4: 3}
 PASSPHRASE = "correct horse bättery staple"
 
@@ -45,10 +45,16 @@ class Vectors:
     def make_header(self):
         draw, header, names, told = self.source.bytes, Header(1, 1, self.vault, EPOCH, []), [], {}
         for type, label in LABELS.items():
-            sk, wrap = (self.identity, bytes(32)) if type == 5 else (draw(32), draw(32))
-            slot = make_slot(draw(16), type, draw(16), sk, *((1, 8) if type <= 2 else (0, 0)))
+            sk, wrap = (self.identity, bytes(32)) if type == RECIPIENT else (draw(32), draw(32))
+            if type == OTHER:
+                slot = other_slot(draw(16), 200, 7, 1 << 31, draw(16), public_key(sk), b"what another program knows")
+            else:
+                slot = make_slot(draw(16), type, draw(16), sk, *((1, 8) if type <= 2 else (0, 0)))
             one = {"id": slot.id.hex(), "kind": type, "mix": wrap.hex(), "label": label}
-            if type != 5:
+            if type == OTHER:
+                one["other"] = {"alg": slot.alg, "ops": slot.ops, "mem": slot.mem, "salt": slot.salt.hex(),
+                                "x": slot.own.hex(), "secretKey": sk.hex()}
+            elif type != RECIPIENT:
                 key, epoch = self.secret(type).key(type, slot.salt, slot.ops, slot.mem), SLOT_EPOCHS[type]
                 seal_own(header, slot, key, sk, wrap, (epoch, self.mark(epoch)), draw(24))
                 one["own"] = {"ikm": key.hex(), "secretKey": sk.hex(), "epoch": epoch, "mark": self.mark(epoch).hex()}
@@ -73,17 +79,22 @@ class Vectors:
             (FORMER, "example.org", "ann", "", 2, "Mail", "text/plain", b"hunter1", [("env", "test")]),
             (DELETED, "gone", "bob", "", 9, "", "", b"last words", []),
         ]
-        told, rows = [], []
+        told, rows, ids = [], [], {}
         for kind, service, account, field, revision, label, type, value, attributes in plan:
-            meta = Meta(kind=kind, revision=revision, service=service, account=account, field=field, label=label, type=type,
-                        created=TIME - 9_000, modified=TIME - 100, expires=TIME + 10**11 if label else 0, history=2,
-                        length=NO_VALUE if value is None else len(value), attributes=attributes)
+            meta = Meta(kind=kind, revision=revision, id=ids.setdefault((service, account, field), self.source.bytes(16)),
+                        service=service, account=account, field=field, label=label, type=type,
+                        created=TIME - 9_000, modified=TIME - 100, written=TIME - 900,
+                        expires=TIME + 10**11 if label else 0, history=2,
+                        length=NO_VALUE if value is None else len(value), attributes=attributes,
+                        deletion=(self.commit, TIME + 10**10) if kind == DELETED else None, ext=b"")
             table = "rec" if kind == PRESENT else "old"
             row = seal_record(self.keys, meta, value, self.source.bytes(16))
             rows.append((table, row[0], row[1]))
             told.append({
-                "kind": kind, "service": service, "account": account, "field": field, "revision": revision, "label": label,
-                "contentType": type, "attributes": [list(pair) for pair in attributes], "expires": meta.expires,
+                "kind": kind, "service": service, "account": account, "field": field, "revision": revision,
+                "record": meta.id.hex(), "created": meta.created, "modified": meta.modified, "written": meta.written,
+                "deletedBy": meta.deletion and meta.deletion[0].hex(), "until": meta.deletion and meta.deletion[1],
+                "label": label, "contentType": type, "attributes": [list(pair) for pair in attributes], "expires": meta.expires,
                 "index": row[0].hex(), "id": row[1].hex(), "meta": row[2].hex(), "value": row[3] and row[3].hex(),
                 "plain": None if value is None else value.hex(), "description": meta.bytes().hex(),
             })
@@ -91,8 +102,8 @@ class Vectors:
 
     def make_log(self):
         subject = bytes.fromhex(self.records[0]["index"])
-        entry = log.Entry(log.SET, TIME, 1000, 4242, "coffer", subject, self.commit, b"")
-        return entry, log.seal_entry(self.keys, 1, log.NO_HEAD, entry, self.source.bytes(24))
+        entry = log.Entry(log.SET, TIME, 1000, 4242, "coffer", subject, self.commit, self.header.slots[0].id, log.NO_HEAD, b"")
+        return entry, log.seal_entry(self.keys, 1, entry, self.source.bytes(24))
 
     def make_state(self, rows):
         draw = self.source.bytes
@@ -129,6 +140,7 @@ class Vectors:
                          for id, generation, commit in state.replicas],
             "records": self.records,
             "log": {"row": self.row.hex(), "head": state.log_head.hex(), "program": entry.program, "subject": entry.idx.hex(),
+                    "slot": entry.slot.hex(),
                     "entry": entry.bytes().hex()},
             "pin": self.make_pin().bytes().hex(),
         }

@@ -5,19 +5,23 @@ import os
 import database
 import log
 from credentials import Invitation
-from header import Header, Keys, Sealed
+from header import OTHER, RECIPIENT, Header, Keys, Sealed
 from layout import le64
-from primitives import H
+from primitives import H, public_key
 from records import PRESENT, place, seal_record
-from slots import make_slot, recipient_slot, seal_box, seal_own
+from slots import make_slot, other_slot, recipient_slot, seal_box, seal_own
 from state import State, bucket_digest, bucket_of, counts_of, root_of
 
 
 class NewSlot:
-    """A slot to be made: `secret` opens it, or `recipient` is the public key of whoever does."""
+    """A slot to be made: `secret` opens it, or `recipient` is the public key of whoever does.
 
-    def __init__(self, type, label, secret=None, ops=0, mem=0, recipient=None):
-        self.type, self.label, self.secret, self.ops, self.mem, self.recipient = type, label, secret, ops, mem, recipient
+    `other` are alg, salt and x of a slot of type 6, which nothing here opens.
+    """
+
+    def __init__(self, type, label, secret=None, ops=0, mem=0, recipient=None, other=None):
+        self.type, self.label, self.secret, self.ops, self.mem = type, label, secret, ops, mem
+        self.recipient, self.other = recipient, other
 
 
 class Writer:
@@ -27,6 +31,8 @@ class Writer:
         self.connection, self.source, self.header = connection, source, header
         self.sealed, self.keys, self.state = sealed, keys, state
         self.time, self.program, self.uid, self.pid, self.replica = state.time, "witness", 1000, 4242, None
+        self.slot = bytes(16)  # The id of the slot that the vault was opened with.
+        self.extension = lambda: b""  # What a later version would say at the end of a structure.
         self.touched = set()
         self.metas = {}  # By table and place: the descriptions of the records, which the state counts.
 
@@ -49,7 +55,7 @@ class Writer:
         state = State(0, bytes(16), b"", (0, 0, 0), time, 0, log.NO_HEAD, 0, [])
         made = cls(connection, source, header, sealed, Keys(source.bytes(32), vault, 1), state)
         made.begin(time)
-        made.add_slot(slot, told=False)
+        made.slot = made.add_slot(slot, told=False)
         made.entry(log.CREATED)
         made.commit()
         connection.close()
@@ -63,6 +69,7 @@ class Writer:
     def of(cls, vault, path, source):
         """Goes on with a vault that the reader opened and checked."""
         made = cls(database.connect(path, "rw"), source, vault.header, vault.sealed, vault.keys, vault.state)
+        made.slot = vault.opened.slot.id
         for meta, _ in vault.records:
             made.metas[made.place_of(meta)] = meta
         return made
@@ -79,9 +86,12 @@ class Writer:
 
     def add_slot(self, new, told=True):
         id = self.source.bytes(16)
-        slot = recipient_slot(id, new.recipient) if new.type == 5 else None
-        wrap = bytes(32)
-        if slot is None:
+        if new.type == RECIPIENT:
+            slot, wrap = recipient_slot(id, new.recipient), bytes(32)
+        elif new.type == OTHER:
+            (alg, salt, own), wrap = new.other, self.source.bytes(32)
+            slot = other_slot(id, alg, new.ops, new.mem, salt, public_key(self.source.bytes(32)), own)
+        else:
             slot, wrap = self.slot_with_key(id, new)
         self.header.slots = sorted(self.header.slots + [slot], key=lambda slot: slot.id)
         self.sealed.names = sorted(self.sealed.names + [(id, wrap, new.label)])
@@ -110,6 +120,7 @@ class Writer:
         self.entry(log.SLOT_CHANGED, detail=id)
 
     def write_header(self):
+        self.sealed.ext = self.extension()
         self.header.seal(self.keys, self.sealed, self.source.bytes(24))
         for table, id in database.HEADER_ROWS:
             self.connection.execute(f"INSERT OR REPLACE INTO {table} (id, bytes) VALUES (?, ?)", (id, self.header.bytes()))
@@ -143,11 +154,13 @@ class Writer:
     def entry(self, event, names=None, detail=b""):
         """One row about the record of `names`, or about none."""
         idx = bytes(16) if names is None else self.present_place(names)
-        self.append(log.Entry(event, self.time, self.uid, self.pid, self.program, idx, self.state.commit, detail))
+        self.append(log.Entry(event, self.time, self.uid, self.pid, self.program, idx, self.state.commit, self.slot,
+                              self.state.log_head, detail, self.extension()))
 
     def append(self, entry):
-        seq = self.state.log_seq + 1
-        box = log.seal_entry(self.keys, seq, self.state.log_head, entry, self.source.bytes(24))
+        """A row after the last one, whose head becomes the one before the row."""
+        seq, entry.head = self.state.log_seq + 1, self.state.log_head
+        box = log.seal_entry(self.keys, seq, entry, self.source.bytes(24))
         self.connection.execute("INSERT INTO log (seq, box) VALUES (?, ?)", (seq, box))
         self.state.log_head, self.state.log_seq = log.head_after(self.keys, seq, self.state.log_head, box), seq
 
@@ -170,6 +183,7 @@ class Writer:
         state = self.state
         state.generation += 1
         state.counts = counts or counts_of(self.metas.values())
+        state.ext = self.extension()
         state.time, state.root = self.time, root_of(self.keys, database.digest_rows(self.connection))
         if self.replica is not None:
             others = [entry for entry in state.replicas if entry[0] != self.replica]

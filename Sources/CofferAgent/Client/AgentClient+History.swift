@@ -24,11 +24,11 @@ extension AgentClient {
   }
 
   /// The items and fields that were deleted and can be brought back, by name.
-  public func deleted(service: String? = nil) throws(StoreError) -> [VaultItem] {
+  public func deleted(service: String? = nil) throws(StoreError) -> [VaultRevision] {
     try askForPages(.deleted) { (writer) throws(StoreError) in
       try writer.put(service)
     } element: { (fields) throws(StoreError) in
-      try fields.item()
+      try fields.revision()
     }
   }
 

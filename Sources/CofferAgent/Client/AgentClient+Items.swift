@@ -1,6 +1,7 @@
 public import CofferPlatform
 public import CofferStorage
 public import CofferVault
+public import FoundationEssentials
 
 /// The items of the vault, as ``UnlockedVault`` has them.
 extension AgentClient {
@@ -40,6 +41,19 @@ extension AgentClient {
     }
   }
 
+  /// Has the agent check everything that the vault holds, without decrypting a value.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``, ``/CofferPlatform/StoreError/Kind/damaged``.
+  package func verify() throws(StoreError) -> VerifyReport {
+    try ask(.verify, isWrite: false) { (_) throws(StoreError) in
+    } answer: { (fields) throws(StoreError) in
+      let (records, items, buckets) = (
+        try fields.number(UInt64.self), try fields.number(UInt64.self), try fields.number(UInt64.self)
+      )
+      return VerifyReport(records: Int(clamping: records), items: Int(clamping: items), buckets: Int(clamping: buckets))
+    }
+  }
+
   /// Stores `form` under `name` and returns what a listing now says.
   @discardableResult
   public func set(
@@ -51,15 +65,15 @@ extension AgentClient {
     return item
   }
 
-  /// Removes `name` where `condition` holds; false when there was nothing.
+  /// Removes `name` where `condition` holds, so that it can be brought back until `date`; false when there was nothing.
   @discardableResult
   public func remove(
-    _ name: ItemName, if condition: WriteCondition = .always, keeping: Bool = false
+    _ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil
   ) throws(StoreError) -> Bool {
     try ask(.delete, isWrite: true) { (writer) throws(StoreError) in
       try writer.put(name)
       try writer.put(condition)
-      try writer.put(keeping)
+      try writer.put(date)
     } answer: { (fields) throws(StoreError) in
       try fields.flag()
     }

@@ -26,17 +26,25 @@ extension Conversation {
       let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .delete:
-      let (name, condition, keeping) = try arguments(of: frame) { (fields) throws(StoreError) in
-        (try fields.itemName(), try fields.condition(), try fields.flag())
+      let (name, condition, date) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.itemName(), try fields.condition(), try fields.optionalDate())
       }
       let isDone = try change(on: socket) { (vault) throws(StoreError) in
-        try vault.remove(name, if: condition, keeping: keeping)
+        try vault.remove(name, if: condition, keptUntil: date)
       }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isDone) }
     case .fields:
       let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
       let items = try withVault { (vault) throws(StoreError) in try vault.fields(of: name) }
       try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .verify:
+      try checked { () throws(StoreError) in try frame.noArguments() }
+      let report = try withVault { (vault) throws(StoreError) in try vault.verify() }
+      try done(on: socket) { (writer) throws(StoreError) in
+        try writer.put(UInt64(clamping: report.records))
+        try writer.put(UInt64(clamping: report.items))
+        try writer.put(UInt64(clamping: report.buckets))
+      }
     case .revisions, .revision, .deleted, .revert, .undelete, .prune: try answerFromHistory(request, frame, on: socket)
     case .load, .contains, .names, .commit, .forget, .version, .marked: try answerFromStore(request, frame, on: socket)
     }

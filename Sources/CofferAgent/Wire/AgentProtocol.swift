@@ -37,6 +37,7 @@ enum AgentProtocol {
     case apply = 13
     case delete = 14
     case fields = 15
+    case verify = 16
     case revisions = 30
     case revision = 31
     case deleted = 32

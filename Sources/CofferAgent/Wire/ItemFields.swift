@@ -14,11 +14,15 @@ extension FrameWriter {
   /// Seconds since 1970, as the bits of a double: what a date is, without rounding.
   mutating func put(_ date: Date) throws(StoreError) { try put(date.timeIntervalSince1970.bitPattern) }
 
+  mutating func put(_ date: Date?) throws(StoreError) {
+    try put(date != nil)
+    if let date { try put(date) }
+  }
+
   mutating func put(_ metadata: ItemMetadata) throws(StoreError) {
     try put(metadata.label)
     try put(metadata.contentType)
-    try put(metadata.expires != nil)
-    if let expires = metadata.expires { try put(expires) }
+    try put(metadata.expires)
     try put(UInt32(clamping: metadata.attributes.count))
     for (name, value) in metadata.attributes {
       try put(name)
@@ -26,11 +30,15 @@ extension FrameWriter {
     }
   }
 
+  mutating func put(_ id: UUID) throws(StoreError) { try put(withUnsafeBytes(of: id.uuid) { [UInt8]($0) }) }
+
   mutating func put(_ item: VaultItem) throws(StoreError) {
+    try put(item.id)
     try put(item.name)
     try put(item.metadata)
     try put(item.created)
     try put(item.modified)
+    try put(item.written)
     try put(item.revision)
     try put(UInt64(clamping: item.valueBytes))
     try put(UInt32(clamping: item.history))
@@ -43,6 +51,7 @@ extension FrameWriter {
     case .former: try put(1 as UInt8)
     case .deleted: try put(2 as UInt8)
     }
+    try put(revision.until)
   }
 
   mutating func put(_ rule: PruneRule) throws(StoreError) {
@@ -53,6 +62,7 @@ extension FrameWriter {
     case .allBut(let count):
       try put(1 as UInt8)
       try put(UInt32(clamping: count))
+    case .expired: try put(2 as UInt8)
     }
   }
 
@@ -89,11 +99,18 @@ extension FrameWriter {
       try put(keeping != nil)
       // What is no number of contents stays none: the vault refuses both.
       if let keeping { try put(UInt32(exactly: keeping) ?? .max) }
-    case .remove(let name, let condition, let keeping):
+    case .describe(let name, let metadata, let condition, let keeping):
+      try put(3 as UInt8)
+      try put(name)
+      try put(condition)
+      try put(metadata)
+      try put(keeping != nil)
+      if let keeping { try put(UInt32(exactly: keeping) ?? .max) }
+    case .remove(let name, let condition, let date):
       try put(0 as UInt8)
       try put(name)
       try put(condition)
-      try put(keeping)
+      try put(date)
     case .move(let name, let new, let condition):
       try put(2 as UInt8)
       try put(name)
@@ -146,9 +163,11 @@ extension FrameReader {
     return Date(timeIntervalSince1970: seconds)
   }
 
+  mutating func optionalDate() throws(StoreError) -> Date? { try flag() ? date() : nil }
+
   mutating func metadata() throws(StoreError) -> ItemMetadata {
     var metadata = ItemMetadata(label: try text(), contentType: try text())
-    if try flag() { metadata.expires = try date() }
+    metadata.expires = try optionalDate()
     for _ in 0..<(try count(ofAtLeast: 8)) {
       let name = try text()
       guard metadata.attributes.updateValue(try text(), forKey: name) == nil else {
@@ -158,26 +177,36 @@ extension FrameReader {
     return metadata
   }
 
+  private mutating func itemID() throws(StoreError) -> UUID {
+    let bytes = try plainBytes(limit: 16)
+    guard bytes.count == 16 else { throw Self.malformed("an item's id has not 16 bytes") }
+    return bytes.withUnsafeBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) }
+  }
+
   mutating func item() throws(StoreError) -> VaultItem {
     try VaultItem(
-      name: itemName(), metadata: metadata(), created: date(), modified: date(), revision: number(),
+      id: itemID(), name: itemName(), metadata: metadata(), created: date(), modified: date(), written: date(),
+      revision: number(),
       valueBytes: Int(clamping: number(UInt64.self)), history: Int(number(UInt32.self)))
   }
 
   mutating func revision() throws(StoreError) -> VaultRevision {
     let item = try item()
+    let state: VaultRevision.State
     switch try number(UInt8.self) {
-    case 0: return VaultRevision(item: item, state: .present)
-    case 1: return VaultRevision(item: item, state: .former)
-    case 2: return VaultRevision(item: item, state: .deleted)
+    case 0: state = .present
+    case 1: state = .former
+    case 2: state = .deleted
     default: throw Self.malformed("it has an unknown state of a revision")
     }
+    return VaultRevision(item: item, state: state, until: try optionalDate())
   }
 
   mutating func pruneRule() throws(StoreError) -> PruneRule {
     switch try number(UInt8.self) {
     case 0: .olderThan(try date())
     case 1: .allBut(Int(try number(UInt32.self)))
+    case 2: .expired
     default: throw Self.malformed("it has an unknown rule")
     }
   }
@@ -203,10 +232,11 @@ extension FrameReader {
     let name = try itemName()
     let condition = try condition()
     switch kind {
-    case 0: return .remove(name, if: condition, keeping: try flag())
+    case 0: return .remove(name, if: condition, keptUntil: try optionalDate())
     case 1:
       return .set(try form(), for: try Self.checked(name), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
     case 2: return .move(name, to: try newName(), if: condition)
+    case 3: return .describe(name, as: try metadata(), if: condition, keeping: try flag() ? Int(number(UInt32.self)) : nil)
     default: throw Self.malformed("it has an unknown change")
     }
   }

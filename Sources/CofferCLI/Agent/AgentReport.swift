@@ -44,11 +44,11 @@ struct AgentReport: Encodable {
     context.note("agent: \(summary)")
   }
 
-  /// `7 h 59 min`, `14 min` or `30 s`: rounded down.
+  /// `7 h 59 min`, `14 min` or `30 s`: to the nearest minute from one on, so that a time that has just begun is told whole.
   static func words(_ seconds: Int64) -> String {
     if seconds < 60 { return "\(seconds) s" }
-    if seconds < 3600 { return "\(seconds / 60) min" }
-    let minutes = seconds % 3600 / 60
-    return "\(seconds / 3600) h" + (minutes == 0 ? "" : " \(minutes) min")
+    let minutes = (seconds + 30) / 60
+    if minutes < 60 { return "\(minutes) min" }
+    return "\(minutes / 60) h" + (minutes % 60 == 0 ? "" : " \(minutes % 60) min")
   }
 }

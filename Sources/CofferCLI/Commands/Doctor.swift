@@ -5,7 +5,8 @@ struct DoctorCommand: Command {
     commandName: "doctor", abstract: "Look for what weakens the protection, and say how to cure it.",
     discussion: """
       Permissions and owners, memory locking, pins, SQLite's side files without their vault, what interrupted commands left, the agent, \
-      stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by their form or by how random they are. Nothing is unlocked, \
+      stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by their form or by how random they are. \
+      The vault's pages are looked at, and all of it where an agent holds it unlocked or the environment names what opens it. Nothing is \
       changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise.
       """)
 

@@ -33,6 +33,7 @@ struct InitCommandAt<Place: CommandPlace>: Command {
       throw StoreError(
         .alreadyExists, "there is a vault already", place: path.string, cure: "use it, or another folder with --home DIR")
     }
+    try ExpectedVault.checkNewVault()
     try NewSecrets(new: new, context: context).claimInput()
   }
 

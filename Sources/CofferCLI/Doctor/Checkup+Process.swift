@@ -52,6 +52,10 @@ extension Checkup {
         findings.append(
           Finding(
             check, .problem, "the file of \(name) belongs to user \(facts.st_uid)", place: path, cure: "use one of your own"))
+      } else if name == "COFFER_IDENTITY", facts.st_mode & S_IFMT == S_IFREG {
+        do throws(StoreError) { _ = try Credentials.identity(at: FilePath(path)) } catch {
+          findings.append(Finding(check, error))
+        }
       }
     }
     return findings

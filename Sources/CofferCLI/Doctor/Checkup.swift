@@ -4,7 +4,7 @@ internal import CofferPlatform
 internal import FoundationEssentials
 internal import SystemPackage
 
-/// All that `coffer doctor` looks at. Nothing is unlocked, changed or asked.
+/// All that `coffer doctor` looks at. Nothing is changed or asked.
 struct Checkup {
   let context: Context
   var places: Places { context.places }
@@ -15,7 +15,8 @@ struct Checkup {
   var checks: [(name: String, run: (String) -> [Finding])] {
     [
       ("places", folders), ("vault", vault), ("pins", pins), ("side files", sideFiles), ("leftovers", leftovers),
-      ("agent", agent), ("sockets", sockets),
+      // After the agent, which is asked to look, and may lock for what it finds.
+      ("agent", agent), ("content", content), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
       ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
     ]
@@ -45,9 +46,9 @@ struct Checkup {
     } catch let error as StoreError {
       guard error.kind == .noVault else { return [Finding(check, error)] }
       return [Finding(check, .note, "there is no vault yet", place: places.vault.description, cure: "coffer init")]
-    } catch {
-      return [Finding(check, .problem, ExpectedVault.malformed.what, cure: ExpectedVault.malformed.cure ?? "")]
-    }
+    } catch let failure as Failure {
+      return [Finding(check, .problem, failure.what, cure: failure.cure ?? "")]
+    } catch { return [] }
   }
 
   private static func isCheap(_ slot: SlotSummary) -> Bool {
@@ -92,10 +93,12 @@ struct Checkup {
   private func leftovers(_ check: String) -> [Finding] {
     let folder = file?.removingLastComponent() ?? "."
     let name = file?.lastComponent?.string ?? "vault.sqlite"
-    let drafts = [folder, places.state.appending("pins")].flatMap { Draft.abandoned(in: $0) }.map { path in
+    let drafts = Set([folder, places.state.appending("pins"), "."].flatMap { Draft.abandoned(in: $0) }).sorted {
+      $0.string < $1.string
+    }.map { path in
       Finding(
         check, .warning, "a command that was interrupted left a draft", place: path.string,
-        cure: "the next command that writes to the vault removes it; or rm \(path) \(path)-*")
+        cure: "the next command that writes there removes it; or rm -r \(path) \(path)-*")
     }
     return drafts + Self.unfinished(check, [folder, "."])
       + Self.entries(of: folder).compactMap { entry in

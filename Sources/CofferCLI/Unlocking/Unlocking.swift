@@ -60,11 +60,15 @@ extension Context {
   /// What the vault is compared with: the pins, the environment and the options.
   func vaultOptions() throws -> VaultOptions {
     var options: VaultOptions
-    do throws(StoreError) { options = try places.expectingOptions() } catch { throw ExpectedVault.malformed }
+    do throws(StoreError) { options = try places.expectingOptions() } catch { throw ExpectedVault.malformed(error) }
     // Whatever made the vault and whenever: what costs an attacker less is raised by the next command that writes.
     options.leastCost = .floor
     options.leastGeneration = [options.leastGeneration, unlocking?.minGeneration].compactMap(\.self).max()
-    for text in unlocking?.invitation ?? [] { options.invitations.append(try Invitation(text)) }
+    for text in unlocking?.invitation ?? [] {
+      options.invitations.append(
+        try GivenInvitation.read(text, "what follows --invitation", several: "give each invitation by an --invitation of its own")
+      )
+    }
     return options
   }
 
@@ -146,7 +150,36 @@ extension AgentClient {
 
 /// `COFFER_EXPECT_VAULT`: a machine without a rollback pin still knows which vault it must find.
 enum ExpectedVault {
-  static let malformed = Failure.usage(
-    "COFFER_EXPECT_VAULT is neither a vault's id nor invitations",
-    try: "32 hexadecimal digits, and a colon and a generation if wanted; or PVINV1-…, with spaces between several")
+  /// - Parameter error: says which word is none.
+  static func malformed(_ error: StoreError) -> Failure {
+    var failure = Failure.usage(
+      "COFFER_EXPECT_VAULT is neither a vault's id nor invitations",
+      try: "32 hexadecimal digits, and a colon and a generation if wanted; or PVINV1-…, with spaces between several")
+    failure.detail = (error.underlying as? StoreError)?.what
+    return failure
+  }
+
+  /// Refuses to make a vault where a certain one is expected: a new one is another, and no command would open it.
+  static func checkNewVault() throws {
+    guard ProcessEnvironment.value("COFFER_EXPECT_VAULT") != nil else { return }
+    throw Failure.usage(
+      "COFFER_EXPECT_VAULT names a vault, and a new one is another, which no command would open",
+      try: "unset COFFER_EXPECT_VAULT; coffer vault pin show prints the invitation to the new vault once it is made")
+  }
+}
+
+/// An invitation on the command line.
+enum GivenInvitation {
+  /// - Parameters:
+  ///   - place: where it was given.
+  ///   - several: what to do with more than one.
+  /// - Throws: a usage failure for what is none.
+  static func read(_ text: String, _ place: String, several: String) throws -> Invitation {
+    do throws(StoreError) { return try Invitation(text) } catch {
+      let words = text.split { $0 == " " || $0.isNewline }
+      guard words.count < 2 else { throw Failure.usage("\(place) is no invitation, but \(words.count) words", try: several) }
+      throw Failure.usage(
+        "\(place) is no invitation: it begins with PVINV1- and has 120 hexadecimal digits after it", try: error.cure)
+    }
+  }
 }

@@ -88,6 +88,8 @@ enum Padding {
     _ buffer: UnsafeRawBufferPointer, part: String, block: (Int) -> Int
   ) throws(FormatError) -> Int {
     var count = buffer.count - 1
+    // Most of the padding, eight bytes at a time: of a short value it is nearly all that there is.
+    while count >= 7, buffer.loadUnaligned(fromByteOffset: count - 7, as: UInt64.self) == 0 { count -= 8 }
     while count >= 0, buffer[count] == 0 { count -= 1 }
     guard count >= 0, buffer[count] == mark else { throw .damaged(part, "its padding is not a byte 80 and zeros") }
     guard padded(count, block: block(count)) == buffer.count else {

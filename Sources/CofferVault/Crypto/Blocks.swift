@@ -1,5 +1,6 @@
 internal import CCofferSodium
 internal import CofferMemory
+internal import FoundationEssentials
 
 /// 16 public bytes: an id, an index or a salt. `Role` keeps one kind from standing where another belongs.
 ///
@@ -82,6 +83,7 @@ enum RecordIDRole {}
 enum CommitRole {}
 enum ReplicaRole {}
 enum FreshRole {}
+enum ItemRole {}
 
 /// A vault's id, and the salt of everything derived from its key.
 typealias VaultSalt = Block16<VaultRole>
@@ -93,6 +95,8 @@ typealias SlotSalt = Block16<SlotSaltRole>
 typealias RecordIndex = Block16<RecordIndexRole>
 /// Which content stands there: changes with every write.
 typealias RecordID = Block16<RecordIDRole>
+/// Names one record through all its contents, names and vaults.
+typealias ItemID = Block16<ItemRole>
 /// Names one commit.
 typealias CommitID = Block16<CommitRole>
 /// Names one pin: a machine and user that watch a vault.
@@ -104,6 +108,17 @@ extension Block16 where Role == RecordIndexRole {
   /// The first ten bits, 0 to 1 023: which of its table's buckets the record belongs to.
   @inline(__always)
   var leadingBits: Int { Int(leading >> 54) }
+
+  /// The same with the first ten bits of `other`.
+  func inBucket(of other: Self) -> Self {
+    let mask: UInt64 = 0x3FF << 54
+    return Self(first: UInt64(bigEndian: (leading & ~mask) | (other.leading & mask)), second: second)
+  }
+}
+
+extension Block16 where Role == ItemRole {
+  /// The same 16 bytes, as callers know them.
+  var uuid: UUID { withBytes { UUID(uuid: $0.loadUnaligned(as: uuid_t.self)) } }
 }
 
 /// 32 public bytes: a digest or a public key, in line as ``Block16``.

@@ -33,21 +33,28 @@ struct CommittedBox: Hashable, Sendable {
     _ message: UnsafeRawBufferPointer, under ikm: UnsafeRawBufferPointer, for purpose: Purpose, salt: Block16<Role>,
     context: [UInt8]
   ) -> CommittedBox {
+    let count = message.count + overhead
+    return CommittedBox(
+      bytes: ByteWriter.bytes(count) { out in
+        out.fill(count) { seal(message, under: ikm, for: purpose, salt: salt, context: context, into: $0) }
+      })
+  }
+
+  /// The same in the place of the box, which is ``overhead`` bytes longer than the message.
+  static func seal<Role>(
+    _ message: UnsafeRawBufferPointer, under ikm: UnsafeRawBufferPointer, for purpose: Purpose, salt: Block16<Role>,
+    context: [UInt8], into out: UnsafeMutableRawBufferPointer
+  ) {
     let nonce = Nonce24.random()
-    let bytes = withKeys(ikm, purpose, salt, context) { encryption, commitment, context in
-      [UInt8](unsafeUninitializedCapacity: message.count + overhead) { out, count in
-        let out = UnsafeMutableRawBufferPointer(start: out.baseAddress, count: message.count + overhead)
-        count = out.count
-        nonce.withBytes { out.part(0..<24).copyMemory(from: $0) }
-        let box = out.part(56..<out.count)
-        AEAD.seal(message, key: encryption, nonce: nonce, ad: context, into: box)
-        KeyedHash.compute(commitment, purpose.commitment, salt: salt, into: out.part(24..<56)) { hash in
-          hash.update(UnsafeRawBufferPointer(out.part(0..<24)))
-          hash.update(UnsafeRawBufferPointer(box))
-        }
+    withKeys(ikm, purpose, salt, context) { encryption, commitment, context in
+      nonce.withBytes { out.part(0..<24).copyMemory(from: $0) }
+      let box = out.part(56..<out.count)
+      AEAD.seal(message, key: encryption, nonce: nonce, ad: context, into: box)
+      KeyedHash.compute(commitment, purpose.commitment, salt: salt, into: out.part(24..<56)) { hash in
+        hash.update(UnsafeRawBufferPointer(out.part(0..<24)))
+        hash.update(UnsafeRawBufferPointer(box))
       }
     }
-    return CommittedBox(bytes: bytes)
   }
 
   /// The message, in guarded memory. Length, then commitment in constant time, then the tag.

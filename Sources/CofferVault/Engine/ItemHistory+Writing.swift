@@ -16,7 +16,8 @@ extension ItemHistory {
       throw missing("its revision \(revision) is not kept", "look at its revisions")
     }
     var meta = record.meta
-    (meta.kind, meta.created, meta.modified, meta.history) = (.present, old.created, view.now, old.history)
+    meta.become(.present)
+    (meta.id, meta.created, meta.modified, meta.history) = (old.id, old.created, view.now, old.history)
     switch record.value {
     case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
     case .none: throw ItemTable.withoutValue(name, view.path)
@@ -30,15 +31,16 @@ extension ItemHistory {
       throw StoreError(
         .alreadyExists, "there is such an item", place: view.path.string, cure: "rename it, or read the revision that you want")
     }
-    let deleted = try records.notes(of: items.index(of: name.item), in: .old, &change).filter { $0.kind == .deleted }
+    let deleted = try records.notes(of: items.index(of: name.item), in: .old, &change).filter {
+      $0.kind == .deleted && !isOver($0)
+    }
     guard let last = deleted.last(of: index) else { throw missing("nothing of it is kept", "look at what was deleted") }
     try items.checkRoom(for: name, &change)
-    let moment = try meta(last).modified
     let restored = try restore(last, &change)
     guard name.field.isEmpty else { return items.item(restored) }
     for field in Set(deleted.map(\.present)) where field != index {
-      guard let last = deleted.last(of: field), try meta(last, change).modified == moment else { continue }
-      _ = try restore(last, &change)
+      guard let lastOfField = deleted.last(of: field), lastOfField.deletion?.commit == last.deletion?.commit else { continue }
+      _ = try restore(lastOfField, &change)
     }
     return items.item(restored)
   }
@@ -47,7 +49,8 @@ extension ItemHistory {
     let highest = try records.highestRevision(of: note.present, &change)
     let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, RecordMeta.part) }
     let restored = try copy(note.index, in: .old, &change) { meta in
-      (meta.kind, meta.revision, meta.modified) = (.present, next, view.now)
+      meta.become(.present)
+      (meta.revision, meta.modified) = (next, view.now)
     }
     _ = try records.drop(note.index, as: .past, &change)
     for former in try records.notes(of: note.item, in: .old, &change)
@@ -84,6 +87,7 @@ extension ItemHistory {
   /// Which of the contents of one record go, the newest first.
   private func pruned(_ rule: PruneRule, of notes: [RecordNote], _ present: RecordIndex) throws(StoreError) -> [RecordNote] {
     switch rule {
+    case .expired: return notes.filter(isOver)
     case .allBut(let kept): return Array(notes.dropFirst(max(0, kept)))
     case .olderThan(let date):
       let limit = Milliseconds.count(date)

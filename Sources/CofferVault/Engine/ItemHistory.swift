@@ -17,22 +17,31 @@ struct ItemHistory {
   /// longer: they are of the `history` revisions before the present one.
   func keep(_ old: RecordMeta, at index: RecordIndex, replacedBy next: RecordMeta, _ change: inout Change) throws(StoreError) {
     guard old.history > 0 || next.history > 0 else { return }
-    if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.kind = .former } }
+    if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
     // Those that were pruned are not there.
     for revision in old.firstKept..<max(old.firstKept, next.firstKept) {
-      var former = old
-      (former.kind, former.revision) = (.former, revision)
-      _ = try records.drop(former.address.index(view.keys), as: .past, &change)
+      _ = try records.drop(address(old.name, .former, revision).index(view.keys), as: .past, &change)
     }
   }
 
-  /// Keeps the present record at `index`, which is about to be deleted. An item and the fields that go with it do so at one moment, by which
-  /// they are known to belong together.
-  func keepDeleted(_ index: RecordIndex, at moment: UInt64, _ change: inout Change) throws(StoreError) {
-    try copy(index, in: .present, &change) { meta in
-      meta.kind = .deleted
-      meta.modified = moment
+  /// Keeps the present record at `index`, which is about to be deleted, so that it can be brought back until then.
+  func keepDeleted(_ index: RecordIndex, until: UInt64, _ change: inout Change) throws(StoreError) {
+    let deletion = RecordMeta.Deletion(commit: change.commitID(), until: until)
+    let now = view.now
+    try copy(index, in: .present, &change) { $0.become(deletedAt: now, deletion) }
+  }
+
+  /// Removes the deleted contents in the bucket of `index` that nobody can bring back any more.
+  func dropExpired(beside index: RecordIndex, _ change: inout Change) throws(StoreError) {
+    for note in try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &change) where isOver(note) {
+      _ = try records.drop(note.index, as: .past, &change)
     }
+  }
+
+  /// Whether a deleted content can no longer be brought back.
+  func isOver(_ note: RecordNote) -> Bool {
+    guard let until = note.deletion?.until, until != 0 else { return false }
+    return until <= view.now
   }
 
   /// Stores the record at `index` again, under another description of the same value.
@@ -51,6 +60,8 @@ struct ItemHistory {
         return (try record.sealed(as: meta, keys: view.keys), meta)
       }
     }
+    // A longer name may leave a description no room.
+    try RecordLimits.check(meta)
     try records.put(sealed, of: meta, &change)
     return meta
   }
@@ -91,8 +102,8 @@ struct ItemHistory {
     let index = items.index(of: name)
     var found: [VaultRevision] = []
     if let item = try items.item(name) { found.append(VaultRevision(item: item, state: .present)) }
-    for note in try records.notes(of: items.index(of: name.item), in: .old, &none) where note.present == index {
-      found.append(VaultRevision(item: items.item(try meta(note)), state: note.kind == .former ? .former : .deleted))
+    for note in try records.notes(of: items.index(of: name.item), in: .old, &none) where note.present == index && !isOver(note) {
+      found.append(revision(try meta(note)))
     }
     return found.sorted { $0.item.revision > $1.item.revision }
   }
@@ -119,20 +130,27 @@ struct ItemHistory {
   }
 
   /// The items and fields that were deleted and can be brought back, by name; what was deleted with its item comes back with it.
-  func deleted(service: String?) throws(StoreError) -> [VaultItem] {
+  func deleted(service: String?) throws(StoreError) -> [VaultRevision] {
     var none = Change()
     var newest: [RecordIndex: RecordMeta] = [:]
-    for note in try records.notes(in: .old, &none) where note.kind == .deleted {
+    for note in try records.notes(in: .old, &none) where note.kind == .deleted && !isOver(note) {
       if let other = newest[note.present], other.revision > note.revision { continue }
       guard try !isPresent(note.present) else { continue }
       newest[note.present] = try meta(note)
     }
     let byItem = newest.filter { $1.field.isEmpty }
     let alone = newest.values.filter { meta in
-      meta.field.isEmpty || byItem[meta.address.item.index(view.keys)].map { $0.modified != meta.modified } ?? true
+      meta.field.isEmpty
+        || byItem[meta.address.item.index(view.keys)].map { $0.deletion?.commit != meta.deletion?.commit } ?? true
     }
     return alone.filter { meta in service.map { meta.service.hasSameBytes(as: $0) } ?? true }
-      .map(items.item).sorted { $0.name < $1.name }
+      .map(revision).sorted { $0.item.name < $1.item.name }
+  }
+
+  /// What is told of a content of the past.
+  private func revision(_ meta: RecordMeta) -> VaultRevision {
+    let until = meta.deletion.flatMap { $0.until == 0 ? nil : Milliseconds.date($0.until) }
+    return VaultRevision(item: items.item(meta), state: meta.kind == .former ? .former : .deleted, until: until)
   }
 
   func isPresent(_ index: RecordIndex) throws(StoreError) -> Bool {

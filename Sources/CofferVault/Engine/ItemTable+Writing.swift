@@ -32,7 +32,7 @@ extension ItemTable {
     var meta = described
     meta.revision = try revision(after: target, above: above, &change)
     // What a logout removes is gone then, and was nowhere else before.
-    if meta.history > 0, meta.itemMetadata.isSessionItem { meta.history = 0 }
+    if meta.history > 0, try endsWithSession(meta, target.name, &change) { meta.history = 0 }
     try RecordLimits.check(meta)
     if let old = target.old {
       try history.keep(old, at: target.index, replacedBy: meta, &change)
@@ -89,8 +89,8 @@ extension ItemTable {
   /// to the old value.
   private func description(of form: SecretForm, _ name: ItemName, replacing old: RecordMeta?) -> RecordMeta {
     var meta = RecordMeta(
-      revision: 0, service: name.service, account: name.account, field: name.field, created: old?.created ?? view.now,
-      modified: view.now, valueCount: form.bytes.count)
+      revision: 0, id: old?.id ?? .random(), service: name.service, account: name.account, field: name.field,
+      created: old?.created ?? view.now, modified: view.now, valueCount: form.bytes.count)
     meta.take(form.metadata)
     if let old {
       if meta.label.isEmpty { meta.label = old.label }
@@ -100,15 +100,38 @@ extension ItemTable {
     return meta
   }
 
+  /// Replaces what is said of the record of `name` within a write transaction, and leaves its value.
+  func describe(
+    _ name: ItemName, as metadata: ItemMetadata, if condition: WriteCondition, keeping: Int?, _ change: inout Change
+  ) throws(StoreError) -> VaultItem {
+    try RecordLimits.check(metadata)
+    let target = try target(name, &change)
+    try require(condition, revision: target.old?.revision)
+    guard let record = try record(name) else { throw missing("there is no such item", "look at the list of items") }
+    var meta = record.meta
+    meta.take(metadata)
+    meta.modified = view.now
+    if let keeping { meta.history = try RecordLimits.history(keeping) }
+    switch record.value {
+    case .some(let value): return item(try store(meta, value, at: target, &change))
+    case .none: throw Self.withoutValue(name, view.path)
+    }
+  }
+
+  private func missing(_ what: String, _ cure: String) -> StoreError {
+    StoreError(.notFound, what, place: view.path.string, cure: cure)
+  }
+
   /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of writes.
   func adopt(_ item: ImportedItem, _ change: inout Change) throws(StoreError) {
     try check(item.form)
+    let target = try target(item.name, &change)
     var meta = RecordMeta(
-      revision: 0, service: item.name.service, account: item.name.account, field: item.name.field,
+      revision: 0, id: target.old?.id ?? .random(), service: item.name.service, account: item.name.account,
+      field: item.name.field,
       created: item.created.map(Milliseconds.count) ?? view.now,
       modified: item.modified.map(Milliseconds.count) ?? view.now, valueCount: item.form.bytes.count)
     meta.take(item.form.metadata)
-    let target = try target(item.name, &change)
     meta.history = target.old?.history ?? 0
     _ = try adopt(meta, item.form.bytes, at: target, &change)
   }
@@ -132,24 +155,36 @@ extension ItemTable {
 
   /// Removes `name` within a write transaction, an item with its fields; false when there is nothing.
   ///
-  /// - Parameter keeping: whether it can be brought back; otherwise all that is known of its past goes as well.
-  func remove(_ name: ItemName, keeping: Bool = false, _ change: inout Change) throws(StoreError) -> Bool {
+  /// - Parameter date: until when it can be brought back; nil where all that is known of its past goes as well.
+  func remove(_ name: ItemName, keptUntil date: Date? = nil, _ change: inout Change) throws(StoreError) -> Bool {
     let index = index(of: name)
     guard let id = try records.touch(bucket(of: index), change).record(at: index) else { return false }
-    var keeping = keeping
-    if keeping { keeping = try !meta(index, id, of: name).itemMetadata.isSessionItem }
+    var until = date.map { $0 == .distantFuture ? 0 : Milliseconds.count($0) }
+    if until != nil, try endsWithSession(meta(index, id, of: name), name, &change) { until = nil }
     let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, lenient: true, &change).map(\.index) : []
-    let moment = view.now
     let own: RecordCounts.Role = name.field.isEmpty ? .item : .field
     for (index, role) in [(index, own)] + fields.map({ ($0, .field) }) {
-      if keeping { try history.keepDeleted(index, at: moment, &change) }
+      if let until { try history.keepDeleted(index, until: until, &change) }
       _ = try records.drop(index, as: role, &change)
       change.events.append(entry(.itemDeleted, index))
     }
-    if !keeping {
+    if until == nil {
       try history.forget(name.field.isEmpty ? index : self.index(of: name.item), only: name.field.isEmpty ? nil : index, &change)
+    } else {
+      try history.dropExpired(beside: index, &change)
     }
     return true
+  }
+
+  /// Whether a record, or the item whose field it is, ends with a session: nothing of it is kept.
+  private func endsWithSession(
+    _ meta: RecordMeta, _ name: ItemName, _ change: inout Change
+  ) throws(StoreError) -> Bool {
+    guard !meta.itemMetadata.isSessionItem else { return true }
+    guard !name.field.isEmpty else { return false }
+    let item = index(of: name.item)
+    guard let id = try records.touch(bucket(of: item), change).record(at: item) else { return false }
+    return try self.meta(item, id, of: name.item).itemMetadata.isSessionItem
   }
 
   /// Applies a batch of one service within a write transaction.

@@ -122,6 +122,18 @@ struct ItemTable {
     }
   }
 
+  /// The name of the record whose present content stands, or stood, at `index`; nil where nothing tells it any more.
+  func name(ofRecordAt index: RecordIndex) throws(StoreError) -> ItemName? {
+    if let id = try view.list(of: bucket(of: index)).record(at: index) {
+      return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
+        try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).name }
+      }
+    }
+    var none = Change()
+    let past = try records.notes(inBucket: RecordTable.old.bucket(of: index), lenient: true, &none)
+    return try past.first { $0.present == index }.map { (note) throws(StoreError) in try history.meta(note).name }
+  }
+
   /// The description of the record at `index`, which is that of `name`.
   func meta(_ index: RecordIndex, _ id: RecordID, of name: ItemName) throws(StoreError) -> RecordMeta {
     let meta = try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
@@ -133,9 +145,9 @@ struct ItemTable {
 
   func item(_ meta: RecordMeta) -> VaultItem {
     VaultItem(
-      name: meta.name, metadata: meta.itemMetadata, created: Milliseconds.date(meta.created),
-      modified: Milliseconds.date(meta.modified), revision: meta.revision, valueBytes: meta.valueCount ?? 0,
-      history: Int(meta.history))
+      id: meta.id.uuid, name: meta.name, metadata: meta.itemMetadata, created: Milliseconds.date(meta.created),
+      modified: Milliseconds.date(meta.modified), written: Milliseconds.date(meta.written), revision: meta.revision,
+      valueBytes: meta.valueCount ?? 0, history: Int(meta.history))
   }
 
   /// The items of `service` that a logout removes, by their descriptions alone.

@@ -34,12 +34,15 @@ struct KnownHeader: ~Copyable {
   }
 
   /// Whether the key comes from that of each of `anchors`.
-  func comes(from anchors: [Anchor]) throws(StoreError) -> Bool {
+  func comes(from anchors: [Anchor]) throws(StoreError) -> Bool { try refusal(by: anchors) == nil }
+
+  /// Why the key does not come from that of one of `anchors`; nil where it comes from all.
+  func refusal(by anchors: [Anchor]) throws(StoreError) -> Anchor.Refusal? {
     do throws(FormatError) {
       _ = try header.openBody(keys, proving: anchors)
-      return true
-    } catch .contradicted {
-      return false
+      return nil
+    } catch .contradicted(_, let refusal) {
+      return refusal
     } catch {
       throw error.storeError(place: path.string)
     }

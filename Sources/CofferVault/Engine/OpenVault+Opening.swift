@@ -22,6 +22,7 @@ extension OpenVault {
     let floor = cost ?? .floor
     let made = try SlotTable.newSlot(kind, for: inputs, cost: cost, floor: floor, place: place, options)
     let now = Milliseconds.count(clock())
+    let firstSlot = made.id
     let keys = try VerifiedView.checked(path) { () throws(FormatError) in try Subkeys(of: key, vault: vault, epoch: 1) }
     let header = try VerifiedView.checked(path) { () throws(FormatError) in
       let body = try HeaderBody(created: now, rotated: now, floor: floor, labels: [label]) { _, out in made.writeMix(to: out) }
@@ -40,7 +41,7 @@ extension OpenVault {
       var state = VaultState(
         generation: 1, commit: .random(), root: DigestTree(emptyUnder: keys).root, counts: .none, time: now, logSequence: 0,
         logHead: .zero)
-      try VaultLog.append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, database, keys)
+      try VaultLog.append(LogEntry(.vaultCreated, by: .current, time: now), to: &state, with: firstSlot, database, keys)
       try VerifiedView.put(state, header, digest, database, keys)
     }
     do throws(StoreError) {

@@ -75,7 +75,7 @@ final class OpenVault {
         let result = try body(self, &change)
         if !change.isEmpty {
           if let unlocking { change.events.insert(unlocking, at: 0) }
-          sealed = try seal(change)
+          sealed = try seal(&change)
         }
         try checkPlace()
         return result
@@ -124,7 +124,7 @@ final class OpenVault {
   }
 
   /// Seals what `change` did: digests, log, state, with the next generation.
-  private func seal(_ change: Change) throws(StoreError) -> SealedChange {
+  private func seal(_ change: inout Change) throws(StoreError) -> SealedChange {
     var changed: [(bucket: Int, digest: Digest32)] = []
     for (bucket, list) in change.lists {
       let digest = DigestTree.digest(bucket, list.entries, keys: view.keys)
@@ -138,7 +138,7 @@ final class OpenVault {
     let tree = view.tree.change(changed, keys: view.keys)
     var next = view.state
     // Before the log's rows, which name it.
-    next.commit = .random()
+    next.commit = change.commitID()
     for event in change.events { try log.append(event, to: &next) }
     try log.trim(&next)
     next.generation = try view.checked { () throws(FormatError) in
@@ -233,6 +233,8 @@ struct Change {
   var added = RecordCounts.Change()
   /// What the log will say.
   var events: [LogEntry] = []
+  /// What the commit will be named, where something of it says so.
+  private var commit: CommitID?
   /// The generation that the commit gets at least: one above another history that it comes after.
   var leastGeneration: UInt64 = 0
   /// Who the commit is by, where it is not the pin's replica.
@@ -243,6 +245,13 @@ struct Change {
   var isScrubbed = false
 
   var isEmpty: Bool { lists.isEmpty && events.isEmpty && !isScrubbed }
+
+  /// What the commit will be named.
+  mutating func commitID() -> CommitID {
+    let id = commit ?? .random()
+    commit = id
+    return id
+  }
 }
 
 extension VaultState.Replica {

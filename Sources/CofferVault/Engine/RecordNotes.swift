@@ -9,6 +9,7 @@ struct RecordNote: Sendable {
   let item: RecordIndex, present: RecordIndex
   let kind: RecordKind
   let revision: UInt64
+  let deletion: RecordMeta.Deletion?
 
   /// Nil for the present content of an item, which is found by its name.
   init?(_ meta: RecordMeta, at index: RecordIndex, keys: borrowing Subkeys) {
@@ -16,6 +17,7 @@ struct RecordNote: Sendable {
     self.index = index
     kind = meta.kind
     revision = meta.revision
+    deletion = meta.deletion
     present = kind == .present ? index : meta.address.present.index(keys)
     item = meta.field.isEmpty ? present : meta.address.item.index(keys)
   }
@@ -41,41 +43,38 @@ struct BucketNotes {
 }
 
 extension RecordSet {
-  /// The fields of the item at `item`, or its contents of the past and those of its fields.
+  /// The fields of the item at `item`, or its contents of the past and those of its fields: all are in one bucket.
   ///
   /// - Parameter lenient: whether records that do not open are passed over: what is removed must not depend on all others being sound.
   func notes(
     of item: RecordIndex, in table: RecordTable, lenient: Bool = false, _ change: inout Change
   ) throws(StoreError) -> [RecordNote] {
-    var found: [RecordNote] = []
-    try forEachNote(in: table, lenient: lenient, &change) { if $0.item == item { found.append($0) } }
-    return found
+    guard mayHold(table, change) else { return [] }
+    return try notes(inBucket: table.bucket(of: item), lenient: lenient, &change).filter { $0.item == item }
   }
 
   /// All fields, or all contents of the past.
   func notes(in table: RecordTable, _ change: inout Change) throws(StoreError) -> [RecordNote] {
+    guard mayHold(table, change) else { return [] }
     var found: [RecordNote] = []
-    try forEachNote(in: table, &change) { found.append($0) }
+    for bucket in table.buckets where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
+      found += try notes(inBucket: bucket, lenient: false, &change)
+    }
     return found
   }
 
   /// The highest revision that a content of the past has of the record whose present content stands, or would stand, at `index`.
   func highestRevision(of index: RecordIndex, _ change: inout Change) throws(StoreError) -> UInt64 {
-    var highest: UInt64 = 0
-    try forEachNote(in: .old, &change) { if $0.present == index { highest = max(highest, $0.revision) } }
-    return highest
+    guard mayHold(.old, change) else { return 0 }
+    return try notes(inBucket: RecordTable.old.bucket(of: index), lenient: false, &change).lazy
+      .filter { $0.present == index }.map(\.revision).max() ?? 0
   }
 
-  private func forEachNote(
-    in table: RecordTable, lenient: Bool = false, _ change: inout Change, _ body: (RecordNote) -> Void
-  ) throws(StoreError) {
-    // Most vaults keep nothing of the past, and have no fields.
-    let isThere =
-      table == .present
-      ? view.state.counts.fields > 0 || change.added.addsFields : !view.tree.isEmpty(.old) || change.hasTouchedPast
-    guard isThere else { return }
-    for bucket in table.buckets where view.tree.digests[bucket] != .zero || change.lists[bucket] != nil {
-      for note in try notes(inBucket: bucket, lenient: lenient, &change) { body(note) }
+  /// Whether `table` has any record that is to be noted: most vaults keep nothing of the past, and have no fields.
+  private func mayHold(_ table: RecordTable, _ change: borrowing Change) -> Bool {
+    switch table {
+    case .present: view.state.counts.fields > 0 || change.added.addsFields
+    case .old: !view.tree.isEmpty(.old) || change.hasTouchedPast
     }
   }
 

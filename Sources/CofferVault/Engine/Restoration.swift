@@ -73,7 +73,8 @@ struct Restoration: ~Copyable {
     pin?.acceptOwn(backup.view.state, key: backup.view.keys.epochMark, replica: replica)
     return RestoreReport(
       id: backup.view.id, restored: restored, generation: backup.view.state.generation,
-      items: items, kept: kept, returnedSlots: returned)
+      items: items, kept: kept, returnedSlots: returned,
+      invitation: Invitation(vault: backup.view.id, key: backup.view.keys.epochMark))
   }
 
   /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.
@@ -102,10 +103,12 @@ struct Restoration: ~Copyable {
     let kept = try KeptName.beside(place)
     try before.backUp(to: kept)
     do throws(StoreError) {
-      if let slot = slot.take(), let present = try present(before, slot) {
-        try commit(under: present, present.state(of: before), &returned)
-      } else {
-        try commitAlone(beside: try Self.header(of: before)?.header, nil, &returned)
+      var present = PresentHeader.none
+      if let slot = slot.take() { present = try self.present(before, slot) }
+      switch consume present {
+      case .proven(let present): try commit(under: present, present.state(of: before), &returned)
+      case .refuted: try commitAlone(beside: nil, nil, &returned)
+      case .none: try commitAlone(beside: try Self.header(of: before)?.header, nil, &returned)
       }
     } catch {
       // Nothing is replaced, and what opened the vault once would open the copy.
@@ -146,19 +149,34 @@ struct Restoration: ~Copyable {
     return try others.open(header, options, place)
   }
 
-  /// The present vault's header under the key that `slot` opens; nil where nothing proves that it is the right one.
-  private func present(_ database: VaultDatabase, _ slot: consuming OpenSlot) throws(StoreError) -> KnownHeader? {
-    guard let (header, digest) = try Self.header(of: database) else { return nil }
+  /// What the header of the present vault tells.
+  private enum PresentHeader: ~Copyable {
+    /// It opens, and comes from all that is known.
+    case proven(KnownHeader)
+    /// It opens, and does not come from what is known: its maker had no key as new as that, and its epoch tells of none.
+    case refuted
+    /// It does not open, or nothing is known that could prove it.
+    case none
+  }
+
+  /// The present vault's header under the key that `slot` opens.
+  private func present(_ database: VaultDatabase, _ slot: consuming OpenSlot) throws(StoreError) -> PresentHeader {
+    guard let (header, digest) = try Self.header(of: database) else { return .none }
     let known = try (slot.anchor.map { [$0] } ?? []) + anchors()
     // A vault that only a recipient's key opens may be anyone's, and at a new place another vault of the same recipient.
     let isKnownHere = knowsPlace || !invitations.isEmpty || options.expected != nil
-    guard !known.isEmpty, slot.kind != .recipient || isKnownHere else { return nil }
+    guard !known.isEmpty, slot.kind != .recipient || isKnownHere else { return .none }
     do throws(StoreError) {
       if slot.epoch != header.epoch { try slot.reopen(in: header, path: place.string) }
-      return try KnownHeader(header, digest, slot: slot, proving: known, path: place)
+      let present = try KnownHeader(header, digest, slot: slot, proving: [], path: place)
+      switch try present.refusal(by: known) {
+      case .none: return .proven(present)
+      case .forked: return .refuted
+      case .replaced, .rolledBack, .tooOld: return .none
+      }
     } catch {
       switch error.kind {
-      case .locked, .tampered, .damaged, .forked, .rolledBack: return nil
+      case .locked, .tampered, .damaged: return .none
       default: throw error
       }
     }
@@ -196,7 +214,8 @@ struct Restoration: ~Copyable {
   /// Commits the backup's records under its own slots.
   ///
   /// - Parameters:
-  ///   - present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write.
+  ///   - present: the header that stands there and did not open, or is older: all that it says is a number that anyone can write. Nil also
+  ///     for one that is known to be nobody's who had the newest key.
   ///   - state: that of the present vault, where it opens.
   private func commitAlone(
     beside present: VaultHeader?, _ state: VaultState?, _ returned: inout [VaultStatus.Slot]
@@ -210,10 +229,10 @@ struct Restoration: ~Copyable {
     guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
       throw source.anchor(.backup).error(.forked, place: place.string)
     }
-    let isNewest = present?.vault != source.header.vault || (present?.epoch ?? 0) <= source.header.epoch
-    let isProven = isNewest && comesFromOlder && older.count == anchors.count
+    let newer = try newerKey(beside: present, anchors)
+    let isProven = newer == nil && comesFromOlder
     if !isProven {
-      try requireConsent()
+      try requireConsent(newer ?? "the backup's key is of another history than one that is known")
       returned = source.summaries(inUse: backup.view.slot.id)
     }
     let newest = max(source.header.epoch, try pin?.knownKey()?.epoch ?? 0)
@@ -225,11 +244,26 @@ struct Restoration: ~Copyable {
     if !isProven { try pin?.expect(backup.view.keys.epochMark) }
   }
 
-  private func requireConsent() throws(StoreError) {
+  /// What tells of a key that is newer than the backup's, in words; nil where nothing does.
+  ///
+  /// - Parameter present: the header that stands there, where it may be the newer key's.
+  private func newerKey(beside present: VaultHeader?, _ anchors: [Anchor]) throws(StoreError) -> String? {
+    let epoch = source.header.epoch
+    if let newest = anchors.max(by: { $0.key.epoch < $1.key.epoch }), newest.key.epoch > epoch {
+      return "the backup's key is of epoch \(epoch), and \(newest.source) of epoch \(newest.key.epoch)"
+    }
+    guard let present, present.vault == source.header.vault, present.epoch > epoch else { return nil }
+    let isNewestSeen = try pin?.knownKey()?.epoch == epoch
+    return "a header of key epoch \(present.epoch) stands there, and nothing that was given opens it and proves it"
+      + (isNewestSeen ? "; this machine has seen no later key than the backup's, of epoch \(epoch)" : "")
+  }
+
+  /// - Parameter reason: what tells of a newer key.
+  private func requireConsent(_ reason: String) throws(StoreError) {
     guard !consent.acceptingOlderKey else { return }
     throw StoreError(
       .rolledBack,
-      "the vault's key was changed since the backup of key epoch \(source.header.epoch): restored with its slots, the vault would open with secrets that were removed since",
+      "\(reason): restored with the backup's slots, the vault would open with secrets that were removed since, if any were",
       place: place.string,
       cure:
         "give what opens the vault that stands there as well, or restore a newer backup; to go back on purpose, say acceptingOlderKey: true",

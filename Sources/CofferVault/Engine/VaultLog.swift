@@ -29,6 +29,46 @@ final class VaultLog {
     try check(end)
   }
 
+  /// Follows the chain from the head in the state back to the oldest row that is left, over `count` rows at most, and calls `body` with each
+  /// entry: what came before is not looked at.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` for a row that was changed, added or taken away.
+  func forEach(last count: Int, _ body: (_ sequence: UInt64, LogEntry) throws(StoreError) -> Void) throws(StoreError) {
+    var (sequence, head) = (view.state.logSequence, view.state.logHead)
+    for _ in 0..<max(0, count) {
+      guard sequence > 0 else {
+        guard head == .zero else { throw VerifiedView.tampered("the log does not begin where it must", view.path) }
+        return
+      }
+      guard let entry = try entry(at: sequence, &head) else { return }
+      try body(sequence, entry)
+      sequence -= 1
+    }
+  }
+
+  /// The entry at `sequence`, after which the chain has `head`, which becomes that before it; nil for the beginning that stands where rows
+  /// were dropped.
+  private func entry(at sequence: UInt64, _ head: inout Digest32) throws(StoreError) -> LogEntry? {
+    let after = head
+    let found = try view.database.log.withRow(sequence) { (row) throws(StoreError) -> (entry: LogEntry, before: Digest32)? in
+      if let start = LogEntry.Trim(row, before: sequence) {
+        guard start.head == after else { throw VerifiedView.tampered("the log does not begin where it must", view.path) }
+        return nil
+      }
+      let (entry, before) = try view.checked { () throws(FormatError) in
+        try LogBox.open(row, sequence: sequence, keys: view.keys)
+      }
+      guard LogBox.head(after: before, sequence: sequence, row: row, keys: view.keys) == after else {
+        throw VerifiedView.tampered("a row of the log is not the one it should be", view.path)
+      }
+      return (entry, before)
+    }
+    guard let found else { throw VerifiedView.tampered("the log lacks a row", view.path) }
+    guard let found else { return nil }
+    head = found.before
+    return found.entry
+  }
+
   /// Follows the chain without opening its rows: the head in the sealed state speaks for each of their bytes.
   func verify() throws(StoreError) { try check(walk { _, _, _ in }) }
 
@@ -84,16 +124,17 @@ final class VaultLog {
 
   /// Adds a row to the log, whose end `state` names.
   func append(_ entry: LogEntry, to state: inout VaultState) throws(StoreError) {
-    try Self.append(entry, to: &state, view.database, view.keys)
+    try Self.append(entry, to: &state, with: view.slot.id, view.database, view.keys)
   }
 
-  /// Adds a row to the log, whose end `state` names, for the commit that `state` is of.
+  /// Adds a row to the log, whose end `state` names, for the commit that `state` is of, by whoever opened the vault with `slot`.
   static func append(
-    _ entry: LogEntry, to state: inout VaultState, _ database: VaultDatabase, _ keys: borrowing Subkeys
+    _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: VaultDatabase, _ keys: borrowing Subkeys
   ) throws(StoreError) {
     let last = state.logSequence
     let sequence = try VerifiedView.checked(database.path) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part) }
-    let row = LogBox.seal(LogEntry(entry, by: state.commit), sequence: sequence, after: state.logHead, keys: keys)
+    let entry = LogEntry(entry, by: state.commit, with: slot)
+    let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)
     state.logHead = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in
       try database.log.append(row, seq: sequence)
       return LogBox.head(after: state.logHead, sequence: sequence, row: row, keys: keys)

@@ -10,6 +10,7 @@ extension VaultRepair {
     var lists = [BucketList](repeating: BucketList(), count: DigestTree.buckets)
     var counts = RecordCounts.none
     for table in RecordTable.allCases { try rebuild(table, &lists, &counts) }
+    try renumber(&lists)
     report.items = Int(clamping: counts.items)
     return (try putDigests(lists), counts)
   }
@@ -40,6 +41,48 @@ extension VaultRepair {
     }
     for index in unreadable { try database.deleteRecord(at: index, in: table) }
     report.droppedRecords += unreadable.count
+  }
+
+  /// Gives present contents that are not of a later revision than all that is kept of their past the next one: an older record of an item
+  /// opens too, and the next writes would keep what they replace in the place of what is kept already.
+  private func renumber(_ lists: inout [BucketList]) throws(StoreError) {
+    var highest: [RecordIndex: UInt64] = [:]
+    try forEachMeta(in: .old) { (meta, _) in
+      highest[meta.address.present.index(keys), default: 0] = max(meta.revision, highest[meta.address.present.index(keys)] ?? 0)
+    }
+    guard !highest.isEmpty else { return }
+    var behind: [(index: RecordIndex, highest: UInt64)] = []
+    try forEachMeta(in: .present) { (meta, index) in
+      if let highest = highest[index], highest >= meta.revision { behind.append((index, highest)) }
+    }
+    for (index, highest) in behind {
+      let record = try database.withRecord(at: index, in: .present, .all) { (columns) throws(StoreError) in
+        try renumbered(index, columns, above: highest)
+      }
+      guard let record else { throw VerifiedView.missing("record", database) }
+      try database.put(record, in: .present, replacing: true)
+      _ = lists[RecordTable.present.bucket(of: index)].put(record.id, at: index)
+    }
+  }
+
+  private func renumbered(
+    _ index: RecordIndex, _ columns: borrowing RecordColumns, above highest: UInt64
+  ) throws(StoreError) -> SealedRecord {
+    guard let id = RecordID(columns.rid) else { throw VerifiedView.missing("record", database) }
+    return try VerifiedView.checked(database.path) { () throws(FormatError) in
+      let record = try RecordRow(table: .present, index: index, id: id, meta: columns.meta, value: columns.value).open(keys: keys)
+      var meta = record.meta
+      meta.revision = try FileCounter.next(highest, RecordMeta.part)
+      return try record.sealed(as: meta, keys: keys)
+    }
+  }
+
+  /// Calls `body` with the description of each row that is left in `table`, all of which open.
+  private func forEachMeta(in table: RecordTable, _ body: (RecordMeta, RecordIndex) -> Void) throws(StoreError) {
+    try database.forEachRecord(in: table) { (bytes, columns) throws(StoreError) in
+      guard let index = RecordIndex(bytes), let (_, meta) = try opened(index, in: table, columns) else { return }
+      body(meta, index)
+    }
   }
 
   private func putDigests(_ lists: [BucketList]) throws(StoreError) -> DigestTree {

@@ -250,9 +250,10 @@ final class VaultRepair {
       generation: generation, commit: .random(), root: tree.root, counts: counts, time: now,
       logSequence: log.sequence, logHead: log.head)
     if let start = log.start, log.trim != start {
-      try VaultLog.append(LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, database, keys)
+      try VaultLog.append(
+        LogEntry(.trimmed, by: .current, time: now, detail: start.detail), to: &state, with: slot.id, database, keys)
     }
-    try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, database, keys)
+    try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, with: slot.id, database, keys)
     // Nobody knows what the file still holds.
     state.scrub = true
     if let former { state.note(former) }

@@ -33,6 +33,10 @@ final class VerifiedView {
 
   /// What the vault's key must come from, beside this machine's pin and the key that is held.
   private let anchors: [Anchor]
+  /// What ``check(_:)`` has found to hold of which header: an agent's clients ask with each request.
+  private var proven: (header: Digest32, invitations: Set<Invitation>) = (.zero, [])
+  /// Those of eight clients that give as many as they may.
+  private static let mostProven = 16 * Invitation.most
   /// Whether `keys` may be of a change that was not committed.
   private var keysAreInDoubt = false
   /// Whether the pin was read for the next ``refresh()``, before its transaction.
@@ -134,13 +138,19 @@ final class VerifiedView {
     headerDigest = digest
   }
 
-  /// Checks that the key comes from that of each of `invitations`.
+  /// Checks that the key comes from that of each of `invitations`, together with all else that is known of it: one that is too old to be
+  /// proven is passed over where a later anchor holds. The key that is held is left out, as it proves nothing of itself.
   func check(_ invitations: [Invitation]) throws(StoreError) {
+    if proven.header != headerDigest { proven = (headerDigest, []) }
+    guard !proven.invitations.isSuperset(of: invitations) else { return }
     _ = try checked { () throws(FormatError) in
-      var anchors: [Anchor] = []
-      for invitation in invitations { anchors.append(try invitation.anchor()) }
-      return try header.openBody(keys, proving: anchors)
+      var known = anchors + (pins?.anchor.map { [$0] } ?? [])
+      for invitation in invitations { known.append(try invitation.anchor()) }
+      return try header.openBody(keys, proving: known)
     }
+    // Those of several clients; who asks with others has the header opened again.
+    if proven.invitations.count > Self.mostProven { proven.invitations = [] }
+    proven.invitations.formUnion(invitations)
   }
 
   /// Takes over a header that the held key has sealed.

@@ -37,6 +37,9 @@ package struct Draft: ~Copyable {
   /// The name of what is written first and then put in the place of the draft.
   var next: FilePath { path.appending(suffix: "-new") }
 
+  /// The name of what is made in a draft that is a folder. All that SQLite and drafts beside it make there have it in theirs.
+  static let nameInFolder = "coffer-draft.sqlite"
+
   /// Removes the drafts of dead processes from `folder`. One that cannot be removed stays: `doctor` tells of it.
   static func sweep(_ folder: FilePath) {
     for draft in names(in: folder) {
@@ -79,6 +82,34 @@ package struct Draft: ~Copyable {
   private static func remove(_ draft: FilePath) {
     // As texts: to take a path apart and put it together costs more than all the rest.
     let name = draft.string
-    for suffix in suffixes { unlink(name + suffix) }
+    for suffix in suffixes {
+      let code = unlink(name + suffix) == 0 ? 0 : errno
+      // unlink(2): of a folder EISDIR on Linux, EPERM elsewhere.
+      if suffix.isEmpty, code == EISDIR || code == EPERM { removeFolder(name) }
+    }
+  }
+
+  /// Removes a draft that is a folder, with what a process that died has left in it. By descriptor, and nothing of another name or owner: in a
+  /// folder that others write to, they may have put any there.
+  private static func removeFolder(_ name: String) {
+    let descriptor = name.withPlatformString { coffer_open($0, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0) }
+    guard descriptor >= 0 else { return }
+    // It closes the descriptor, too.
+    guard let folder = fdopendir(descriptor) else {
+      close(descriptor)
+      return
+    }
+    defer { closedir(folder) }
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0, facts.st_uid == geteuid() else { return }
+    while let entry = readdir(folder) {
+      withUnsafePointer(to: &entry.pointee.d_name) { field in
+        field.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: field.pointee)) { name in
+          guard strstr(name, nameInFolder) != nil else { return }
+          unlinkat(descriptor, name, 0)
+        }
+      }
+    }
+    rmdir(name)
   }
 }

@@ -18,7 +18,23 @@ enum PrivateCopy {
     // Opened first: a folder that cannot be refuses before there is a copy.
     let folder = try OpenFolder(of: target, SystemCalls())
     try copy(source, to: draft.path)
-    let code = NewName.give(draft.path, target)
+    try give(draft.path, target, folder)
+  }
+
+  /// Makes `source`, a file of ours on the same file system, durable, and gives it the name `target`.
+  ///
+  /// - Throws: what ``publish(_:as:)`` throws.
+  static func name(_ source: FilePath, as target: FilePath) throws(StoreError) {
+    let folder = try OpenFolder(of: target, SystemCalls())
+    let file = source.withPlatformString { coffer_open($0, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0) }
+    guard file >= 0 else { throw StoreError(errno: errno, "open the copy", place: target) }
+    defer { close(file) }
+    guard fsync(file) == 0 else { throw StoreError(errno: errno, "make the copy durable", place: target) }
+    try give(source, target, folder)
+  }
+
+  private static func give(_ draft: FilePath, _ target: FilePath, _ folder: borrowing OpenFolder) throws(StoreError) {
+    let code = NewName.give(draft, target)
     guard code != EEXIST else {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")

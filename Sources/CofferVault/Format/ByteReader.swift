@@ -28,7 +28,8 @@ struct ByteReader {
 
   /// A number of eight bytes, at most ``FileCounter/most``.
   mutating func counter(_ field: String) throws(FormatError) -> UInt64 {
-    guard let count = try counter(field, orNone: nil) else { throw damaged("it has no \(field)") }
+    let count = UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
+    guard count <= FileCounter.most else { throw damaged("its \(field) is beyond what can be") }
     return count
   }
 
@@ -36,14 +37,6 @@ struct ByteReader {
   mutating func counter(_ field: String, atLeast least: UInt64) throws(FormatError) -> UInt64 {
     let count = try counter(field)
     guard count >= least else { throw damaged("its \(field) is \(count), and \(least) is the first") }
-    return count
-  }
-
-  /// The same; nil for `none`, which stands for no number.
-  mutating func counter(_ field: String, orNone none: UInt64?) throws(FormatError) -> UInt64? {
-    let count = UInt64(littleEndian: try take(8).loadUnaligned(as: UInt64.self))
-    guard count != none else { return nil }
-    guard count <= FileCounter.most else { throw damaged("its \(field) is beyond what can be") }
     return count
   }
 
@@ -59,14 +52,25 @@ struct ByteReader {
 
   /// lp(x), with x of at most `limit` bytes.
   mutating func prefixed(limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
-    let count = Int(try number(UInt32.self))
+    try take(Int(try number(UInt32.self)), limit: limit, field)
+  }
+
+  /// ls(x), with x of at most `limit` bytes.
+  mutating func short(limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
+    try take(Int(try number(UInt16.self)), limit: limit, field)
+  }
+
+  private mutating func take(_ count: Int, limit: Int, _ field: String) throws(FormatError) -> UnsafeRawBufferPointer {
     guard count <= limit else { throw damaged("its \(field) has \(count) bytes, and at most \(limit) are allowed") }
     return try take(count)
   }
 
-  /// lp(x), with x as UTF-8.
+  /// What a later version says at the end of a structure, of which this one looks at nothing.
+  mutating func extend() throws(FormatError) { _ = try short(limit: VaultFormat.longestExtension, "extension") }
+
+  /// ls(x), with x as UTF-8.
   mutating func text(limit: Int, _ field: String) throws(FormatError) -> String {
-    let bytes = try prefixed(limit: limit, field).bindMemory(to: UInt8.self)
+    let bytes = try short(limit: limit, field).bindMemory(to: UInt8.self)
     // As most labels, media types and fields of items are.
     guard !bytes.isEmpty else { return "" }
     // String(validating:as:) comes to the same at five times the cost: it is no function of one type.

@@ -63,12 +63,21 @@ struct ByteWriter {
     write(bytes)
   }
 
-  /// lp(x) of the text's UTF-8.
-  mutating func write(prefixed text: String) {
+  /// ls(x).
+  mutating func write(short bytes: [UInt8]) {
+    write(UInt16(truncatingIfNeeded: bytes.count))
+    write(bytes)
+  }
+
+  /// ls(x) of the text's UTF-8.
+  mutating func write(short text: String) {
     let utf8 = text.utf8Span
     utf8.span.bytes.withUnsafeBytes { bytes in
-      write(UInt32(truncatingIfNeeded: bytes.count))
+      write(UInt16(truncatingIfNeeded: bytes.count))
       write(bytes)
     }
   }
+
+  /// An extension, of which this version says nothing.
+  mutating func writeNoExtension() { write(0 as UInt16) }
 }

@@ -45,4 +45,6 @@ enum FormatError: Error, Equatable {
 /// The version of the format that this code writes, and the highest it reads.
 enum VaultFormat {
   static let version = 1
+  /// Bytes that a later version may add to the end of a structure.
+  static let longestExtension = 4096
 }

@@ -57,7 +57,7 @@ struct HeaderBody: ~Copyable, Sendable {
     publicPart: [UInt8], slots: [SealedSlot], keys: borrowing Subkeys, lineage: Lineage.Next
   ) throws(FormatError) -> CommittedBox {
     precondition(slots.count == labels.count, "the sealed part tells of every slot")
-    let count = 8 + 8 + 4 + 4 + labels.reduce(0) { $0 + 16 + Self.mixBytes + 4 + $1.utf8.count } + lineage.byteCount
+    let count = 8 + 8 + 4 + 4 + labels.reduce(0) { $0 + 16 + Self.mixBytes + 2 + $1.utf8.count } + lineage.byteCount + 2
     let content = try ByteWriter.secret(count) { out in
       out.write(created)
       out.write(rotated)
@@ -66,9 +66,10 @@ struct HeaderBody: ~Copyable, Sendable {
       for (index, slot) in slots.enumerated() {
         out.write(slot.id)
         withMix(index) { out.write($0) }
-        out.write(prefixed: labels[index])
+        out.write(short: labels[index])
       }
       lineage.write(to: &out)
+      out.writeNoExtension()
     }
     let vault = keys.vault
     return content.withUnsafeBytes { content in
@@ -89,6 +90,7 @@ struct HeaderBody: ~Copyable, Sendable {
       try FormatError.reading(content, of: part) { (reader) throws(FormatError) in
         let body = try HeaderBody(from: &reader, slots: header.slots)
         try look(Lineage(from: &reader, before: header.epoch))
+        try reader.extend()
         return body
       }
     }

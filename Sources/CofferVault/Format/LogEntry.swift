@@ -29,11 +29,12 @@ struct LogEntry: Hashable, Sendable {
   static let longestProgram = 256
   static let longestDetail = 256
   static let part = "log"
-  private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 4 + 16 + 16 + 4
+  private static let fixedBytes = 1 + 1 + 8 + 4 + 4 + 2 + 16 + 16 + 16 + 32 + 2 + 2
   /// Bytes of an entry about dropped rows, at least: a shorter one need not be opened to know that it is none.
   static let leastTrimmed = fixedBytes + Trim.bytes
   /// Bytes of a log row.
-  static let rowBytes = LogBox.overhead + fixedBytes...LogBox.overhead + fixedBytes + longestProgram + longestDetail
+  static let rowBytes =
+    LogBox.overhead + fixedBytes...LogBox.overhead + fixedBytes + longestProgram + longestDetail + VaultFormat.longestExtension
 
   /// The number of what happened, which may be one that this version does not know: a log must not be why a vault cannot be read
   /// or given a new key.
@@ -49,6 +50,8 @@ struct LogEntry: Hashable, Sendable {
   let index: RecordIndex
   /// The commit that wrote the row: whoever does not know whether his commit was made looks for its row.
   let commit: CommitID
+  /// The slot that the writer had opened the vault with.
+  let slot: SlotID
   /// The slot's id, or the trim point; never a name or a value.
   let detail: [UInt8]
 
@@ -63,6 +66,7 @@ struct LogEntry: Hashable, Sendable {
     self.program = Self.cut(program)
     self.index = index
     commit = .zero
+    slot = .zero
     self.detail = [UInt8](detail.prefix(Self.longestDetail))
   }
 
@@ -73,8 +77,8 @@ struct LogEntry: Hashable, Sendable {
     return program
   }
 
-  /// The same entry, told of the record at `index`, or written by `commit`.
-  init(_ entry: LogEntry, at index: RecordIndex? = nil, by commit: CommitID? = nil) {
+  /// The same entry, told of the record at `index`, or written by `commit` of whoever had opened the vault with `slot`.
+  init(_ entry: LogEntry, at index: RecordIndex? = nil, by commit: CommitID? = nil, with slot: SlotID? = nil) {
     number = entry.number
     time = entry.time
     user = entry.user
@@ -82,28 +86,37 @@ struct LogEntry: Hashable, Sendable {
     program = entry.program
     self.index = index ?? entry.index
     self.commit = commit ?? entry.commit
+    self.slot = slot ?? entry.slot
     detail = entry.detail
   }
 
-  func encoded() -> [UInt8] {
-    ByteWriter.bytes(Self.fixedBytes + program.utf8.count + detail.count) { out in
-      out.write(Self.version)
-      out.write(number)
-      out.write(time)
-      out.write(user)
-      out.write(process)
-      out.write(prefixed: program)
-      out.write(index)
-      out.write(commit)
-      out.write(prefixed: detail)
+  /// - Parameter head: of the chain before the row.
+  func write(to out: inout ByteWriter, after head: Digest32) {
+    out.write(Self.version)
+    out.write(number)
+    out.write(time)
+    out.write(user)
+    out.write(process)
+    out.write(short: program)
+    out.write(index)
+    out.write(commit)
+    out.write(slot)
+    out.write(head)
+    out.write(short: detail)
+    out.writeNoExtension()
+  }
+
+  var encodedCount: Int { Self.fixedBytes + program.utf8.count + detail.count }
+
+  /// - Parameter head: gets that of the chain before the row.
+  init(decoding bytes: UnsafeRawBufferPointer, head: inout Digest32) throws(FormatError) {
+    (self, head) = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in
+      var head = Digest32.zero
+      return (try LogEntry(from: &reader, head: &head), head)
     }
   }
 
-  init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    self = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in try LogEntry(from: &reader) }
-  }
-
-  private init(from reader: inout ByteReader) throws(FormatError) {
+  private init(from reader: inout ByteReader, head: inout Digest32) throws(FormatError) {
     let version: UInt8 = try reader.number()
     guard version == Self.version else { throw reader.damaged("an entry has the unknown version \(version)") }
     number = try reader.number()
@@ -113,7 +126,10 @@ struct LogEntry: Hashable, Sendable {
     program = try reader.text(limit: Self.longestProgram, "program")
     index = try reader.block16()
     commit = try reader.block16()
-    detail = [UInt8](try reader.prefixed(limit: Self.longestDetail, "detail"))
+    slot = try reader.block16()
+    head = try reader.block32()
+    detail = [UInt8](try reader.short(limit: Self.longestDetail, "detail"))
+    try reader.extend()
   }
 
   /// The detail of ``Event/trimmed``: the first row that is left, and the head of the chain before it.
@@ -144,41 +160,57 @@ struct LogEntry: Hashable, Sendable {
   }
 }
 
-/// The log's chain: each row is sealed under a key made of its place and of all rows before it, and its digest leads to the next.
+/// The log's chain: the head after each row is made of the one before it and of the row's digest. A row tells the head before it as well, so
+/// that the chain can be followed from either end.
 ///
-/// The nonce is random and stands before the box. Place and chain alone do not make a key that seals one plaintext: two copies of
-/// a vault that go on from the same commit (a restored backup, a transaction that was rolled back and tried again) write different
-/// rows at the same place, and under one key and nonce the two would give away each other's content.
+/// The key is made of the row's place and its nonce, which is random and stands before the box. Two copies of a vault that go on from the
+/// same commit (a restored backup, a transaction that was rolled back and tried again) write different rows at the same place, and under one
+/// key and nonce the two would give away each other's content.
 enum LogBox {
   static let overhead = 24 + AEAD.tagBytes
 
   /// The row of `entry` at `sequence`, after rows whose chain is `head`.
   static func seal(_ entry: LogEntry, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys) -> [UInt8] {
-    let message = entry.encoded()
+    let count = entry.encodedCount
     let nonce = Nonce24.random()
-    return withKey(sequence, head, keys) { key in
-      ByteWriter.bytes(message.count + overhead) { out in
-        nonce.withBytes { out.write($0) }
-        out.fill(message.count + AEAD.tagBytes) { box in
-          message.withUnsafeBytes { AEAD.seal($0, key: key, nonce: nonce, into: box) }
+    return withWipedScratch(count) { message in
+      ByteWriter.fill(message) { entry.write(to: &$0, after: head) }
+      return withKey(sequence, nonce, keys) { key in
+        ByteWriter.bytes(count + overhead) { out in
+          nonce.withBytes { out.write($0) }
+          out.fill(count + AEAD.tagBytes) { AEAD.seal(UnsafeRawBufferPointer(message), key: key, nonce: nonce, into: $0) }
         }
       }
     }
   }
 
+  /// The entry at `sequence`, after rows whose chain is `head`.
   static func open(
     _ row: UnsafeRawBufferPointer, sequence: UInt64, after head: Digest32, keys: borrowing Subkeys
   ) throws(FormatError) -> LogEntry {
+    let (entry, before) = try open(row, sequence: sequence, keys: keys)
+    // A row of a copy of the vault that went on otherwise has the same key.
+    guard before == head else { throw .unauthentic(LogEntry.part) }
+    return entry
+  }
+
+  /// The entry at `sequence`, and the head of the chain before it as the entry has it.
+  static func open(
+    _ row: UnsafeRawBufferPointer, sequence: UInt64, keys: borrowing Subkeys
+  ) throws(FormatError) -> (entry: LogEntry, before: Digest32) {
     let part = LogEntry.part
     guard LogEntry.rowBytes.contains(row.count), let nonce = Nonce24(row.part(0..<24)) else {
       throw .unauthentic(part)  // No row was ever so short or so long.
     }
     let box = row.part(24..<row.count)
-    return try withKey(sequence, head, keys) { (key) throws(FormatError) in
+    return try withKey(sequence, nonce, keys) { (key) throws(FormatError) in
       let message = try SecretBytes(count: box.count - AEAD.tagBytes, memory: FormatError.memory) { (out) throws(FormatError) in
         guard AEAD.open(box, key: key, nonce: nonce, into: out) else { throw .unauthentic(part) }
       }
-      return try message.withUnsafeBytes { (message) throws(FormatError) in try LogEntry(decoding: message) }
+      return try message.withUnsafeBytes { (message) throws(FormatError) in
+        var before = Digest32.zero
+        return (try LogEntry(decoding: message, head: &before), before)
+      }
     }
   }
 
@@ -198,7 +230,7 @@ enum LogBox {
   }
 
   private static func withKey<Result: ~Copyable, Failure: Error>(
-    _ sequence: UInt64, _ head: Digest32, _ keys: borrowing Subkeys,
+    _ sequence: UInt64, _ nonce: Nonce24, _ keys: borrowing Subkeys,
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     let vault = keys.vault
@@ -206,7 +238,7 @@ enum LogBox {
       keys.withKey(.log) { key in
         KeyedHash.compute(key, .log, salt: vault, into: out) { hash in
           hash.update(sequence)
-          hash.update(head)
+          nonce.withBytes { hash.update($0) }
         }
       }
       return try body(UnsafeRawBufferPointer(out))

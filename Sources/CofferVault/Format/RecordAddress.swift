@@ -51,10 +51,20 @@ struct RecordAddress {
     Self.index(kind, service, account, field, revision, keys)
   }
 
-  /// Where the record of an address stands whose parts are lent: a listing computes one for each item. Names are taken byte by byte, never
-  /// normalized.
+  /// Where the record of an address stands whose parts are lent: a listing computes one for each item. All records of an item are in one
+  /// bucket of their table.
   @inline(__always)
   static func index(
+    _ kind: RecordKind, _ service: String, _ account: String, _ field: String, _ revision: UInt64, _ keys: borrowing Subkeys
+  ) -> RecordIndex {
+    let own = hash(kind, service, account, field, revision, keys)
+    guard kind != .present || !field.isEmpty else { return own }
+    return own.inBucket(of: hash(.present, service, account, "", 0, keys))
+  }
+
+  /// Names are taken byte by byte, never normalized.
+  @inline(__always)
+  private static func hash(
     _ kind: RecordKind, _ service: String, _ account: String, _ field: String, _ revision: UInt64, _ keys: borrowing Subkeys
   ) -> RecordIndex {
     let vault = keys.vault

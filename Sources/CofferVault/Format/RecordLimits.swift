@@ -14,8 +14,8 @@ enum RecordLimits {
   /// The number of former contents to be kept, as a description holds it.
   ///
   /// - Throws: `.tooLarge`.
-  static func history(_ count: Int) throws(StoreError) -> UInt32 {
-    guard let history = UInt32(exactly: count), history <= RecordMeta.longestHistory else {
+  static func history(_ count: Int) throws(StoreError) -> UInt8 {
+    guard let history = UInt8(exactly: count), history <= RecordMeta.longestHistory else {
       throw StoreError(
         .tooLarge(limit: Int(RecordMeta.longestHistory)), "a history of \(count) former contents",
         cure: "keep 0 to \(RecordMeta.longestHistory)")
@@ -48,7 +48,7 @@ enum RecordLimits {
 
   /// - Throws: `.tooLarge` when all that is said about an item is too much together.
   static func check(_ meta: RecordMeta) throws(StoreError) {
-    try check(meta.encodedCount, RecordMeta.largest, "what is said about an item")
+    try check(meta.limitedCount, RecordMeta.largest, "what is said about an item")
   }
 
   private static func check(_ count: Int, _ limit: Int, _ what: String) throws(StoreError) {

@@ -9,7 +9,7 @@ struct RecordMeta: Hashable, Sendable {
   /// Of a field's name: it is one of several of an item, and no address of its own.
   static let longestField = 256
   /// Former contents that are kept of one record, at most.
-  static let longestHistory: UInt32 = 100
+  static let longestHistory: UInt8 = 100
   /// Present fields of one item.
   static let mostFields = 64
   /// The longest registered media types have some 80 bytes.
@@ -17,7 +17,7 @@ struct RecordMeta: Hashable, Sendable {
   static let mostAttributes = 64
   static let longestAttributeName = 256
   static let longestAttribute = 4096
-  /// Of all fields together, before padding.
+  /// Of all fields together but the deletion, before padding: what can be stored can be deleted.
   static let largest = 64 * 1024
   static let version: UInt8 = 1
 
@@ -27,9 +27,11 @@ struct RecordMeta: Hashable, Sendable {
     let value: String
   }
 
-  var kind = RecordKind.present
+  private(set) var kind = RecordKind.present
   /// Counts the writes under this name, from 1.
   var revision: UInt64
+  /// Which record it is, under every name and in every vault that it came to.
+  var id: ItemID
   var service: String
   var account: String
   /// The field of the item; empty for the item itself.
@@ -40,24 +42,39 @@ struct RecordMeta: Hashable, Sendable {
   var created: UInt64
   /// When this content was written; of a deleted record, when it was deleted.
   var modified: UInt64
+  /// When the value was new, in milliseconds since 1970.
+  var written: UInt64
   /// From when on the value is no longer handed out, in milliseconds since 1970; 0 for never.
   var expires: UInt64
   /// The conditions of access. Only 0, none beyond an open vault, is defined; a reader that does not know a condition must not
   /// read past it.
   var access: UInt8 = 0
   /// How many former contents are kept.
-  var history: UInt32
+  var history: UInt8
   /// Bytes of the value; nil where there is none. Sealed here, as a value that was taken out of a row leaves no other trace.
   var valueCount: Int?
   /// By name, ascending byte by byte.
   private(set) var attributes: [Attribute]
+  /// Of what was deleted.
+  private(set) var deletion: Deletion?
 
+  /// What is known of a deletion.
+  struct Deletion: Hashable, Sendable {
+    /// The commit that deleted it: what goes together comes back together.
+    let commit: CommitID
+    /// From when on any writer may remove it, in milliseconds since 1970; 0 for never.
+    let until: UInt64
+  }
+
+  /// - Parameter written: when the value was new; nil for `modified`.
   init(
-    revision: UInt64, service: String, account: String, field: String = "", label: String = "", contentType: String = "",
-    created: UInt64, modified: UInt64, expires: UInt64 = 0, history: UInt32 = 0, valueCount: Int? = nil,
-    attributes: [Attribute] = []
+    revision: UInt64, id: ItemID = .random(), service: String, account: String, field: String = "", label: String = "",
+    contentType: String = "", created: UInt64, modified: UInt64, written: UInt64? = nil, expires: UInt64 = 0, history: UInt8 = 0,
+    valueCount: Int? = nil, attributes: [Attribute] = []
   ) {
     self.revision = revision
+    self.id = id
+    self.written = written ?? modified
     self.service = service
     self.account = account
     self.field = field
@@ -75,6 +92,20 @@ struct RecordMeta: Hashable, Sendable {
   /// Replaces the attributes, in any order.
   mutating func setAttributes(_ attributes: [Attribute]) {
     self.attributes = attributes.sorted { $0.name.byteOrder($1.name) < 0 }
+  }
+
+  /// Makes it the description of a present content, or of a former one.
+  mutating func become(_ kind: RecordKind) {
+    precondition(kind != .deleted, "a deletion says more")
+    self.kind = kind
+    deletion = nil
+  }
+
+  /// Makes it the description of a deleted content.
+  mutating func become(deletedAt moment: UInt64, _ deletion: Deletion) {
+    kind = .deleted
+    modified = moment
+    self.deletion = deletion
   }
 
   /// Whether it is of an item as it is now.
@@ -95,31 +126,42 @@ struct RecordMeta: Hashable, Sendable {
   }
 
   /// The length that stands for no value.
-  private static let noValue = UInt64.max
+  private static let noValue = UInt32.max
 
-  private static let fixedBytes = 1 + 1 + 8 + 5 * 4 + 3 * 8 + 1 + 4 + 8 + 4
+  private static let fixedBytes = 1 + 1 + 8 + 16 + 5 * 2 + 4 * 8 + 1 + 1 + 4 + 1 + 2
+  private static let deletionBytes = 16 + 8
 
-  var encodedCount: Int {
+  var encodedCount: Int { limitedCount + deletionCount }
+
+  /// Bytes of all that ``largest`` limits.
+  var limitedCount: Int {
     attributes.reduce(
-      Self.fixedBytes + service.utf8.count + account.utf8.count + field.utf8.count + label.utf8.count
-        + contentType.utf8.count
-    ) { $0 + 8 + $1.name.utf8.count + $1.value.utf8.count }
+      Self.fixedBytes + service.utf8.count + account.utf8.count + field.utf8.count + label.utf8.count + contentType.utf8.count
+    ) { $0 + 4 + $1.name.utf8.count + $1.value.utf8.count }
   }
+
+  private var deletionCount: Int { deletion == nil ? 0 : Self.deletionBytes }
 
   func write(to out: inout ByteWriter) {
     out.write(Self.version)
     out.write(kind.rawValue)
     out.write(revision)
-    for text in [service, account, field, label, contentType] { out.write(prefixed: text) }
-    for time in [created, modified, expires] { out.write(time) }
+    out.write(id)
+    for text in [service, account, field, label, contentType] { out.write(short: text) }
+    for time in [created, modified, written, expires] { out.write(time) }
     out.write(access)
     out.write(history)
-    out.write(valueCount.map(UInt64.init) ?? Self.noValue)
-    out.write(UInt32(truncatingIfNeeded: attributes.count))
+    out.write(valueCount.map { UInt32(truncatingIfNeeded: $0) } ?? Self.noValue)
+    out.write(UInt8(truncatingIfNeeded: attributes.count))
     for attribute in attributes {
-      out.write(prefixed: attribute.name)
-      out.write(prefixed: attribute.value)
+      out.write(short: attribute.name)
+      out.write(short: attribute.value)
     }
+    if let deletion {
+      out.write(deletion.commit)
+      out.write(deletion.until)
+    }
+    out.writeNoExtension()
   }
 }
 
@@ -127,8 +169,10 @@ extension RecordMeta {
   static let part = "record"
 
   init(decoding bytes: UnsafeRawBufferPointer) throws(FormatError) {
-    guard bytes.count <= Self.largest else { throw .damaged(Self.part, "its description has \(bytes.count) bytes") }
     self = try FormatError.reading(bytes, of: Self.part) { (reader) throws(FormatError) in try RecordMeta(from: &reader) }
+    guard bytes.count - deletionCount <= Self.largest else {
+      throw .damaged(Self.part, "its description has \(bytes.count) bytes")
+    }
   }
 
   private init(from reader: inout ByteReader) throws(FormatError) {
@@ -138,6 +182,7 @@ extension RecordMeta {
     guard let kind = RecordKind(rawValue: number) else { throw reader.damaged("it is of the unknown kind \(number)") }
     self.kind = kind
     revision = try reader.counter("revision", atLeast: 1)
+    id = try reader.block16()
     service = try reader.text(limit: Self.longestName, "service")
     account = try reader.text(limit: Self.longestName, "account")
     field = try reader.text(limit: Self.longestField, "field")
@@ -145,6 +190,7 @@ extension RecordMeta {
     contentType = try reader.text(limit: Self.longestContentType, "content type")
     created = try reader.counter("time")
     modified = try reader.counter("time")
+    written = try reader.counter("time")
     expires = try reader.counter("expiry")
     access = try reader.number()
     guard access == 0 else { throw reader.damaged("its condition of access \(access) is unknown") }
@@ -152,16 +198,19 @@ extension RecordMeta {
     guard history <= Self.longestHistory else { throw reader.damaged("it keeps \(history) former contents") }
     valueCount = try Self.valueCount(from: &reader)
     attributes = try Self.attributes(from: &reader)
+    deletion = try kind == .deleted ? Deletion(commit: reader.block16(), until: reader.counter("time")) : nil
+    try reader.extend()
   }
 
   private static func valueCount(from reader: inout ByteReader) throws(FormatError) -> Int? {
-    guard let count = try reader.counter("value's length", orNone: noValue) else { return nil }
+    let count: UInt32 = try reader.number()
+    guard count != noValue else { return nil }
     guard count <= RecordLimits.largestValue else { throw reader.damaged("it tells of a value of \(count) bytes") }
     return Int(count)
   }
 
   private static func attributes(from reader: inout ByteReader) throws(FormatError) -> [Attribute] {
-    let count = Int(try reader.number(UInt32.self))
+    let count = Int(try reader.number(UInt8.self))
     guard count <= mostAttributes else { throw reader.damaged("it has \(count) attributes") }
     var attributes: [Attribute] = []
     for _ in 0..<count {

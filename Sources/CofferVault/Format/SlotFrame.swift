@@ -5,7 +5,9 @@ internal import CofferStorage
 struct SlotFrame: Hashable, Sendable {
   let id: SlotID
   let kind: SlotKind
-  /// Zeros unless a passphrase is involved.
+  /// How what opens the slot is made into a key: 2 is Argon2id 1.3, 0 nothing that is named. Of a foreign slot any number.
+  private let method: UInt8
+  /// Zeros unless a passphrase is involved, or the slot is foreign.
   let passes: UInt32, mebibytes: UInt32
   let salt: SlotSalt
   let publicKey: PublicKey32
@@ -18,7 +20,7 @@ struct SlotFrame: Hashable, Sendable {
   func write(to out: inout ByteWriter) {
     out.write(id)
     out.write(kind.rawValue)
-    out.write(kind.hash)
+    out.write(method)
     out.write(passes)
     out.write(mebibytes)
     out.write(salt)
@@ -28,6 +30,7 @@ struct SlotFrame: Hashable, Sendable {
   init(id: SlotID, kind: SlotKind, cost: PassphraseCost?, salt: SlotSalt, publicKey: PublicKey32) {
     self.id = id
     self.kind = kind
+    method = kind.method ?? 0
     passes = cost?.passes ?? 0
     mebibytes = cost?.mebibytes ?? 0
     self.salt = salt
@@ -38,15 +41,16 @@ struct SlotFrame: Hashable, Sendable {
   init(from reader: inout ByteReader) throws(FormatError) {
     id = try reader.block16()
     let number: UInt8 = try reader.number()
-    let hash: UInt8 = try reader.number()
-    guard let kind = SlotKind(rawValue: number), hash == kind.hash else {
-      throw reader.damaged("a slot has the unknown type \(number) with the hash \(hash)")
+    method = try reader.number()
+    guard let kind = SlotKind(rawValue: number), kind.method == nil || kind.method == method else {
+      throw reader.damaged("a slot has the unknown type \(number) with the hash \(method)")
     }
     self.kind = kind
     passes = try reader.number()
     mebibytes = try reader.number()
     salt = try reader.block16()
     publicKey = try reader.block32()
+    guard kind != .foreign else { return }
     guard kind.takesPassphrase || (passes == 0 && mebibytes == 0) else {
       throw reader.damaged("a slot without a passphrase has a passphrase's cost")
     }
@@ -60,8 +64,8 @@ extension SlotKind {
   /// Whether a passphrase, and so Argon2id, takes part.
   var takesPassphrase: Bool { self == .passphrase || self == .passphraseAndKeyFile }
 
-  /// The `alg` byte: which passphrase hash is used. 2 is Argon2id 1.3, 0 none.
-  fileprivate var hash: UInt8 { takesPassphrase ? 2 : 0 }
+  /// The `alg` byte of a slot of this kind; nil where it may be any.
+  fileprivate var method: UInt8? { self == .foreign ? nil : takesPassphrase ? 2 : 0 }
 }
 
 /// Which vault in which version a slot belongs to.
@@ -94,7 +98,7 @@ struct SlotPlace: Hashable, Sendable {
 struct SealedSlot: Hashable, Sendable {
   let frame: SlotFrame
   /// The slot's secret key and mix key, and the mark of the key that the vault had then, under what its owner knows; nil for a recipient,
-  /// who holds the secret key.
+  /// who holds the secret key. Of a foreign slot bytes whose meaning another program knows.
   let own: CommittedBox?
   /// The public half of the key that sealed the box.
   let ephemeral: PublicKey32
@@ -105,8 +109,10 @@ struct SealedSlot: Hashable, Sendable {
 
   static let ownBytes = SlotSecret.count + SlotSeal.anchorBytes + CommittedBox.overhead
   static let boxBytes = VaultKey.count + CommittedBox.overhead
+  /// Bytes of what a foreign slot has for its own, at most: a handle, or a sealed key of a security chip.
+  static let mostForeign = 1024
 
-  var encodedCount: Int { SlotFrame.count + (own == nil ? 0 : Self.ownBytes) + 32 + Self.boxBytes }
+  var encodedCount: Int { SlotFrame.count + (frame.kind == .foreign ? 2 : 0) + (own?.bytes.count ?? 0) + 32 + Self.boxBytes }
 
   init(frame: SlotFrame, own: CommittedBox?, ephemeral: PublicKey32, box: CommittedBox) {
     self.frame = frame
@@ -117,14 +123,19 @@ struct SealedSlot: Hashable, Sendable {
 
   func write(to out: inout ByteWriter) {
     frame.write(to: &out)
-    if let own { out.write(own.bytes) }
+    if let own, frame.kind == .foreign { out.write(short: own.bytes) } else if let own { out.write(own.bytes) }
     out.write(ephemeral)
     out.write(box.bytes)
   }
 
   init(from reader: inout ByteReader) throws(FormatError) {
     frame = try SlotFrame(from: &reader)
-    own = frame.kind == .recipient ? nil : CommittedBox(bytes: [UInt8](try reader.take(Self.ownBytes)))
+    own =
+      switch frame.kind {
+      case .recipient: nil
+      case .foreign: CommittedBox(bytes: [UInt8](try reader.short(limit: Self.mostForeign, "own part of a slot")))
+      default: CommittedBox(bytes: [UInt8](try reader.take(Self.ownBytes)))
+      }
     ephemeral = try reader.block32()
     box = CommittedBox(bytes: [UInt8](try reader.take(Self.boxBytes)))
   }

@@ -5,10 +5,11 @@ struct VaultState: Hashable, Sendable {
   /// Machines that can watch one vault for forks; the 256th takes the place of the one seen longest ago.
   static let mostReplicas = 255
   static let part = "state"
-  private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 8 + 8 + 32 + 1 + 1
+  private static let fixedBytes = 16 + 32 + 8 + 8 + 8 + 8 + 8 + 32 + 1 + 1 + 2
   private static let replicaBytes = 16 + 8 + 16
   /// Bytes of a state row, at most.
-  static let largest = 8 + CommittedBox.overhead + fixedBytes + mostReplicas * replicaBytes
+  static let largest =
+    8 + CommittedBox.overhead + fixedBytes + mostReplicas * replicaBytes + VaultFormat.longestExtension
 
   /// The last commit that one replica made.
   struct Replica: Hashable, Sendable {
@@ -70,15 +71,20 @@ struct VaultState: Hashable, Sendable {
 
   /// The bytes of the row.
   func sealed(epoch: UInt64, header: Digest32, keys: borrowing Subkeys) -> [UInt8] {
-    let content = ByteWriter.bytes(Self.fixedBytes + replicas.count * Self.replicaBytes) { write(to: &$0) }
+    let count = Self.fixedBytes + replicas.count * Self.replicaBytes
     let context = Self.context(epoch: epoch, generation: generation, header: header)
     let vault = keys.vault
-    let box = content.span.bytes.withUnsafeBytes { content in
-      keys.withKey(.sta) { CommittedBox.seal(content, under: $0, for: .state, salt: vault, context: context) }
-    }
-    return ByteWriter.bytes(8 + box.bytes.count) { out in
-      out.write(generation)
-      out.write(box.bytes)
+    return withWipedScratch(count) { content in
+      ByteWriter.fill(content) { write(to: &$0) }
+      return ByteWriter.bytes(8 + count + CommittedBox.overhead) { out in
+        out.write(generation)
+        out.fill(count + CommittedBox.overhead) { box in
+          keys.withKey(.sta) {
+            CommittedBox.seal(
+              UnsafeRawBufferPointer(content), under: $0, for: .state, salt: vault, context: context, into: box)
+          }
+        }
+      }
     }
   }
 
@@ -131,6 +137,7 @@ extension VaultState {
       out.write(replica.generation)
       out.write(replica.commit)
     }
+    out.writeNoExtension()
   }
 
   private init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
@@ -158,10 +165,8 @@ extension VaultState {
         throw reader.damaged("it tells of another commit \(replica.generation) of a replica")
       }
       if let last = replicas.last, last.id >= replica.id { throw reader.damaged("its replicas are not in order") }
-      guard replica.generation < generation || (replica.generation == generation && replica.commit == commit) else {
-        throw reader.damaged("a replica's commit is none that this state comes after")
-      }
       replicas.append(replica)
     }
+    try reader.extend()
   }
 }

@@ -15,6 +15,8 @@ final class PinFile {
   let path: FilePath
   private let descriptor: Int32
   private let calls: SystemCalls
+  /// Why it was opened to be read alone, as an `errno`; nil where it can be written.
+  private let unwritable: Int32?
   /// Whether something was written that a power loss could take.
   private(set) var isDirty = false
   /// The bytes that were read or written last at each of the two places, and the record that they are: the same bytes are not hashed again.
@@ -28,7 +30,9 @@ final class PinFile {
     let flags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
     var opened = calls.open(path.string, O_RDWR | flags, 0)
     // A pin that cannot be written can still be compared with; writing says why it failed.
-    if opened == -EROFS || opened == -EACCES { opened = calls.open(path.string, O_RDONLY | flags, 0) }
+    let refused = opened == -EROFS || opened == -EACCES
+    unwritable = refused ? -opened : nil
+    if refused { opened = calls.open(path.string, O_RDONLY | flags, 0) }
     guard opened >= 0 else { throw StoreError(errno: -opened, "open the pin", place: path) }
     self.path = path
     self.calls = calls
@@ -106,7 +110,7 @@ final class PinFile {
       let count = calls.read(descriptor, bytes, PinRecord.offsets[place])
       guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: path) }
       let found = UnsafeRawBufferPointer(rebasing: bytes[..<count])
-      if let known = known[place], known.bytes.elementsEqual(found) { return known.record }
+      if let known = known[place], Self.areEqual(known.bytes, found) { return known.record }
       do {
         let record = try PinRecord(decoding: found)
         known[place] = ([UInt8](found), record)
@@ -115,7 +119,18 @@ final class PinFile {
     }
   }
 
+  /// Eight bytes at a time: every write looks at both records several times.
+  private static func areEqual(_ known: [UInt8], _ found: UnsafeRawBufferPointer) -> Bool {
+    guard known.count == found.count, found.count == PinRecord.count else { return false }
+    return known.withUnsafeBytes { known in
+      stride(from: 0, to: PinRecord.count, by: 8).allSatisfy { at in
+        known.loadUnaligned(fromByteOffset: at, as: UInt64.self) == found.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      }
+    }
+  }
+
   private func write(_ record: PinRecord, to place: Int) throws(StoreError) {
+    if let unwritable { throw StoreError(errno: unwritable, "write the pin", place: path) }
     let bytes = record.encoded()
     let count = bytes.span.bytes.withUnsafeBytes { calls.write(descriptor, $0, PinRecord.offsets[place]) }
     guard count == PinRecord.count else {

@@ -24,10 +24,12 @@ struct LogTable {
   }
 
   /// Lends row `seq` of the log to `body`, if there is one.
-  func withRow(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+  @discardableResult
+  func withRow<Result>(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result?
+  {
     let statement = try database.statement(.logRow)
     try statement.bind(sequence(seq), at: 1)
-    _ = try statement.first { row throws(StoreError) in try body(row.blob(0)) }
+    return try statement.first { row throws(StoreError) in try body(row.blob(0)) }
   }
 
   /// Adds row `seq` to the log.

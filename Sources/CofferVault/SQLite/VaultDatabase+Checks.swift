@@ -43,11 +43,14 @@ extension VaultDatabase {
 
   /// Has SQLite look at every page: that each belongs to one table or to the list of free ones, and is as it should be.
   ///
+  /// - Parameter what: what is damaged.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``. What SQLite says of it is made of the file's own numbers, and is not repeated.
-  func checkPages() throws(StoreError) {
+  func checkPages(
+    _ what: String = "pages of the file are damaged that hold nothing of the vault's items now"
+  ) throws(StoreError) {
     guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
     throw StoreError(
-      .damaged, "pages of the file are damaged that hold nothing of the vault's items now", place: path.string,
-      cure: "copy the items to a new vault with UnlockedVault.export, or restore a backup", remedy: .copyItems)
+      .damaged, what, place: path.string, cure: "copy the items to a new vault with UnlockedVault.export, or restore a backup",
+      remedy: .copyItems)
   }
 }

@@ -68,8 +68,20 @@ public enum Identity {
         cure: "remove what is no invitation from the identity's file")
     }
     var found: [Invitation] = []
-    for line in lines.dropLast() { found.append(try Invitation(String(line))) }
+    for (index, line) in lines.dropLast().enumerated() {
+      do throws(StoreError) { found.append(try Invitation(String(line))) } catch {
+        throw StoreError(
+          .damaged, "line \(index + 2) of the identity's file is no invitation",
+          cure: "remove it, or ask for the invitation again and put the whole of it there")
+      }
+    }
     return found
+  }
+
+  /// Checks that `content` is an identity, and what follows it invitations.
+  static func check(_ content: borrowing SecretBytes) throws(StoreError) {
+    _ = try secretKey(content)
+    _ = try invitations(in: content)
   }
 
   /// The identity's line, with its line feed if it has one.

@@ -71,7 +71,7 @@ extension SlotInputs {
     case .passphraseAndKeyFile: try bothInput(frame, memory)
     case .keyFile: opensAlone ? try keyFileInput(frame) : nil
     case .recoveryCode: try recoveryInput(frame)
-    case .recipient: nil
+    case .recipient, .foreign: nil
     }
   }
 
@@ -95,7 +95,7 @@ extension SlotInputs {
     switch frame.kind {
     case .passphrase: passphrase != nil
     case .passphraseAndKeyFile: passphrase != nil && keyFile != nil
-    case .keyFile, .recoveryCode, .recipient: false
+    case .keyFile, .recoveryCode, .recipient, .foreign: false
     }
   }
 

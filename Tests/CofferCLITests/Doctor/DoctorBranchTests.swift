@@ -41,6 +41,89 @@ struct DoctorBranchTests {
   }
 
   @Test
+  func `pages, records and an age that no command would read are found with and without a key`() throws {
+    let home = try Home.sound()
+    for number in 0..<40 { try home.transcript("vault set many \(number)", in: String(repeating: "x", count: 3_000)) }
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let sound = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    func put(_ bytes: Data) throws {
+      for side in ["-wal", "-shm"] { unlink(home.vault + side) }
+      _ = try home.file("data/vault.sqlite", bytes)
+    }
+    func checks() throws -> [Finding] { try ["vault", "content", "pins"].flatMap { try findings($0, home) } }
+    #expect(try checks().isEmpty)
+    let key = try #require(home.environment["COFFER_KEY_FILE"])
+    // A key in the environment, an unlocked agent, and neither.
+    for way in 0..<3 {
+      try put(sound)
+      home.environment["COFFER_KEY_FILE"] = way == 0 ? key : nil
+      if way == 1 { try home.transcript("unlock --quiet --key-file \(key)") }
+      defer { if way == 1 { _ = try? home.coffer("agent stop") } }
+      let quiet = try checks()
+      #expect(quiet.map(\.severity) == (way == 2 ? ["note"] : []), "\(quiet)")
+      #expect(
+        way != 2
+          || quiet.first?.what.hasPrefix("not verified") == true && quiet.first?.cure.contains("coffer vault verify") == true)
+      // A page's head, which SQLite sees.
+      let file = try FileHandle(forWritingTo: URL(fileURLWithPath: home.vault))
+      try file.seek(toOffset: 8_192)
+      try file.write(contentsOf: Data(repeating: 0x55, count: 7))
+      try file.close()
+      let pages = try checks()
+      #expect(pages.map(\.severity) == ["problem"] && pages.first?.what.contains("damaged") == true, "\(way) \(pages)")
+      // A record's bytes, which the key alone tells.
+      if way == 1 { try home.transcript("lock") }
+      try put(sound)
+      if way == 1 { try home.transcript("unlock --quiet --key-file \(key)") }
+      try home.attack("UPDATE rec SET value = zeroblob(length(value)) WHERE idx = (SELECT min(idx) FROM rec)")
+      let records = try checks()
+      #expect(records.map(\.severity) == [way == 2 ? "note" : "problem"], "\(way) \(records)")
+      #expect(way == 2 || records.first?.what.contains("a record was changed without the key") == true, "\(records)")
+    }
+  }
+
+  @Test
+  func `an older copy of the vault is found without a key`() throws {
+    let home = try Home.sound()
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let older = try Data(contentsOf: URL(fileURLWithPath: home.vault))
+    try home.transcript("vault set a", in: "newer")
+    for side in ["-wal", "-shm"] { unlink(home.vault + side) }
+    _ = try home.file("data/vault.sqlite", older)
+    for key in [home.environment["COFFER_KEY_FILE"], nil] {
+      home.environment["COFFER_KEY_FILE"] = key
+      let found = try findings("pins", home)
+      #expect(found.map(\.severity) == ["problem"] && found.first?.what.contains("and was at 3 here before") == true, "\(found)")
+    }
+  }
+
+  @Test
+  func `lines of the identity's file that are no invitations, and an environment that is none`() throws {
+    let home = try Home.sound()
+    #expect(try home.coffer("vault identity new \(home.path)/me").status == 0)
+    home.environment["COFFER_IDENTITY"] = home.path + "/me"
+    #expect(try findings("environment", home).isEmpty)
+    _ = try home.file("me", try home.content("me") + "PVINV1-00\n")
+    let found = try findings("environment", home)
+    #expect(
+      found.map(\.what) == ["line 2 of the identity's file is no invitation"] && found.first?.place == home.path + "/me",
+      "\(found)")
+    home.environment["COFFER_IDENTITY"] = nil
+    home.environment["COFFER_EXPECT_VAULT"] = "PVINV1-00"
+    let expected = try findings("vault", home)
+    #expect(expected.count == 1 && expected.first?.what.contains("neither a vault's id nor invitations") == true, "\(expected)")
+  }
+
+  @Test
+  func `to root in a user's home the cure is to leave sudo out`() throws {
+    guard geteuid() == 0 else { return print("skipped: only root can give files away") }
+    let home = try Home.sound()
+    chown("\(home.path)/data", 65534, 65534)
+    let said = try home.coffer("vault get a").err
+    #expect(said.contains("run it without sudo") && !said.contains("chown"), "\(said)")
+  }
+
+  @Test
   func `an agent that holds another vault than stands there, or was started for another one`() throws {
     let home = try Home.sound()
     defer { _ = try? home.coffer("agent stop") }

@@ -41,7 +41,7 @@ struct DraftTests {
       let report = try home.coffer("doctor")
       let isLeft = try !found.isEmpty || !drafts(home.path + "/state/pins").isEmpty
       #expect(report.out.contains("left a draft") == isLeft, "\(report.out)")
-      left += found.count
+      left += try found.count + drafts(home.path).count
       try home.transcript("vault get s a", out: "hunter2")
       #expect(try drafts(data) == found, "reading removes nothing")
       try home.transcript("vault set s b", in: "x")

@@ -75,7 +75,7 @@ struct FaultCampaign {
     try vault.set(form("backup plaintext"), for: target, keeping: 2)
     try vault.set(form("field plaintext"), for: target.field(named: "pin"))
     try vault.set(form("gone plaintext"), for: gone)
-    try vault.remove(gone, keeping: true)
+    try vault.remove(gone, keptUntil: .distantFuture)
     let locked = try vault.lock()
     _ = try locked.backup(to: place.path.appending(suffix: ".backup"))
     let again = try place.unlocked(options)

@@ -53,7 +53,7 @@ final class Forge {
     for name in names { rows.append(try row(indexOf(name, vault))) }
     let metas = names.map { name in
       var meta = RecordMeta(revision: 1, service: name.service, account: name.account, created: 1, modified: 1)
-      meta.kind = .former
+      meta.make(.former)
       return meta
     }
     try vault.core.write { (vault, change) throws(StoreError) in

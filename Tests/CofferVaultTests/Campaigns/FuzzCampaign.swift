@@ -124,13 +124,13 @@ struct FuzzCampaign {
     var plain = SampleVault.meta(5)
     plain.setAttributes([])
     var former = SampleVault.meta(5, field: "pin")
-    former.kind = .former
+    former.make(.former)
     let seeds = [SampleVault.meta(5), SampleVault.meta(nil), plain, former].map { meta in
       ByteWriter.bytes(meta.encodedCount) { meta.write(to: &$0) }
     }
     try fuzz("description of a record", seeds, seed: 4) { content in
       let meta = try content.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try RecordMeta(decoding: bytes) }
-      return ByteWriter.bytes(meta.encodedCount) { meta.write(to: &$0) } == content
+      return isSame(ByteWriter.bytes(meta.encodedCount) { meta.write(to: &$0) }, content)
     }
   }
 
@@ -159,11 +159,19 @@ struct FuzzCampaign {
       .unlocked, time: 5, user: 6, process: 7, program: "coffer", index: .zero, detail: [UInt8](repeating: 1, count: 16))
     let trim = LogEntry(
       .trimmed, time: 5, user: 6, process: 7, program: "", index: .zero, detail: LogEntry.Trim(first: 9, head: .zero).detail)
-    try fuzz("log entry", [entry.encoded(), trim.encoded()], seed: 6) { content in
-      let read = try content.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in try LogEntry(decoding: bytes) }
+    try fuzz("log entry", [entry.encoded(after: .zero), trim.encoded(after: .zero)], seed: 6) { content in
+      var head = Digest32.zero
+      let read = try content.span.bytes.withUnsafeBytes { (bytes) throws(FormatError) in
+        try LogEntry(decoding: bytes, head: &head)
+      }
       if read.event == .trimmed { _ = try LogEntry.Trim(detail: read.detail) }
-      return read.encoded() == content
+      return isSame(read.encoded(after: head), content)
     }
+  }
+
+  /// Whether `content` says what was written, but for an extension, which is as a later version likes.
+  private func isSame(_ written: [UInt8], _ content: [UInt8]) -> Bool {
+    content.starts(with: written.dropLast(2)) && (content.count > written.count || content == written)
   }
 
   @Test func `pins of vaults`() throws {

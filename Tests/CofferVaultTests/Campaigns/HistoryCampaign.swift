@@ -162,7 +162,7 @@ struct HistoryCampaign {
     case 8..<11:
       let keeps = Bool.random(using: &random)
       model.remove(name, keeping: keeps)
-      return ("remove \(name) \(keeps)", kind { try vault.remove(name, keeping: keeps) }, nil)
+      return ("remove \(name) \(keeps)", kind { try vault.remove(name, keptUntil: keeps ? .distantFuture : nil) }, nil)
     case 11..<13: return ("undelete \(name)", kind { try vault.undelete(name) }, model.undelete(name))
     case 13..<15:
       let revision = UInt64.random(in: 1...max(1, model[name].highest), using: &random)
@@ -196,7 +196,7 @@ struct HistoryCampaign {
       guard name.field.isEmpty, record.present != nil else { continue }
       guard try vault.fields(of: name).map(\.name) == model.fields(of: name) else { return "\(name): other fields" }
     }
-    let deleted = try vault.deleted().map(\.name)
+    let deleted = try vault.deleted().map(\.item.name)
     guard deleted == model.deleted else { return "deleted \(deleted) instead of \(model.deleted)" }
     let items = names.filter { $0.field.isEmpty && model[$0].present != nil }
     guard try vault.list().map(\.name) == items, try vault.status().items == items.count else { return "another list" }

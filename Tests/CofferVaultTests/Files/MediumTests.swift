@@ -84,6 +84,57 @@ import Testing
       }
     }
 
+    @Test func `a backup and an export go elsewhere where nothing can be written beside the vault`() throws {
+      let disk = try SmallDisk(kibibytes: 1024)
+      let path = disk.folder.appending("v")
+      let vault = try UnlockedVault.create(at: path, with: TemporaryVault.credentials())
+      try vault.set(form("kept"), for: .sample)
+      let backups = try TestFolder("backups")
+      let elsewhere = backups.path
+      func check(_ name: String) throws {
+        let copy = elsewhere.appending(name)
+        _ = try LockedVault.open(path).backup(to: copy)
+        let opened = try LockedVault.open(copy).unlock(with: TemporaryVault.credentials())
+        #expect(text(try opened.get(.sample)) == "kept")
+        _ = try opened.lock()
+        #expect(try vault.export(to: .file(elsewhere.appending("export " + name)), with: TemporaryVault.credentials()) == 1)
+        let left = try FileManager.default.contentsOfDirectory(atPath: elsewhere.string).filter { $0.hasPrefix(".") }
+        #expect(left.isEmpty)
+      }
+      let filler = disk.folder.appending("filler")
+      var size = 1 << 20
+      while size > 0 {
+        let descriptor = open(filler.string, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        if write(descriptor, [UInt8](repeating: 1, count: size), size) < size { size /= 2 }
+        close(descriptor)
+      }
+      try check("full")
+      unlink(filler.string)
+      _ = try vault.logLength()
+      vault.core.close()
+      #expect(disk.remount(readOnly: true))
+      let copy = elsewhere.appending("read only")
+      _ = try LockedVault.open(path).backup(to: copy)
+      #expect(text(try LockedVault.open(copy).unlock(with: TemporaryVault.credentials()).get(.sample)) == "kept")
+    }
+
+    @Test func `a pin on a read only medium is compared with, and said to be read only where it should be written`() throws {
+      let disk = try SmallDisk(kibibytes: 1024)
+      let pins = disk.folder.appending("pins")
+      let place = try TemporaryVault()
+      let options = VaultOptions(pins: pins)
+      let vault = try UnlockedVault.create(at: place.path, with: TemporaryVault.credentials(), options: options)
+      _ = try vault.lock()
+      #expect(disk.remount(readOnly: true))
+      #expect(
+        kind { _ = try LockedVault.open(place.path, options: options).unlockAcceptingPin(with: TemporaryVault.credentials()) }
+          == .readOnly)
+      let watched = try LockedVault.open(place.path, options: options).unlock(with: TemporaryVault.credentials())
+      try watched.set(form("1"), for: .sample)
+      #expect(try watched.pinStatus() == .notWritten)
+      #expect(try watched.core.run { (vault) throws(StoreError) in vault.view.pins?.failure?.kind } == .readOnly)
+    }
+
     @Test func `a log on a read only medium is not left out`() throws {
       let disk = try SmallDisk(kibibytes: 1024)
       let path = disk.folder.appending("v")

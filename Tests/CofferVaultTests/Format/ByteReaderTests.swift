@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ByteReaderTests {
   private func text(_ bytes: [UInt8], limit: Int = 64) throws -> String {
-    let count = (0..<4).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * $0)) }
+    let count = (0..<2).map { UInt8(truncatingIfNeeded: bytes.count >> (8 * $0)) }
     return try (count + bytes).withUnsafeBytes { raw in
       try FormatError.reading(raw, of: "sample") { (reader) throws(FormatError) in try reader.text(limit: limit, "name") }
     }

@@ -122,7 +122,7 @@ import Testing
     #expect(try later.index == sample.record([1], SampleVault.meta(1, field: "pin")).index)
     #expect(try later.index != sample.record([1]).index)
     for kind in [RecordKind.former, .deleted] {
-      meta.kind = kind
+      meta.make(kind)
       let old = try sample.record([1], meta)
       #expect(
         old.index
@@ -213,6 +213,7 @@ import Testing
       var bytes = Self.bytes(SampleVault.meta(3))
       #expect(Array(bytes.prefix(10)) == [1, 0, 2, 0, 0, 0, 0, 0, 0, 0])
       bytes[1] = kind
+      if kind == 2 { bytes.insert(contentsOf: [UInt8](repeating: 1, count: 16) + [1, 0, 0, 0, 0, 0, 0, 0], at: bytes.count - 2) }
       #expect((try? Self.decode(bytes).kind.rawValue) == (isKnown ? kind : nil))
     }
   }

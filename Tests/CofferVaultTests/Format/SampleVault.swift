@@ -44,7 +44,8 @@ final class SampleVault {
 
   static func meta(_ valueCount: Int? = nil, field: String = "") -> RecordMeta {
     RecordMeta(
-      revision: 2, service: "example.org", account: "ann", field: field, label: "Mail", contentType: "text/plain", created: 10,
+      revision: 2, id: .zero, service: "example.org", account: "ann", field: field, label: "Mail", contentType: "text/plain",
+      created: 10,
       modified: 11,
       expires: 12, history: 1, valueCount: valueCount,
       attributes: [.init(name: "user", value: "ann"), .init(name: "env", value: "prod")])
@@ -57,6 +58,20 @@ final class SampleVault {
       try SealedRecord(meta, value: bytes, keys: keys)
     }
   }
+}
+
+extension RecordMeta {
+  /// Makes it the description of a content of that kind.
+  mutating func make(_ kind: RecordKind) {
+    switch kind {
+    case .deleted: become(deletedAt: modified, Deletion(commit: .random(), until: 0))
+    case .present, .former: become(kind)
+    }
+  }
+}
+
+extension LogEntry {
+  func encoded(after head: Digest32) -> [UInt8] { ByteWriter.bytes(encodedCount) { write(to: &$0, after: head) } }
 }
 
 extension EpochMark {

@@ -66,10 +66,11 @@ struct HeaderDraft {
     var body = Self.number(UInt64(1)) + Self.number(UInt64(2)) + Self.number(UInt32(1)) + Self.number(UInt32(8))
     for slot in slots {
       body += slot.id.bytes + (mixes[slot.id] ?? [UInt8](repeating: 0, count: 32))
-      body += Self.number(UInt32(label.utf8.count)) + Array(label.utf8)
+      body += Self.number(UInt16(truncatingIfNeeded: label.utf8.count)) + Array(label.utf8)
     }
     body += Self.number(UInt32(entryCount ?? entries.count))
     for entry in entries { body += Self.number(entry.epoch) + entry.secret }
+    body += Self.number(UInt16(0))
     body += [UInt8](repeating: 0, count: padding)
     let salt = vault
     let sealed = try key.subkeys().withKey(.hdr) { (key) in

@@ -173,11 +173,36 @@ import Testing
     try world.put(header, under: key)
     #expect(try refusal(backup(MemberVault.removal), .owner, options(nil)) == .forked)
     try world.put(header, under: key)
-    // What stands there says of itself that it is newer, which nothing proves; who restores is asked all the same.
-    #expect(try refusal(backup(MemberVault.removal), .owner, options(pins)) == .rolledBack)
-    _ = try restore(backup(MemberVault.removal), .owner, options(pins), accepting: true)
+    // What stands there says of itself that it is newer. It opens, and the pin finds that it does not come from the backup's key: nothing
+    // tells of a newer one, and nobody is asked.
+    #expect(try restore(backup(MemberVault.removal), .owner, options(pins)).returnedSlots.isEmpty)
     try expectNoSlotOfTheAttacker()
     #expect(try answer(pins, .owner) == "genuine" && answer(others, .recipient) == "genuine")
+  }
+
+  @Test func `a restore asks because of a newer key, and says which one tells of it`() throws {
+    func said(_ epoch: UInt64, _ options: VaultOptions) throws -> String {
+      do {
+        _ = try restore(backup(epoch), .owner, options)
+        return ""
+      } catch let error as StoreError {
+        #expect(error.kind == .rolledBack && error.remedy == .acceptOlderKey, "\(error)")
+        return error.what
+      }
+    }
+    #expect(try answer(pins, .owner) == "genuine")
+    // A header that nothing opens: it may be a newer key's, or anything.
+    let (header, key) = try forged(MemberVault.removal + 1, byMember: false)
+    try world.put(header, under: key)
+    let unopened = try said(MemberVault.removal, options(pins))
+    #expect(unopened.contains("a header of key epoch 5 stands there, and nothing that was given opens it"), "\(unopened)")
+    #expect(unopened.contains("this machine has seen no later key than the backup's"), "\(unopened)")
+    #expect(!unopened.contains("was changed since the backup"), "\(unopened)")
+    // Older than the pin, and older than an invitation.
+    let pinned = try said(3, options(pins))
+    #expect(pinned.contains("the backup's key is of epoch 3, and this machine's pin of epoch 4"), "\(pinned)")
+    let invited = try said(3, options(nil, MemberVault.removal))
+    #expect(invited.contains("the backup's key is of epoch 3, and the invitation of epoch 4"), "\(invited)")
   }
 
   @Test func `a backup that someone forged for a recipient is refused, whatever stands there`() throws {

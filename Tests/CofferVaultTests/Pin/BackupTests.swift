@@ -81,7 +81,10 @@ import Testing
     #expect(text(try open.get(pinned.name)) == "value 2")
     try open.set(form("after"), for: pinned.name)
     #expect(text(try pinned.unlock().get(pinned.name)) == "after")
-    #expect(try pinned.unlock().log().map(\.event).contains(.restored))
+    let events = try pinned.unlock().log().map(\.event)
+    let restored = try #require(events.firstIndex(of: .restored))
+    #expect(events[..<restored].suffix(2) == [.unlocked, .keyRotated], "who restored is told first, as of every first change")
+    #expect(events.count(where: { $0 == .keyRotated }) == 1)
     _ = try pinned.unlock().verify()
     _ = try open.lock()
 

@@ -136,9 +136,10 @@ import Testing
     let place = try vault()
     let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
     let known = LogEntry(.itemSet, time: 5, user: 6, process: 7, program: "other")
-    var bytes = known.encoded()
+    var bytes = known.encoded(after: .zero)
     bytes[1] = 200
-    let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0) }
+    var head = Digest32.zero
+    let unknown = try bytes.span.bytes.withUnsafeBytes { try LogEntry(decoding: $0, head: &head) }
     try vault.write { (_, change) throws(StoreError) in change.events.append(unknown) }
     vault.view.database.close()
     for _ in 0..<2 {

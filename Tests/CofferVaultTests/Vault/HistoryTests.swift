@@ -85,10 +85,12 @@ import Testing
   @Test func `what was deleted and kept is listed and comes back, and goes on counting`() throws {
     let vault = try written(3, keeping: 2)
     let before = Date()
-    #expect(try vault.remove(name, keeping: true))
+    #expect(try vault.remove(name, keptUntil: .distantFuture))
     #expect(try vault.get(name) == nil && vault.list().isEmpty && vault.status().items == 0)
     let gone = try #require(try vault.deleted().first)
-    #expect(gone.name == name && gone.revision == 3 && gone.modified >= before.addingTimeInterval(-1))
+    #expect(
+      gone.item.name == name && gone.item.revision == 3 && gone.until == nil
+        && gone.item.modified >= before.addingTimeInterval(-1))
     #expect(try vault.deleted(service: "other").isEmpty)
     #expect(try vault.revisions(of: name).map(\.state) == [.deleted, .former, .former])
     #expect(try text(vault.get(name, revision: 3)) == "value 3")
@@ -105,21 +107,21 @@ import Testing
 
   @Test func `an item made anew under the name of a deleted one counts on above it, and both can be read`() throws {
     let vault = try written(3, keeping: 2)
-    try vault.remove(name, keeping: true)
+    try vault.remove(name, keptUntil: .distantFuture)
     let again = try place.unlock()
     #expect(try again.set(form("anew"), for: name).revision == 4, "a process that finds it so")
     try vault.set(form("anew 2"), for: name, keeping: 1)
     #expect(try numbers(vault) == [5, 4, 3, 2, 1])
     #expect(try vault.deleted().isEmpty && kind { try vault.undelete(name) } == .alreadyExists)
     #expect(try text(vault.get(name, revision: 3)) == "value 3")
-    try vault.remove(name, keeping: true)
+    try vault.remove(name, keptUntil: .distantFuture)
     #expect(try vault.undelete(name).revision == 6)
     #expect(text(try vault.get(name)) == "anew 2")
   }
 
   @Test func `what is removed without being kept is gone with all of its past`() throws {
     let vault = try written(4, keeping: 3)
-    try vault.remove(name, keeping: true)
+    try vault.remove(name, keptUntil: .distantFuture)
     try vault.set(form("anew"), for: name, keeping: 2)
     try vault.set(form("anew again"), for: name)
     #expect(try old() > 3)
@@ -148,7 +150,7 @@ import Testing
     #expect(try vault.revisions(of: name).map(\.item.revision) == [5, 4])
     #expect(try vault.prune(.allBut(0), of: name) == 1 && vault.prune(.allBut(0), of: name) == 0)
     #expect(try vault.revisions(of: other).count == 2)
-    try vault.remove(other, keeping: true)
+    try vault.remove(other, keptUntil: .distantFuture)
     // Deleted at 50, whenever it was written; when the content before it was replaced is not known any more.
     #expect(try vault.prune(.olderThan(Date(timeIntervalSince1970: 1_000_050))) == 0)
     #expect(try vault.deleted().count == 1)
@@ -175,11 +177,11 @@ import Testing
   @Test func `rotation, repair, backup and another process keep the past`() throws {
     let vault = try written(4, keeping: 3)
     try vault.set(form("other"), for: .sample)
-    try vault.remove(.sample, keeping: true)
+    try vault.remove(.sample, keptUntil: .distantFuture)
     try vault.rotate()
     func check(_ vault: borrowing UnlockedVault) throws {
       #expect(try numbers(vault) == [4, 3, 2, 1] && text(vault.get(name, revision: 2)) == "value 2")
-      #expect(try vault.deleted().map(\.name) == [.sample] && vault.verify().records == 5)
+      #expect(try vault.deleted().map(\.item.name) == [.sample] && vault.verify().records == 5)
       #expect(try vault.verify().items == 1 && vault.status().items == 1)
     }
     try check(vault)
@@ -224,7 +226,7 @@ import Testing
     {
       var meta = RecordMeta(
         revision: revision, service: "gone", account: "", created: 1, modified: 1, history: 100)
-      meta.kind = kind
+      meta.make(kind)
       let planted = meta
       try open.write { (_, change) throws(StoreError) in try open.plant(planted, [1], &change) }
     }

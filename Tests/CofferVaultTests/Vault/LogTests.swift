@@ -38,6 +38,58 @@ import Testing
     #expect(try again.logLength() == 7)
   }
 
+  @Test func `the log names an item that can be brought back, and the slot that each change was made with`() throws {
+    let place = try TemporaryVault()
+    let vault = try place.create()
+    let field = try name.field(named: "pin")
+    try vault.set(form("1"), for: name)
+    try vault.set(form("2"), for: field)
+    try vault.remove(name, keptUntil: .distantFuture)
+    #expect(try vault.log().map(\.item) == [nil, name, field, name, field])
+    let first = try #require(try vault.status().slots.first?.summary.id.description)
+    let keyFile = try KeyFile.generate()
+    let copy = try keyFile.copy()
+    let second = try vault.addSlot(Credentials(keyFile: keyFile)).id.description
+    _ = try vault.lock()
+    let again = try LockedVault.open(place.path).unlock(with: Credentials(keyFile: copy))
+    try again.undelete(name)
+    try again.rotate()
+    #expect(try again.log().map(\.openedWith) == [first, first, first, first, first, first, second, second, second, second])
+  }
+
+  @Test func `the last rows are read from the end, and what comes before is not looked at`() throws {
+    let (place, vault) = try trimmed(50)
+    let all = try vault.read { (_) throws(StoreError) in try vault.entries(limit: nil) }
+    for limit in [0, 1, 2, all.count - 1, all.count, all.count + 1, .max] {
+      let last = try vault.read { (_) throws(StoreError) in try vault.entries(limit: limit) }
+      #expect(last == Array(all.suffix(limit)), "\(limit)")
+    }
+    vault.view.database.close()
+    try place.attack("UPDATE log SET box = \(changed("box", byte: 60)) WHERE seq = (SELECT max(seq) - 3 FROM log)")
+    let opened = try place.unlock()
+    #expect(try opened.log(limit: 3) == Array(all.suffix(3)))
+    for limit in [4, 5, .max] { #expect(kind { _ = try opened.log(limit: limit) } == .tampered) }
+    try place.attack("DELETE FROM log WHERE seq = (SELECT max(seq) - 3 FROM log)")
+    #expect(kind { _ = try place.unlock().log(limit: 4) } == .tampered)
+  }
+
+  @Test func `a row of a copy that went on otherwise does not stand in its place`() throws {
+    let one = try TemporaryVault()
+    let vault = try one.create()
+    try vault.set(form("1"), for: name)
+    _ = try vault.lock()
+    let two = try one.copy()
+    for place in [one, two] {
+      let vault = try place.unlock()
+      for number in 0..<3 { try vault.set(form("\(number)"), for: name) }
+      _ = try vault.lock()
+    }
+    try one.attack("ATTACH '\(two.path)' AS other; UPDATE log SET box = (SELECT box FROM other.log WHERE seq = 4) WHERE seq = 4")
+    let mixed = try one.unlock()
+    #expect(kind { _ = try mixed.log() } == .tampered && kind { _ = try mixed.verify() } == .tampered)
+    #expect(kind { _ = try mixed.log(limit: 4) } == .tampered && kind { try mixed.rotate() } == .tampered)
+  }
+
   @Test func `reading a vault writes nothing`() throws {
     let place = try TemporaryVault()
     let vault = try place.create()

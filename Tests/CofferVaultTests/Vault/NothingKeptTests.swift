@@ -64,7 +64,7 @@ import Testing
     let vault = try place.create()
     try vault.set(form("refresh", ofSession), for: name)
     try vault.set(form("field"), for: name.field(named: "id token"))
-    #expect(try vault.remove(name, keeping: true))
+    #expect(try vault.remove(name, keptUntil: .distantFuture))
     #expect(try rows() == ["0", "0"] && kind { try vault.undelete(name) } == .notFound)
   }
 

@@ -30,6 +30,28 @@ import Testing
     #expect(try pinned.refusal() == nil)
   }
 
+  @Test func `no former content is lost to the writes that follow a rebuild with an older record of the item`() throws {
+    let place = try TemporaryVault()
+    let name = ItemName.sample
+    let vault = try place.create()
+    for number in 1...3 { try vault.set(form("value \(number)"), for: name, keeping: 10) }
+    _ = try vault.lock()
+    let older = try place.rows()
+    let again = try place.unlock()
+    for number in 4...6 { try again.set(form("value \(number)"), for: name) }
+    _ = try again.lock()
+    // The content of revision 3 stands where that of revision 6 stood; revisions 1 to 5 are kept.
+    try place.attack("\(older.joined(separator: ";")); DELETE FROM state")
+    let report = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials())
+    #expect(report.rebuiltState && report.items == 1)
+    let repaired = try place.unlock()
+    #expect(try repaired.item(name)?.revision == 6 && text(repaired.get(name)) == "value 3")
+    for number in 7...9 { try repaired.set(form("value \(number)"), for: name) }
+    let kept = try repaired.revisions(of: name).map { text(try repaired.get(name, revision: $0.item.revision)) ?? "" }
+    #expect(kept == [9, 8, 7, 3, 5, 4, 3, 2, 1].map { "value \($0)" })
+    #expect(try repaired.verify().records == 9)
+  }
+
   @Test func `a sound vault is left as it is`() throws {
     let pinned = try vault()
     let before = try pinned.bytes()

@@ -31,7 +31,7 @@ final class FullVault {
     vault = VaultEngineHolder(
       try UnlockedVault.create(at: place.path, with: secrets.credentials(.keyFile), cost: .testing, label: "keyFile"))
     invitation = try vault.unlocked.invitation()
-    for kind in SlotKind.allCases where kind != .keyFile {
+    for kind in SlotKind.openable where kind != .keyFile {
       ids[kind] = try vault.unlocked.addSlot(credentials(kind), label: "\(kind)", cost: .testing).id
     }
     ids[.keyFile] = try vault.unlocked.slots().first { $0.summary.kind == .keyFile }?.summary.id
@@ -53,7 +53,7 @@ final class FullVault {
   /// The kinds whose secrets open the vault and read the item.
   func opening(_ location: SourceLocation = #_sourceLocation) throws -> Set<SlotKind> {
     var kinds: Set<SlotKind> = []
-    for kind in SlotKind.allCases {
+    for kind in SlotKind.openable {
       do {
         let vault = try unlock(kind)
         #expect(text(try vault.get(Self.name)) == "hush", sourceLocation: location)
@@ -76,9 +76,9 @@ extension ItemName {
 @Suite struct SlotChangeTests {
   @Test func `every kind of slot is added and opens`() throws {
     let full = try FullVault()
-    #expect(try full.opening() == Set(SlotKind.allCases))
+    #expect(try full.opening() == Set(SlotKind.openable))
     let slots = try full.vault.unlocked.slots()
-    #expect(Set(slots.map(\.summary.kind)) == Set(SlotKind.allCases))
+    #expect(Set(slots.map(\.summary.kind)) == Set(SlotKind.openable))
     #expect(slots.allSatisfy { $0.isInUse == ($0.summary.kind == .keyFile) })
     #expect(slots.first { $0.summary.kind == .recipient }?.label == "recipient")
     #expect(try full.vault.unlocked.status().epoch == 1, "an added slot needs no new key")
@@ -120,13 +120,13 @@ extension ItemName {
     #expect(kind { _ = try Identity.recipient(of: SecretBytes(flipped)) } == .damaged)
   }
 
-  @Test(arguments: SlotKind.allCases) func `a removed slot opens nothing and the others do`(_ removed: SlotKind) throws {
+  @Test(arguments: SlotKind.openable) func `a removed slot opens nothing and the others do`(_ removed: SlotKind) throws {
     let full = try FullVault()
     let before = try full.place.copy()
     let other: SlotKind = removed == .keyFile ? .recoveryCode : .keyFile
     let vault = try full.unlock(other)
     try vault.removeSlot(full.id(removed))
-    #expect(try full.opening() == Set(SlotKind.allCases).subtracting([removed]))
+    #expect(try full.opening() == Set(SlotKind.openable).subtracting([removed]))
     #expect(try vault.status().epoch == 2)
     #expect(try !vault.status().oldBytesRemain)
     // A copy of the file made before is what it was: that is what was promised, and no more.
@@ -161,7 +161,7 @@ extension ItemName {
     let vault = try full.unlock(.passphrase)
     try vault.removeSlot(full.id(.passphrase))
     #expect(kind { _ = try vault.get(FullVault.name) } == .closed)
-    #expect(try full.opening() == Set(SlotKind.allCases).subtracting([.passphrase]))
+    #expect(try full.opening() == Set(SlotKind.openable).subtracting([.passphrase]))
   }
 
   @Test func `a passphrase that is changed opens, and the old one does not, where its slot was to be raised`() throws {
@@ -184,7 +184,7 @@ extension ItemName {
     #expect(
       kind { try full.vault.unlocked.relabelSlot(full.id(.passphrase), to: String(repeating: "x", count: 65)) }
         == .tooLarge(limit: 64))
-    #expect(try full.opening() == Set(SlotKind.allCases))
+    #expect(try full.opening() == Set(SlotKind.openable))
   }
 
   @Test func `the seventeenth slot with a secret, a recipient's second, and the 241st recipient's are refused`() throws {

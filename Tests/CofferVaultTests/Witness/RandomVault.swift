@@ -22,7 +22,7 @@ struct RandomVault {
     random = Random(seed: seed)
     place = try TemporaryVault()
     let pins = place.folder.appending("pins")
-    let first = try Self.key(SlotKind.allCases.filter { $0 != .recipient }.randomElement(using: &random) ?? .keyFile, &random)
+    let first = try Self.key(SlotKind.openable.filter { $0 != .recipient }.randomElement(using: &random) ?? .keyFile, &random)
     let vault = try UnlockedVault.create(
       at: place.path, with: first.credentials(), cost: .testing, label: Self.text(12, &random), options: VaultOptions(pins: pins))
     let use = try vault.slots()[0].summary.id
@@ -86,19 +86,25 @@ struct RandomVault {
     }
   }
 
-  /// Replaces, deletes, or brings back an item; or gives it a field.
+  /// Replaces, describes, renames, deletes, or brings back an item; or gives it a field.
   private static func changeItem(_ vault: borrowing UnlockedVault, _ random: inout Random) throws {
     if let gone = try vault.deleted().randomElement(using: &random), Bool.random(using: &random) {
-      if gone.name.field.isEmpty, try vault.item(gone.name) == nil { try vault.undelete(gone.name) }
+      if gone.item.name.field.isEmpty, try vault.item(gone.item.name) == nil { try vault.undelete(gone.item.name) }
       return
     }
     guard let item = try vault.list().randomElement(using: &random) else { return try setItems(vault, &random) }
-    switch Int.random(in: 0..<5, using: &random) {
-    case 0: try vault.remove(item.name, if: .always, keeping: Bool.random(using: &random))
+    switch Int.random(in: 0..<7, using: &random) {
+    case 0:
+      let dates = [nil, Date.distantFuture, Date(timeIntervalSince1970: 4_102_444_800)]
+      try vault.remove(item.name, if: .always, keptUntil: dates.randomElement(using: &random) ?? nil)
     case 1:
       guard let former = try vault.revisions(of: item.name).last else { return }
       try vault.revert(item.name, to: former.item.revision)
     case 2: try vault.set(SecretForm(value(&random)), for: item.name, keeping: 100)
+    case 3: try vault.apply([.describe(item.name, as: ItemMetadata(label: text(30, &random)), keeping: keeping(&random))])
+    case 4:
+      let new = try name(&random)
+      if new != item.name { try vault.apply([.move(item.name, to: new, if: .always)]) }
     default:
       for _ in 0...1 {
         let field = try item.name.field(named: ["pin", "seed", "key"].randomElement(using: &random) ?? "")
@@ -112,7 +118,7 @@ struct RandomVault {
   private static func addSlot(
     _ vault: borrowing UnlockedVault, _ keys: inout [SlotSummary.ID: Witness.Key], _ random: inout Random
   ) throws {
-    let kind = SlotKind.allCases.randomElement(using: &random) ?? .passphrase
+    let kind = SlotKind.openable.randomElement(using: &random) ?? .passphrase
     let (key, label) = (try key(kind, &random), text(20, &random))
     let slot: SlotSummary
     if let identity = key.identity {
@@ -139,7 +145,7 @@ struct RandomVault {
     case .passphraseAndKeyFile: return Witness.Key(passphrase: phrase, keyFile: HexBytes(bytes(32, &random)))
     case .keyFile: return Witness.Key(keyFile: content(try KeyFile.generate()))
     case .recoveryCode: return Witness.Key(recovery: content(try RecoveryCode.generate()))
-    case .recipient: return Witness.Key(identity: content(try Identity.generate()))
+    case .recipient, .foreign: return Witness.Key(identity: content(try Identity.generate()))
     }
   }
 

@@ -122,19 +122,37 @@ import Testing
         #expect(isSame)
       }
       #expect(refusal == (1...now ~= record.expires ? .expired : bytes == nil ? .damaged : nil))
+      #expect(item.id.uuidString.replacing("-", with: "").lowercased() == record.id)
+      #expect(Milliseconds.count(item.written) == record.written)
+    }
+    for gone in try vault.deleted() {
+      let name = [gone.item.name.service, gone.item.name.account, gone.item.name.field].map { ExactText($0) }
+      let kept = try #require(
+        holds.records.first { $0.kind == 2 && $0.names == name && $0.revision == gone.item.revision }?.until)
+      #expect(gone.until.map { Milliseconds.count($0) } == (kept == 0 ? nil : kept) && !(1...now ~= kept))
+    }
+    let entries = try vault.log()
+    for limit in [0, 1, entries.count / 2, entries.count, entries.count + 1] {
+      #expect(try vault.log(limit: limit) == entries.suffix(limit))
     }
   }
 
-  /// Writes to a vault, and gives it a new key.
+  /// Writes to a vault, and gives it a new key, as one who removes a slot that another program opens does, where there are several.
   private func goOn(_ made: Made, at place: TemporaryVault, with secret: Made.Secret) throws -> WitnessedVault {
     let locked = try LockedVault.open(place.path, options: options(place, made.invitations.last, false))
     let vault = try locked.unlock(with: secret.key.credentials())
     try vault.set(form("new"), for: ItemName(service: "new"))
-    try vault.rotate()
+    let foreign = try vault.slots().map(\.summary).filter { $0.kind == .foreign }
+    for slot in foreign { try vault.relabelSlot(slot.id, to: "chip") }
+    let removed = foreign.count > 1 ? foreign[0].id : nil
+    if let removed { try vault.removeSlot(removed) } else { try vault.rotate() }
     #expect(try vault.verify().records == made.holds.records.count + 1)
     let decided = try place.decided()
     let found = try vault.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
     #expect(found.epoch == made.holds.epoch + 1 && found.earlierEpochs == made.holds.earlierEpochs + [made.holds.epoch])
+    var slots = made.holds.slots.filter { $0.id != removed.map { "\($0)" } }
+    for index in slots.indices where slots[index].type == SlotKind.foreign.rawValue { slots[index].label = "chip" }
+    #expect(found.slots == slots)
     _ = try vault.lock()
     return found
   }

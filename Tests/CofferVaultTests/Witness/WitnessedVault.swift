@@ -24,21 +24,24 @@ struct ExactText: Codable, Hashable, Comparable, ExpressibleByStringLiteral {
 /// All that a vault holds, as the program in Python tells it, and as Coffer's own parts do.
 struct WitnessedVault: Decodable, Equatable, Sendable {
   struct Slot: Decodable, Equatable {
-    let id: String, type: UInt8, ops: UInt32, mem: UInt32, label: ExactText
+    let id: String, type: UInt8, alg: UInt8, ops: UInt32, mem: UInt32
+    var label: ExactText
+    /// What a slot of type 6 has for its own.
+    let other: String?
   }
   struct Replica: Decodable, Equatable {
     let id: String, generation: UInt64, commit: String
   }
   struct Record: Decodable, Equatable {
-    let kind: UInt8, service: ExactText, account: ExactText, field: ExactText, revision: UInt64
-    let label: ExactText, contentType: ExactText, created: UInt64, modified: UInt64, expires: UInt64, history: UInt32
-    let attributes: [[ExactText]], value: String?
+    let id: String, kind: UInt8, service: ExactText, account: ExactText, field: ExactText, revision: UInt64
+    let label: ExactText, contentType: ExactText, created: UInt64, modified: UInt64, written: UInt64, expires: UInt64
+    let history: UInt8, attributes: [[ExactText]], deletedBy: String?, until: UInt64?, value: String?
 
     var names: [ExactText] { [service, account, field] }
   }
   struct Entry: Decodable, Equatable {
     let seq: UInt64, event: UInt8, time: UInt64, uid: UInt32, pid: UInt32, program: ExactText
-    let subject: [ExactText]?, commit: String, detail: String
+    let subject: [ExactText]?, commit: String, slot: String, detail: String
   }
   struct Decided: Decodable, Equatable {
     let id: String, outcome: Int, time: UInt64
@@ -120,9 +123,11 @@ extension WitnessedVault {
 
 extension WitnessedVault.Slot {
   init(_ slot: SealedSlot, _ label: String) {
+    let frame = ByteWriter.bytes(SlotFrame.count) { slot.frame.write(to: &$0) }
     self.init(
-      id: Hex.text(slot.id.bytes), type: slot.frame.kind.rawValue, ops: slot.frame.passes, mem: slot.frame.mebibytes,
-      label: ExactText(label))
+      id: Hex.text(slot.id.bytes), type: slot.frame.kind.rawValue, alg: frame[17], ops: slot.frame.passes,
+      mem: slot.frame.mebibytes, label: ExactText(label),
+      other: slot.frame.kind == .foreign ? slot.own.map { Hex.text($0.bytes) } : nil)
   }
 }
 
@@ -135,10 +140,12 @@ extension WitnessedVault.Record {
     case .none: bytes = nil
     }
     self.init(
-      kind: meta.kind.rawValue, service: ExactText(meta.service), account: ExactText(meta.account), field: ExactText(meta.field),
-      revision: meta.revision, label: ExactText(meta.label), contentType: ExactText(meta.contentType), created: meta.created,
-      modified: meta.modified, expires: meta.expires, history: meta.history,
-      attributes: meta.attributes.map { [ExactText($0.name), ExactText($0.value)] }, value: bytes)
+      id: Hex.text(meta.id.bytes), kind: meta.kind.rawValue, service: ExactText(meta.service), account: ExactText(meta.account),
+      field: ExactText(meta.field), revision: meta.revision, label: ExactText(meta.label),
+      contentType: ExactText(meta.contentType), created: meta.created, modified: meta.modified, written: meta.written,
+      expires: meta.expires, history: meta.history,
+      attributes: meta.attributes.map { [ExactText($0.name), ExactText($0.value)] },
+      deletedBy: meta.deletion.map { Hex.text($0.commit.bytes) }, until: meta.deletion?.until, value: bytes)
   }
 }
 
@@ -146,8 +153,9 @@ extension WitnessedVault.Entry {
   init(_ entry: LogEntry, _ sequence: UInt64, _ subject: [ExactText]?) {
     // The number of an event that Coffer does not know is not told; the first bytes of the entry have it.
     self.init(
-      seq: sequence, event: entry.encoded()[1], time: entry.time, uid: entry.user, pid: entry.process,
-      program: ExactText(entry.program), subject: subject, commit: Hex.text(entry.commit.bytes), detail: Hex.text(entry.detail))
+      seq: sequence, event: entry.encoded(after: .zero)[1], time: entry.time, uid: entry.user, pid: entry.process,
+      program: ExactText(entry.program), subject: subject, commit: Hex.text(entry.commit.bytes),
+      slot: Hex.text(entry.slot.bytes), detail: Hex.text(entry.detail))
   }
 }
 

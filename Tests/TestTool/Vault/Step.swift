@@ -64,7 +64,7 @@ enum Step {
     switch step {
     case "set": try vault.set(SecretForm(VaultVerbs.secret("new plaintext")), for: target)
     case "delete": try vault.remove(target)
-    case "delete-keeping": try vault.remove(target, keeping: true)
+    case "delete-keeping": try vault.remove(target, keptUntil: .distantFuture)
     case "move": try vault.apply([.move(target, to: ItemName(service: "svc", account: "moved"))])
     case "revert":
       guard let first = try vault.revisions(of: target).last else { exit(4) }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
@@ -56,10 +57,12 @@ struct VaultRestoreCommand: OpeningCommand {
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     try Output.line(
-      "restored \(report.items) items of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
+      "restored \(counted(report.items, "item")) of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
     )
     if let kept = report.kept { try Output.line("what was there before is in \(Printable.line(kept.string))") }
     for line in ReturnedSlots.lines(report.returnedSlots) { try Output.line(line) }
+    context.note("the vault has a new key, and its backups are of older ones: make a new backup: coffer vault backup FILE")
+    try NewInvitation.show(report.invitation, NewInvitation.ofNewKey, context)
   }
 
   /// Restores with what the sources have, and, where that does not open the vault that stands there, with what the terminal has to say.
@@ -109,6 +112,7 @@ struct VaultRestoreCommand: OpeningCommand {
 
   private struct Answer: Encodable {
     let id: String, restored: UInt64, generation: UInt64, items: Int, kept: String?, returnedSlots: [SlotJSON]?
+    let invitation: String
     init(_ report: RestoreReport) {
       id = report.id.description
       restored = report.restored
@@ -116,6 +120,7 @@ struct VaultRestoreCommand: OpeningCommand {
       items = report.items
       kept = report.kept?.string
       returnedSlots = ReturnedSlots.json(report.returnedSlots)
+      invitation = report.invitation.description
     }
   }
 }
@@ -147,8 +152,23 @@ struct VaultRepairCommand: OpeningCommand {
           agreement.answer { if let terminal = Terminal() { try ReturnedSlots.confirm(slots, terminal) } else { false } }
         })
     } catch { throw agreement.error(after: error) }
-    if options.json { return try Output.line(JSONText.encode(Answer(report))) }
-    for line in Self.lines(report) { try Output.line(line) }
+    if options.json {
+      try Output.line(JSONText.encode(Answer(report)))
+    } else {
+      for line in Self.lines(report) { try Output.line(line) }
+    }
+    guard report.items > 0 || report.droppedRecords == 0 else { throw Self.empty(report, context) }
+  }
+
+  /// A repair with a key that is not that of the records has made a vault, and kept nothing.
+  private static func empty(_ report: RepairReport, _ context: Context) -> StoreError {
+    let dropped = report.droppedRecords
+    return StoreError(
+      .damaged,
+      (dropped == 1 ? "the only record does not open" : "none of the \(dropped) records opens")
+        + " with this key, and the vault is empty now",
+      place: context.places.vault.description,
+      cure: report.kept.map { "restore a backup; the vault as it was is in \($0)" } ?? "restore a backup")
   }
 
   private static func nothing(_ report: RepairReport) -> String {

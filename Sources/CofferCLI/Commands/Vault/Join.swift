@@ -25,10 +25,15 @@ struct VaultJoinCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    let invitation = try given.map { try Invitation($0) }
-    context.places.vault = try VaultPlace(place).absolute()
+    let invitation = try given.map {
+      try GivenInvitation.read($0, "what follows the place", several: "give one; the identity's file may hold others")
+    }
+    context.places.vault = try VaultPlace.given(place).absolute()
     var locked = try context.lockedVault()
     if let invitation { locked.options.invitations.append(invitation) }
+    let identity = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY")
+    // What a vault that is joined would have to be told of afterwards.
+    if save == true { try Self.checkSaving(to: locked.id, in: identity) }
     let credentials = try context.credentials(for: locked)
     let agreement = Agreement()
     let vault: UnlockedVault
@@ -36,7 +41,10 @@ struct VaultJoinCommand: OpeningCommand {
       throw agreement.error(after: error)
     }
     let proven = try vault.invitation()
-    let file = try save(proven, of: vault, context)
+    let file: String?
+    do { file = try self.save(proven, of: vault, identity, context) } catch {
+      throw Self.afterJoining(error, locked.place, proven)
+    }
     let generation = try vault.status().generation
     if options.json {
       return try Output.line(
@@ -65,20 +73,39 @@ struct VaultJoinCommand: OpeningCommand {
     return try terminal.confirm("Did you compare all three, and are they the same?")
   }
 
-  /// Adds the invitation to the file of the identity that opened the vault, where that is wanted.
+  private static func checkSaving(to vault: VaultID, in identity: String?) throws {
+    guard let identity else {
+      throw Failure.usage("--save has no file to add to: no identity's file is named", try: "--identity PATH, or COFFER_IDENTITY")
+    }
+    try IdentityFile.checkRoom(for: vault, in: identity)
+  }
+
+  /// Adds the invitation to the file `identity` of what opened the vault, where that is wanted.
   ///
   /// - Returns: the file; nil where nothing was added.
-  private func save(_ invitation: Invitation, of vault: borrowing UnlockedVault, _ context: Context) throws -> String? {
+  private func save(_ invitation: Invitation, of vault: borrowing UnlockedVault, _ identity: String?, _ context: Context) throws
+    -> String?
+  {
     let isRecipient = try vault.slots().contains { $0.isInUse && $0.summary.kind == .recipient }
-    guard let path = unlocking.identity ?? ProcessEnvironment.value("COFFER_IDENTITY"), isRecipient else {
+    guard let identity, isRecipient else {
       guard save != true else {
-        throw Failure.usage("no identity's file opened the vault, which is joined", try: "the command without --save")
+        throw Failure.usage("another secret than the identity opened the vault", try: "the command without --save")
       }
       return nil
     }
-    guard try save ?? agreesToSave(in: path, context) else { return nil }
-    try IdentityFile.add(invitation, to: path)
-    return path
+    guard try save ?? agreesToSave(in: identity, context) else { return nil }
+    try IdentityFile.add(invitation, to: identity)
+    return identity
+  }
+
+  /// A failure of what comes after the vault was joined.
+  private static func afterJoining(_ error: any Error, _ place: VaultPlace, _ invitation: Invitation) -> any Error {
+    guard let failure = Main.failure(error) else { return error }
+    var said = Failure(
+      failure.status, kind: failure.kind, "the vault is joined, and its invitation was not saved: \(failure.what)",
+      cure: "mend that, then coffer vault join \(place) --save; or add this line to the identity's file: \(invitation)")
+    (said.place, said.detail) = (failure.place, failure.detail)
+    return said
   }
 
   private func agreesToSave(in path: String, _ context: Context) throws -> Bool {
@@ -97,16 +124,35 @@ enum IdentityFile {
   ///
   /// - Throws: `.denied` for what is no regular file, such as a link, which would be replaced.
   static func add(_ invitation: Invitation, to path: String) throws {
+    let mode = try mode(of: path)
+    let content = try Identity.adding(invitation, to: Credentials.identity(at: FilePath(path)))
+    try content.withBytes { (bytes) throws(StoreError) in try AtomicFile(FilePath(path)).replace(with: bytes, mode: mode) }
+  }
+
+  /// Checks that an invitation to `vault` can be added to the file at `path`, as far as that can be told before.
+  static func checkRoom(for vault: VaultID, in path: String) throws {
+    _ = try mode(of: path)
+    let others = try Identity.invitations(in: Credentials.identity(at: FilePath(path))).filter { $0.vault != vault }
+    guard others.count < Invitation.most else {
+      throw StoreError(
+        .tooLarge(limit: Invitation.most), "the identity has \(Invitation.most) invitations, and no room for another",
+        place: path,
+        cure: "remove the line of a vault that you no longer use from the identity's file")
+    }
+    let folder = FilePath(path).removingLastComponent()
+    guard access(folder.isEmpty ? "." : folder.string, W_OK) == 0 else {
+      throw StoreError(errno: errno, "write to the folder of the identity's file", place: folder)
+    }
+  }
+
+  private static func mode(of path: String) throws -> UInt32 {
     try GivenPath.check(path)
     var facts = stat()
     guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
       throw StoreError(
         .denied, "the identity is in no file of its own that can be replaced", place: path,
-        cure: "give the path of the file; the vault is joined, and this line may be added to it: \(invitation)")
+        cure: "give the path of the file itself")
     }
-    let content = try Identity.adding(invitation, to: Credentials.identity(at: FilePath(path)))
-    try content.withBytes { (bytes) throws(StoreError) in
-      try AtomicFile(FilePath(path)).replace(with: bytes, mode: UInt32(facts.st_mode & 0o777))
-    }
+    return UInt32(facts.st_mode & 0o777)
   }
 }

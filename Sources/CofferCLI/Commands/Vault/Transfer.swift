@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import SystemPackage
@@ -55,7 +56,7 @@ struct VaultExportCommand: OpeningCommand {
       try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
-    context.note("exported \(count) items to \(file), a vault of its own")
+    context.note("exported \(counted(count, "item")) to \(file), a vault of its own")
   }
 
   private func print(_ vault: borrowing UnlockedVault, _ context: Context) throws {

@@ -133,7 +133,7 @@ struct VaultLogCommand: OpeningCommand {
 
   private struct Row: Encodable {
     let sequence: UInt64, date: String, event: String, user: UInt32, process: UInt32, program: String
-    let service: String?, account: String?, index: String?, slot: String?
+    let service: String?, account: String?, index: String?, slot: String?, openedWith: String
 
     init(_ entry: VaultLogEntry) {
       sequence = entry.sequence
@@ -146,6 +146,7 @@ struct VaultLogCommand: OpeningCommand {
       account = entry.item?.account
       index = entry.index
       slot = entry.slot
+      openedWith = entry.openedWith
     }
   }
 }

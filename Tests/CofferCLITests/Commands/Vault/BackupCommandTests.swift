@@ -26,9 +26,9 @@ struct BackupCommandTests {
     #expect(restored.status == 0, "\(restored.err)")
     #expect(
       restored.out.hasPrefix(
-        "restored 1 items of vault \(id), from its generation 2; it is now at 7\nwhat was there before is in "))
+        "restored 1 item of vault \(id), from its generation 2; it is now at 7\nwhat was there before is in "))
     try home.transcript("vault get a", out: "old")
-    let kept = try #require(restored.out.split(separator: " ").last).trimmingCharacters(in: .whitespacesAndNewlines)
+    let kept = String(try #require(restored.out.split(separator: "\n").dropLast().last?.split(separator: " ").last))
     let again = try home.coffer("vault restore \(kept) --json")
     #expect(again.status == 0 && again.out.contains("\"generation\":9") && again.out.contains("\"restored\":5"))
     try home.transcript("vault get a", out: "new")
@@ -72,7 +72,7 @@ struct BackupCommandTests {
     try home.transcript("vault set a", in: "new")
     let pin = "\(home.path)/state/pins/id-\(try home.vaultID())"
     for (line, word, value) in [
-      ("vault restore \(home.path)/backup", "restored 1 items", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
+      ("vault restore \(home.path)/backup", "restored 1 item ", "old"), ("vault repair --rebuild", "rebuilt: the state", "old"),
     ] {
       if line.contains("rebuild") { try home.attack("DELETE FROM state") }
       let words = [
@@ -95,7 +95,7 @@ struct BackupCommandTests {
     let other = try Home.withVault()
     try other.transcript("vault set a", in: "theirs")
     try other.transcript("vault backup --quiet \(home.path)/theirs")
-    try home.transcript("vault restore \(home.path)/theirs", err: "no slot of the vault opens", exit: 77)
+    try home.transcript("vault restore \(home.path)/theirs", err: "no slot of the backup opens", exit: 77)
     try home.transcript("vault restore \(home.path)/theirs --key-file \(other.path)/key", err: "--force to replace it", exit: 77)
     try home.transcript("vault restore \(home.path)/nowhere", err: "the file is not there (\(home.path)/nowhere)", exit: 74)
     try home.transcript("vault restore \(home.path)/key", err: "the file is no SQLite database", exit: 65)
@@ -111,9 +111,9 @@ struct BackupCommandTests {
     try home.transcript("vault set a", in: "kept")
     try home.transcript("vault backup --quiet \(home.path)/backup")
     unlink(home.vault)
-    try home.transcript(
-      "vault restore \(home.path)/backup",
-      out: "restored 1 items of vault \(try home.idOf("backup")), from its generation 2; it is now at 4\n")
+    let restored = try home.coffer("vault restore \(home.path)/backup")
+    let said = "restored 1 item of vault \(try home.idOf("backup")), from its generation 2; it is now at 4\nPVINV1-"
+    #expect(restored.status == 0 && restored.out.hasPrefix(said), "\(restored)")
     try home.transcript("vault get a", out: "kept")
   }
 
@@ -214,6 +214,25 @@ struct BackupCommandTests {
   }
 
   @Test
+  func `a repair that keeps nothing of the vault says so, and is no success`() throws {
+    let home = try Home.withVault()
+    for name in ["a", "b"] { try home.transcript("vault set \(name)", in: "1") }
+    try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
+    let older = home.path + "/older"
+    try FileManager.default.copyItem(atPath: home.vault, toPath: older)
+    try home.changesKey("vault rotate --yes")
+    let header = "(SELECT bytes FROM older.header)"
+    try home.attack(
+      "ATTACH '\(older)' AS older; UPDATE header SET bytes = \(header); UPDATE header_copy SET bytes = \(header); DELETE FROM main.state"
+    )
+    let repaired = try home.coffer("vault repair --older-key")
+    #expect(repaired.status == 65, "\(repaired)")
+    #expect(repaired.out.contains("dropped, as they do not open: records: 2"), "\(repaired)")
+    #expect(repaired.err.contains("none of the 2 records opens with this key, and the vault is empty now"), "\(repaired)")
+    #expect(repaired.err.contains(".before-"), "\(repaired)")
+  }
+
+  @Test
   func `export and import bring items, attributes and bytes from one vault to another`() throws {
     let home = try Home.withVault()
     let binary = Data((0...255).map(UInt8.init))
@@ -262,7 +281,7 @@ struct BackupCommandTests {
     try home.transcript("vault set two b", in: "2")
     try home.transcript(
       "vault export \(home.path)/out.sqlite --new-key-file \(home.path)/key2 --service one",
-      err: "exported 1 items to \(home.path)/out.sqlite, a vault of its own")
+      err: "exported 1 item to \(home.path)/out.sqlite, a vault of its own")
     try home.transcript("vault export \(home.path)/none.sqlite", err: "a new vault needs a secret", exit: 69)
     try home.transcript(
       "vault export \(home.path)/out.sqlite --new-key-file \(home.path)/key3", err: "something stands there already", exit: 73)

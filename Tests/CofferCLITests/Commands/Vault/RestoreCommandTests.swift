@@ -71,7 +71,7 @@ struct RestoreCommandTests {
     #expect(restored.status == 0, "\(restored.err)")
     let lines = restored.out.split(separator: "\n")
     #expect(lines.filter { $0.hasPrefix("opens it again: key file ") }.count == 2 && lines.contains { $0.hasSuffix(" two") })
-    #expect(lines.last == "change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay")
+    #expect(lines.dropLast().last == "change the key now: coffer vault rotate --only SLOT ..., with the slots that shall stay")
     try home.transcript("vault get a --key-file \(home.path)/two", out: "old")
     try home.transcript("vault get a --key-file \(home.path)/key", out: "old")
   }
@@ -118,5 +118,44 @@ struct RestoreCommandTests {
     yes.shows("opens it again: passphrase ")
     #expect(try returned.wait() == 0)
     try home.transcript("vault get a --passphrase-file \(old)", out: "1")
+  }
+
+  @Test
+  func `a restore prints the new invitation, and says that the backup is of an older key from now on`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "old")
+    let (guest, recipient) = try Home.withIdentity()
+    try home.changesKey("vault slot add --recipient \(recipient)")
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    let answer = try home.coffer("vault restore \(home.path)/backup")
+    #expect(answer.status == 0 && answer.err.contains("make a new backup: coffer vault backup FILE"), "\(answer)")
+    #expect(answer.err.contains("restored 1 item ") || answer.out.contains("restored 1 item "), "\(answer)")
+    let invitation = String(answer.out.split(separator: "\n").last ?? "")
+    #expect(try home.coffer("vault pin show").out.contains("invitation         \(invitation)\n"), "\(answer)")
+    #expect(try guest.coffer("vault join \(home.vault) \(invitation)").status == 0)
+    let json = try home.coffer("vault restore \(home.path)/backup --json")
+    let object = try #require(JSONSerialization.jsonObject(with: json.bytes) as? [String: Any], "\(json.err)")
+    let printed = try #require(object["invitation"] as? String)
+    #expect(printed.hasPrefix("PVINV1-") && printed != invitation && object["restored"] != nil)
+  }
+
+  @Test
+  func `today's passphrase does not open an older backup, and the message says which secret does`() throws {
+    let home = try Home()
+    let (old, new) = (try home.file("old", "correct horse"), try home.file("new", "battery staple"))
+    let places = Places(home: FilePath(home.path))
+    let vault = try UnlockedVault.create(
+      at: places.vault, with: Credentials(passphrase: Home.secret("correct horse")), cost: .testing, options: places.vaultOptions)
+    try home.transcript("vault backup --quiet \(home.path)/backup")
+    try vault.changePassphrase(to: Credentials(passphrase: Home.secret("battery staple")), cost: .testing)
+    _ = try vault.lock()
+    let refused = try home.coffer("vault restore \(home.path)/backup --passphrase-file \(new)")
+    #expect(refused.status == 77 && refused.err.contains("(\(home.path)/backup)"), "\(refused.err)")
+    #expect(refused.err.contains("what opened the vault when the backup was made opens it: passphrase"), "\(refused.err)")
+    #expect(refused.err.contains("give that, by --passphrase-file for example"), "\(refused.err)")
+    #expect(!refused.err.contains("restore the vault from a backup"), "\(refused.err)")
+    home.environment["COFFER_PASSPHRASE_FILE"] = new
+    #expect(try home.coffer("vault restore \(home.path)/backup --passphrase-file \(old)").status == 0)
+    #expect(try home.coffer("vault list").status == 0)
   }
 }

@@ -1,0 +1,60 @@
+internal import Coffer
+internal import CofferAgent
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+extension Checkup {
+  /// Whether what the vault holds can be read: its pages, for which no key is needed, and all of it where a key is at hand without a question.
+  func content(_ check: String) -> [Finding] {
+    let vault: LockedVault
+    do { vault = try context.lockedVault() } catch { return [] }  // Said by the check of the vault.
+    do {
+      try vault.checkPages()
+      let isVerified = try verifiedByAgent() || verifiedHere(vault)
+      return isVerified ? [] : [unverified(check, vault)]
+    } catch let error as StoreError {
+      return [.locked, .unproven, .noAgent].contains(error.kind) ? [unverified(check, vault)] : [Finding(check, error)]
+    } catch let failure as Failure {
+      guard failure.status != .locked else { return [unverified(check, vault)] }
+      return [Finding(check, .problem, failure.what, place: failure.place, cure: failure.cure ?? "")]
+    } catch { return [unverified(check, vault)] }
+  }
+
+  private func unverified(_ check: String, _ vault: LockedVault) -> Finding {
+    Finding(
+      check, .note, "not verified: its pages are sound, and what is in them takes a key to check", place: vault.place.description,
+      cure: "coffer vault verify")
+  }
+
+  /// False where no agent holds the vault unlocked.
+  private func verifiedByAgent() throws -> Bool {
+    guard let agent = try context.agent() else { return false }
+    _ = try agent.verify()
+    return true
+  }
+
+  /// False where the environment names no secret that can be read as often as one likes.
+  private func verifiedHere(_ vault: LockedVault) throws -> Bool {
+    guard try Self.hasSecrets, environment("").allSatisfy({ $0.place == nil }) else { return false }
+    context.mayAsk = false
+    var vault = vault
+    // The pins are looked at apart, and are to stay as they are.
+    (vault.options.pins, vault.options.lockFolder) = (nil, nil)
+    _ = try vault.unlock(with: context.credentials(for: vault)).verify()
+    return true
+  }
+
+  /// Whether the environment has secrets, all of them in files where they are in any: a pipe gives what it has once, and to whom it was meant
+  /// for.
+  private static var hasSecrets: Bool {
+    get throws {
+      let named = ["COFFER_PASSPHRASE_FILE", "COFFER_KEY_FILE", "COFFER_IDENTITY"].compactMap(ProcessEnvironment.value)
+      guard try !named.isEmpty || EnvironmentPassphrase.use() != nil else { return false }
+      return named.allSatisfy { path in
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+      }
+    }
+  }
+}
