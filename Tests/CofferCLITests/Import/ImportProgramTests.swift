@@ -53,6 +53,11 @@ import Testing
     #expect(try home.field("forum.example", "bob", "PIN") == nil)
     try home.transcript("vault import -q --on-duplicate replace \(file)", out: "replaced  forum.example  bob\nreplaced  Recipe\n")
     #expect(try home.field("forum.example", "bob", "PIN") == "4711")
+    // A field that the import does not name is nobody's to remove.
+    let extra = #"[{"service":"forum.example","account":"bob","field":"extra","value":"mine"}]"#
+    try home.transcript("vault import --from json -", in: extra, out: "added  forum.example  bob  extra\n")
+    #expect(try home.coffer("vault import -q --on-duplicate replace \(file)").status == 0)
+    #expect(try home.field("forum.example", "bob", "extra") == "mine")
   }
 
   @Test func `a file of ten gigabytes is refused after its first bytes`() throws {
@@ -276,6 +281,10 @@ import Testing
     #expect(trial.0.contains("would import 7 items; 6 left out\n") && trial.1 == 0, "\(trial)")
     let yes = try answer("vault import \(file)", "y\n")
     #expect(yes.0.hasSuffix("imported 7 items; 6 left out\n") && !yes.0.contains("added  github.com") && yes.1 == 0, "\(yes)")
+    for option in ["--quiet", "--json", "--yes"] {
+      let unasked = try answer("vault import \(file) --on-duplicate skip \(option)", nil)
+      #expect(!unasked.0.contains("Import them?") && unasked.1 == 0, "\(unasked)")
+    }
     let all = try answer("vault import \(file) --on-duplicate replace --verbose --yes", nil)
     #expect(all.0.contains("replaced  github.com  ann (2)\n") && all.0.contains("left out: old shop (in the trash)"), "\(all)")
   }
