@@ -210,6 +210,20 @@ import Testing
     #expect(filled.out.contains("username=an n\n") && filled.out.contains("password=p@ss:/%w\n"), "\(filled.err)")
   }
 
+  @Test func `what doctor finds in the clear comes in by the words that it says`() throws {
+    let home = try Home.sound()
+    home.environment["HOME"] = home.path
+    for (file, name, from) in [
+      (".git-credentials", "git-credentials", "git-credentials \(home.path)/.git-credentials"),
+      (".docker/config.json", "docker-config.json", "docker"), (".aws/credentials", "aws-credentials", "aws"),
+    ] {
+      _ = try home.file(file, try ImportFixture.content(name))
+      let report = try home.coffer("doctor").out
+      #expect(report.contains("coffer vault import --from \(from);"), "\(report)")
+      #expect(try home.coffer("vault import -q --from \(from)").out.contains("added  "))
+    }
+  }
+
   @Test func `gopass's store is read where gopass keeps it, with its entries split`() throws {
     let home = try Home.withVault()
     // Stands for gpg: what is imported is not how it decrypts.
