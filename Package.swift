@@ -45,6 +45,8 @@ let package = Package(
     .systemLibrary(name: "CCofferSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
+    // Libraries that only some people use, each loaded when it is asked for: ZIP archives.
+    .target(name: "CCofferLibraries"),
 
     // The system as all targets see it: its calls, files, locks and watches, and the error that tells of them.
     .target(
@@ -96,6 +98,7 @@ let package = Package(
       name: "CofferCLI",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault",
+        "CCofferLibraries",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),
         systemPackage,

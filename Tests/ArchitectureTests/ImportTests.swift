@@ -25,8 +25,7 @@ import Testing
     ],
     "CofferCLI": [
       "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
-      "ArgumentParser",
-      "Logging", "SystemPackage",
+      "CCofferLibraries", "ArgumentParser", "Logging", "SystemPackage",
     ],
     "CofferTesting": [
       "Coffer", "CofferValues", "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferPlatform",

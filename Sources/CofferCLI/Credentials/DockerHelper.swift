@@ -22,6 +22,8 @@ struct DockerHelper {
 
   /// Before the server in the name of a service: git and docker may have different passwords for one host.
   private static let prefix = "docker:"
+  /// The service of a server's credentials.
+  static func service(of server: String) -> String { prefix + server }
   /// Bytes of a request, at most: an address, a user and a token.
   private static let largest = 1 << 18
 
@@ -58,7 +60,7 @@ struct DockerHelper {
     guard !user.isEmpty else { throw Refusal.noUser }
     context.reason = "docker wants to keep the password of \(server)."
     let items = try context.itemsToRead()
-    let name = try ItemName(service: Self.prefix + server, account: user)
+    let name = try ItemName(service: Self.service(of: server), account: user)
     let value = try secret.bytes.duplicate()
     let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
     // One credential for each server: the former user's would be handed out by chance.
@@ -100,7 +102,7 @@ struct DockerHelper {
 
   /// The items of a server, the one written last first.
   private func stored(_ server: String, _ items: VaultItems) throws -> [VaultItem] {
-    try items.list(service: Self.prefix + server).sorted { $0.modified > $1.modified }
+    try items.list(service: Self.service(of: server)).sorted { $0.modified > $1.modified }
   }
 
   /// The address that is all of the request.

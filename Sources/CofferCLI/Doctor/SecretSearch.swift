@@ -131,13 +131,14 @@ struct CredentialFile {
     let git = [home.appending(".git-credentials"), config.appending("git").appending("credentials")].map { path in
       CredentialFile(
         path: path, sign: "@", variable: nil, owner: "git keeps passwords",
-        cure: "coffer install; git config --global credential.helper coffer; store them again, and remove the file")
+        cure: "coffer vault import --from git-credentials \(path); coffer install; git config --global credential.helper coffer; "
+          + "remove the file")
     }
     return git + [
       CredentialFile(
         path: home.appending(".docker").appending("config.json"), sign: "\"auth\":", variable: nil,
         owner: "docker keeps passwords",
-        cure: "coffer install; \"credsStore\": \"coffer\" in the file; docker logout and docker login"),
+        cure: "coffer vault import --from docker; coffer install; in the file \"credsStore\": \"coffer\" and no \"auths\""),
       CredentialFile(
         path: home.appending(".netrc"), sign: "password", variable: nil, owner: "curl and others find passwords",
         cure: "coffer vault set netrc --file ~/.netrc; coffer run --file NETRC=coffer://netrc -- "
@@ -151,10 +152,11 @@ struct CredentialFile {
       CredentialFile(
         path: home.appending(".aws").appending("credentials"), sign: "aws_secret_access_key", variable: nil,
         owner: "aws keeps a key",
-        cure: "coffer vault set aws; coffer run --env AWS_SECRET_ACCESS_KEY=coffer://aws … -- aws …; remove the line"),
+        cure: "coffer vault import --from aws; coffer run --env AWS_SECRET_ACCESS_KEY=coffer://aws/default … -- aws …; "
+          + "remove the line"),
       CredentialFile(
         path: config.appending("gh").appending("hosts.yml"), sign: "oauth_token:", variable: nil, owner: "gh keeps a token",
-        cure: "coffer auth login github.com; coffer run --env GH_TOKEN=coffer://github.com -- gh …; gh auth logout"),
+        cure: "coffer vault import --from gh; coffer run --env GH_TOKEN=coffer://github.com -- gh …; gh auth logout"),
     ]
   }
 }

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 
 /// Reads JSON where it lies: a string that is a secret goes straight to guarded memory, and never becomes a `String`.
 ///
@@ -139,6 +140,33 @@ struct JSONScanner {
     let isText = secret.withUnsafeBytes { UTF8Validity.isValid($0) }
     guard isText else { throw damaged("a value is not UTF-8") }
     return secret
+  }
+
+  /// A string that is no secret; empty where `null` or anything else but a string stands, which is passed over.
+  mutating func textOrNothing() throws(StoreError) -> String {
+    guard peek() == UInt8(ascii: "\"") else {
+      try skip()
+      return ""
+    }
+    return try text()
+  }
+
+  /// A string in guarded memory; nil where it is empty, and where `null` or anything else stands, which is passed over.
+  mutating func secretOrNothing() throws -> SecretForm? {
+    guard peek() == UInt8(ascii: "\"") else {
+      try skip()
+      return nil
+    }
+    let secret = try secretText()
+    return secret.count == 0 ? nil : SecretForm(secret)
+  }
+
+  /// A number, `true`, `false` or `null` as it stands there.
+  mutating func literal() throws(StoreError) -> String {
+    _ = peek()
+    let start = offset
+    try word()
+    return String(decoding: bytes[start..<offset], as: UTF8.self).trimmedEnd
   }
 
   /// Hands the bytes of a string to `put`, escapes resolved.

@@ -16,23 +16,38 @@ struct PassStore {
     ProcessEnvironment.value("PASSWORD_STORE_DIR") ?? ProcessEnvironment.value("HOME").map { $0 + "/.password-store" }
   }
 
-  /// The items, each decrypted by gpg, which asks for its own passphrase as it always does.
+  /// Where gopass keeps its store: `PASSWORD_STORE_DIR`, else below the user's data.
+  static var gopass: String? {
+    if let folder = ProcessEnvironment.value("PASSWORD_STORE_DIR") { return folder }
+    let data = ProcessEnvironment.value("XDG_DATA_HOME") ?? ProcessEnvironment.value("HOME").map { $0 + "/.local/share" }
+    return data.map { $0 + "/gopass/stores/root" }
+  }
+
+  /// The entries, each decrypted by gpg, which asks for its own passphrase as it always does.
   ///
   /// The last part of an entry's path is the account and what is before it the service; an entry at the top is a service by itself.
   ///
   /// - Parameter firstLineOnly: only the password, and not the lines that people add below it.
   /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
-  func items(firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> [ImportedItem] {
+  func entries(_ style: PassBody.Style, firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> ImportedEntries
+  {
     // The names of all first: gpg shall not ask for a passphrase for an import that will be refused.
-    let entries = try names(note).map { (path: $0, item: try itemName($0)) }
-    return try entries.enumerated().map { index, entry in
-      let name = entry.path
-      progress.show(index, entries.count)
-      let content = try Self.decrypt(folder.appending(name + Self.suffix), name)
-      let value = try Self.value(content, firstLineOnly: firstLineOnly)
-      return ImportedItem(
-        name: entry.item, form: SecretForm(value, metadata: ItemMetadata(contentType: "text/plain")))
+    let names = try names(note).map { (path: $0, item: try itemName($0)) }
+    var found = ImportedEntries()
+    for (index, name) in names.enumerated() {
+      progress.show(index, names.count)
+      let content = try Self.decrypt(folder.appending(name.path + Self.suffix), name.path)
+      var entry = ImportedEntry()
+      entry.service = name.item.service
+      entry.user = name.item.account
+      if firstLineOnly {
+        entry.value = try content.withUnsafeBytes { raw in try SecretForm.copy(raw.prefix { $0 != 0x0A }) }
+      } else {
+        try PassBody.read(content, style: style, into: &entry)
+      }
+      if entry.hasSecret { found.add(entry) } else { found.leaveOut(name.path, LeftOut.empty) }
     }
+    return found
   }
 
   private func names(_ note: (String) -> Void) throws -> [String] {
@@ -78,12 +93,6 @@ struct PassStore {
     do { return try CapturedCommand.run(["gpg"] + words) } catch let failure as Failure where failure.status == .commandNotFound {
       throw StoreError(.notFound, "gpg, which decrypts the entries, is not installed", key: name, cure: "install gnupg")
     }
-  }
-
-  private static func value(_ content: borrowing SecretBytes, firstLineOnly: Bool) throws -> SecretBytes {
-    guard firstLineOnly else { return try content.withoutTrailingNewline(.lineFeed) }
-    let end = content.withUnsafeBytes { $0.firstIndex(of: 0x0A) ?? $0.count }
-    return try content.prefix(end)
   }
 }
 

@@ -300,11 +300,22 @@ extension ItemTable {
   func plan(_ items: [ImportedItem], _ duplicates: DuplicatePolicy) throws(StoreError) -> ImportReport {
     var report = ImportReport()
     var seen: Set<ItemName> = []
+    // A field goes the way of its item: parts of one and parts of the other would be neither.
+    var kept: Set<ItemName> = []
+    if duplicates == .keep {
+      for item in items where item.name.field.isEmpty {
+        if try version(of: item.name) != .absent { kept.insert(item.name) }
+      }
+    }
     for item in items {
       guard seen.insert(item.name).inserted else {
         throw StoreError(
           .ambiguous, "the import names the item twice", key: item.name.description, place: view.path.string,
           cure: "leave one of them out")
+      }
+      guard !kept.contains(item.name.item) else {
+        report.kept.append(item.name)
+        continue
       }
       guard try version(of: item.name) != .absent else {
         report.added.append(item.name)

@@ -42,6 +42,28 @@ struct ImportFuzzCampaign {
     #expect((outcomes["accepted"] ?? 0) > 0 && (outcomes["damaged"] ?? 0) > 0)
   }
 
+  @Test func `files of other programs`() throws {
+    let runs = !Campaign.isLong ? 40 : 50_000
+    var random = Random(seed: 13)
+    var outcomes: [String: Int] = [:]
+    for (file, format) in ImportFixture.texts {
+      let seed = Array(try ImportFixture.content(file))
+      for _ in 0..<runs {
+        var bytes = seed
+        for _ in 0..<Int.random(in: 1...4, using: &random) { Self.mutate(&bytes, &random) }
+        let outcome: String
+        do {
+          _ = try ImportFixture.items(Data(bytes), format)
+          outcome = "accepted"
+        } catch let error as StoreError { outcome = error.kind.word } catch let failure as Failure { outcome = failure.kind }
+        outcomes[outcome, default: 0] += 1
+      }
+    }
+    print("campaign mutations of files of other programs: \(runs) cases each, \(outcomes.sorted { $0.key < $1.key })")
+    #expect(Set(outcomes.keys).isSubset(of: ["accepted", "damaged", "usage"]))
+    #expect((outcomes["accepted"] ?? 0) > 0 && (outcomes["damaged"] ?? 0) > 0)
+  }
+
   /// As deep as a file may be, and deeper: depth must cost no stack.
   @Test func `deep nesting is refused`() throws {
     for text in ["[", "{\"a\":", "[{\"service\":"] {

@@ -3,6 +3,10 @@ import Foundation
 import Testing
 
 extension Home {
+  static func secret(_ bytes: Data) throws -> SecretBytes {
+    try bytes.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
+  }
+
   static func secret(_ text: String) throws -> SecretBytes {
     try text.utf8Span.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
   }

@@ -43,8 +43,9 @@ struct TerminalTests {
   }
 
   @Test(arguments: [
-    ("vault import --from json items.json", false), ("vault import --from env --service app items.env", false),
-    ("vault import --from json items.json --on-duplicate replace", true), ("vault verify", true), ("vault rotate --yes", true),
+    ("vault import --from json items.json --yes", false), ("vault import --from env --service app items.env --yes", false),
+    ("vault import --from json items.json --yes --on-duplicate replace", true), ("vault verify", true),
+    ("vault rotate --yes", true),
     ("vault restore copy", true), ("vault backup another", true),
   ])
   func `long work counts on a terminal, and neither elsewhere nor for programs nor when it shall be quiet`(

@@ -1,0 +1,3 @@
+// Libraries that only some people use: each is loaded when it is first asked for, and costs nobody else anything.
+#pragma once
+#include "libzip.h"

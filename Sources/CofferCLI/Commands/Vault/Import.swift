@@ -1,0 +1,130 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+
+struct VaultImportCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import", abstract: "Add items from another program or vault, all of them or none.",
+    discussion: """
+      What a file is of is told by its content, or by --from. bitwarden takes JSON and CSV; 1password a .1pux, its export.data and CSV; \
+      keepass XML and CSV, also of KeePassXC; chrome and firefox CSV. pass and gopass are folders, which gpg decrypts. netrc, \
+      git-credentials, docker, aws and gh are read where those programs keep them, unless a file is given. coffer is another vault, an \
+      export or a backup, opened by --other-key-file and the like or at a prompt; json is what 'coffer vault export --reveal' prints; env \
+      an environment file, each variable of which becomes an account of --service. \
+      The password becomes the value, further secrets become fields, addresses, folders and tags attributes. What is left out is told. \
+      At a terminal the plan is shown first, and a question asked. \
+      Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
+      would happen.
+
+      Example: keepassxc-cli export secrets.kdbx | coffer vault import -
+      """)
+
+  @Argument(help: ArgumentHelp("The file or folder, - for standard input.", valueName: "file")) var path: String?
+  @Option(help: ArgumentHelp("What it is of, where its content does not tell.", valueName: "program"))
+  var from: ImportFormat?
+  @Option(help: ArgumentHelp("The service of an environment file's variables.", valueName: "service")) var service: String?
+  @Flag(help: "Of an entry of pass or gopass only the first line, the password.") var firstLine = false
+  @Option(
+    help: ArgumentHelp("What becomes of an item whose name is taken: skip, replace or fail (which is usual).", valueName: "what"))
+  var onDuplicate: OnDuplicate?
+  @Flag(help: ArgumentHelp("The same as --on-duplicate replace.", visibility: .hidden)) var replace = false
+  @Flag(help: ArgumentHelp("The same as --on-duplicate skip.", visibility: .hidden)) var keep = false
+  @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
+  @Flag(help: "List each item at a terminal too, where otherwise a total stands.") var verbose = false
+  @OptionGroup(title: "The other vault") var other: OtherVaultOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard [replace, keep, onDuplicate != nil].filter(\.self).count <= 1 else {
+      throw ValidationError("--replace, --keep and --on-duplicate exclude each other")
+    }
+    guard (service != nil) == (from == .env) || (from == nil && service != nil) else {
+      throw ValidationError("--service names the service of an environment file's variables, and is for --from env alone")
+    }
+    guard !firstLine || from == .pass || from == .gopass else {
+      throw ValidationError("--first-line is for --from pass and --from gopass alone")
+    }
+    guard path != nil || from?.hasUsualPlace ?? false else { throw ValidationError("missing expected argument '<file>'") }
+    guard path != "-" || from?.needsPath != true else {
+      throw ValidationError(
+        from == .coffer ? "a vault is a file, not standard input" : "a pass store is a folder, not standard input")
+    }
+    guard from == nil || from == .coffer || other.isEmpty else {
+      throw ValidationError("--other-… opens another vault, and is for --from coffer alone")
+    }
+  }
+
+  func claimInput(_ context: Context) throws {
+    if path == "-" { try context.input.claim(for: "the file to import") }
+  }
+
+  func perform(_ context: Context) throws {
+    let vault = try context.unlockedVault()
+    let progress = Progress(context, json: options.json)
+    defer { progress.clear() }
+    let source = ImportSource(
+      format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
+    let found = try source.read(progress)
+    progress.clear()
+    if !isShownFirst(context) || verbose { for remark in found.remarks { context.note(remark) } }
+    if isShownFirst(context) {
+      let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true))
+      Output.message(plan.text)
+      if !verbose, !found.remarks.isEmpty { Output.message("--verbose names what is left out and renamed.") }
+      guard try dryRun || isAgreed(context) else {
+        throw Failure(StoreError(.refused, "nothing was imported", cure: "y at the question, or --yes"))
+      }
+    }
+    let report = try add(found.items, to: vault, isTrial: dryRun) { progress.show($0, found.items.count) }
+    progress.clear()
+    try tell(ImportPlan(found, report), report, found.leftOut)
+    if dryRun { context.note("nothing was changed: this was --dry-run") }
+  }
+
+  private func tell(_ plan: ImportPlan, _ report: ImportReport, _ leftOut: [LeftOut]) throws {
+    if options.json { return try Output.line(JSONText.encode(Answer(plan.rows, leftOut))) }
+    guard !Output.isTerminal || verbose else { return try Output.line(plan.total(isTrial: dryRun)) }
+    if !plan.rows.isEmpty { try Output.line(Columns.align(plan.rows)) }
+  }
+
+  // MARK: The question
+
+  /// Whether a person reads what is told, and can answer.
+  private func isShownFirst(_ context: Context) -> Bool {
+    !options.json && !context.quiet && context.mayAsk && isatty(STDERR_FILENO) == 1
+  }
+
+  private func isAgreed(_ context: Context) throws -> Bool {
+    guard !context.yes, let terminal = Terminal() else { return true }
+    return try terminal.confirm("Import them?")
+  }
+
+  private func add(
+    _ items: [ImportedItem], to vault: borrowing UnlockedVault, isTrial: Bool, progress: (Int) -> Void = { _ in }
+  ) throws -> ImportReport {
+    let policy = onDuplicate?.policy ?? (replace ? .replace : keep ? .keep : .refuse)
+    do throws(StoreError) {
+      return try vault.add(items, duplicates: policy, isTrial: isTrial, progress: progress)
+    } catch {
+      guard error.kind == .alreadyExists else { throw error }
+      throw StoreError(
+        error.kind, error.what, key: error.key, place: error.place,
+        cure: "--on-duplicate replace or --on-duplicate skip says what becomes of such items")
+    }
+  }
+
+  private struct Answer: Encodable {
+    let added: [Name], replaced: [Name], kept: [Name], leftOut: [LeftOut]?
+    struct Name: Encodable { let service: String, account: String, field: String? }
+
+    init(_ rows: [[String]], _ leftOut: [LeftOut]) {
+      let names = { (word: String) in
+        rows.filter { $0[0] == word }.map { Name(service: $0[1], account: $0[2], field: $0.count > 3 ? $0[3] : nil) }
+      }
+      (added, replaced, kept) = (names("added"), names("replaced"), names("kept"))
+      self.leftOut = leftOut.isEmpty ? nil : leftOut
+    }
+  }
+}

@@ -1,0 +1,173 @@
+internal import Coffer
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+/// Makes items of entries: gives each a name of its own, and each of its parts a place.
+///
+/// The service is the host of the first address, else the title; the account is the user name; the label is the title. Addresses,
+/// folder and tags become attributes (`url`, `folder`, `tag:NAME`), secrets beside the value become fields. What an item cannot
+/// hold is told in ``leftOut``, a name that had to be changed in ``renamed``.
+struct EntryItems {
+  private(set) var items: [ImportedItem] = []
+  private(set) var leftOut: [LeftOut]
+  /// The names that are not what the file says, each with what it is now.
+  private(set) var renamed: [String] = []
+  /// How many entries there are of a name.
+  private var taken: [ItemName: Int] = [:]
+
+  /// Bytes of a name that is cut, so that a number fits behind it.
+  private static let longestName = StoredName.longest - 24
+  private static let longestFieldName = 256 - 24
+  /// Bytes of attributes that stay attributes; what is said of an item is at most 64 KiB with its name and label.
+  private static let mostAttributeBytes = 48 << 10
+  private static let mostAttributes = 64
+  private static let longestAttribute = 4096
+
+  init(_ found: ImportedEntries) throws {
+    leftOut = found.leftOut
+    for entry in found.entries { try add(entry) }
+  }
+
+  private mutating func add(_ entry: ImportedEntry) throws {
+    guard entry.hasSecret else { return leftOut.append(LeftOut(Self.shown(entry), LeftOut.empty)) }
+    if let value = entry.value, value.bytes.count > VaultItem.largestValue {
+      return leftOut.append(LeftOut(Self.shown(entry), LeftOut.tooLarge))
+    }
+    let name = try name(of: entry)
+    var fields = entry.fields
+    if let seed = entry.oneTime { fields.insert(try seed.made(for: Self.shown(entry)), at: 0) }
+    let label = Self.cut(Self.oneLine(entry.title), to: Self.longestName)
+    var metadata = ItemMetadata(label: label, contentType: "text/plain")
+    if let expires = entry.expires {
+      // Coffer hands out no expired value, and elsewhere the date is but a hint to change it.
+      if expires > Date() { metadata.expires = expires } else { metadata.attributes["expired"] = Moment.text(expires) }
+    }
+    fields += try describe(entry, in: &metadata)
+    var form = try entry.value ?? SecretForm(SecretBytes(zeros: 0))
+    form.metadata = metadata
+    items.append(ImportedItem(name: name, form: form, created: entry.created, modified: entry.modified))
+    try add(fields, to: name, of: entry)
+  }
+
+  // MARK: Names
+
+  private mutating func name(of entry: ImportedEntry) throws -> ItemName {
+    let wantedService = entry.service ?? entry.urls.lazy.compactMap(WebAddress.host).first ?? entry.title
+    let service = Self.cut(Self.oneLine(wantedService.isEmpty ? "untitled" : wantedService), to: Self.longestName)
+    let account = Self.cut(Self.oneLine(entry.user), to: Self.longestName)
+    let wanted = try ItemName(service: service, account: account)
+    var name = wanted
+    // A number behind a name may be the name of another entry.
+    while let count = taken[name] {
+      taken[name] = count + 1
+      name = try ItemName(service: service, account: account.isEmpty ? "(\(count + 1))" : "\(account) (\(count + 1))")
+    }
+    taken[name, default: 0] += 1
+    if name != wanted {
+      renamed.append("'\(Self.shown(entry))' becomes '\(name)': another entry has the name '\(wanted)'")
+    } else if service != wantedService || account != entry.user {
+      renamed.append("'\(Self.shown(entry))' becomes '\(name)': its own name is empty, too long or has a control character")
+    }
+    return name
+  }
+
+  private static func shown(_ entry: ImportedEntry) -> String {
+    let label = cut(oneLine(entry.label), to: 200)
+    return label.isEmpty ? "untitled" : label
+  }
+
+  /// `text` without what could forge a line.
+  private static func oneLine(_ text: String) -> String {
+    guard !StoredName.isPrintableASCII(text) else { return text }
+    var line = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { line.append(scalar.properties.generalCategory == .control ? " " : scalar) }
+    let trimmed = String(line)
+    return trimmed.allSatisfy(\.isWhitespace) ? "" : trimmed
+  }
+
+  private static func cut(_ text: String, to limit: Int) -> String {
+    guard text.utf8.count > limit else { return text }
+    var end = text.unicodeScalars.startIndex, count = 0
+    while end < text.unicodeScalars.endIndex {
+      count += UTF8.width(text.unicodeScalars[end])
+      guard count <= limit else { break }
+      end = text.unicodeScalars.index(after: end)
+    }
+    return String(text[..<end])
+  }
+
+  // MARK: Attributes and fields
+
+  /// Gives the item its attributes; what is too much for them becomes fields.
+  private func describe(_ entry: ImportedEntry, in metadata: inout ItemMetadata) throws -> [ImportedEntry.Field] {
+    var said = entry.urls.filter { !$0.isEmpty }.enumerated().map { ($0 == 0 ? "url" : "url \($0 + 1)", $1) }
+    if !entry.folder.isEmpty { said.append(("folder", entry.folder)) }
+    said += entry.tags.filter { !$0.isEmpty }.map { ("tag:\($0)", "") }
+    said += entry.attributes.map { ($0.name.isEmpty ? "attribute" : $0.name, $0.value) }
+    var bytes = 0
+    var fields: [ImportedEntry.Field] = []
+    for (wanted, value) in said {
+      let short = Self.cut(Self.oneLine(wanted), to: Self.longestFieldName)
+      let name = Self.free(short) { metadata.attributes[$0] != nil }
+      bytes += name.utf8.count + value.utf8.count
+      if value.utf8.count <= Self.longestAttribute, bytes <= Self.mostAttributeBytes,
+        metadata.attributes.count < Self.mostAttributes
+      {
+        metadata.attributes[name] = value
+      } else {
+        let text = value.isEmpty ? "yes" : value
+        let copy = try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+        fields.append(ImportedEntry.Field(name: short, secret: SecretForm(copy)))
+      }
+    }
+    return fields
+  }
+
+  private mutating func add(_ fields: [ImportedEntry.Field], to item: ItemName, of entry: ImportedEntry) throws {
+    var names: Set<String> = []
+    for field in fields {
+      let short = Self.cut(Self.oneLine(field.name), to: Self.longestFieldName)
+      let name = Self.free(short.isEmpty ? "field" : short, names.contains)
+      guard names.count < VaultItem.mostFields else {
+        leftOut.append(LeftOut(Self.shown(entry), part: name, LeftOut.tooMany))
+        continue
+      }
+      guard field.secret.bytes.count <= VaultItem.largestValue else {
+        leftOut.append(LeftOut(Self.shown(entry), part: name, LeftOut.tooLarge))
+        continue
+      }
+      names.insert(name)
+      var form = field.secret
+      form.metadata = ItemMetadata(contentType: "text/plain")
+      items.append(
+        ImportedItem(name: try item.field(named: name), form: form, created: entry.created, modified: entry.modified))
+    }
+  }
+
+  /// `name`, with a number where it is taken.
+  private static func free(_ name: String, _ isTaken: (String) -> Bool) -> String {
+    guard isTaken(name) else { return name }
+    var number = 2
+    while isTaken("\(name) (\(number))") { number += 1 }
+    return "\(name) (\(number))"
+  }
+}
+
+/// Addresses as people's browsers and vaults keep them.
+enum WebAddress {
+  /// The host of `url` in lower case, with its port where it has one; nil where it has none.
+  static func host(_ url: String) -> String? {
+    let rest: Substring
+    if let scheme = url.firstRange(of: "://") {
+      rest = url[scheme.upperBound...]
+    } else {
+      // `github.com/login`, as people type it.
+      guard !url.contains(" "), url.prefix(while: { $0 != "/" }).contains(".") else { return nil }
+      rest = url[...]
+    }
+    let authority = rest.prefix { !"/?#\\".contains($0) }
+    let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+    return host.isEmpty ? nil : host.lowercased()
+  }
+}

@@ -1,0 +1,54 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+
+/// The keys in `~/.aws/credentials`: one item a profile, whose value is the secret key.
+///
+/// The service is `aws`, the account the profile; the key's id, which is no secret, is the attribute `aws_access_key_id`, and all else
+/// in a profile becomes a field. Source: docs.aws.amazon.com/cli/latest/userguide/cli-configure-files.html.
+enum AWSCredentials {
+  static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    var found = ImportedEntries()
+    try file.withUnsafeBytes { raw in
+      var entry: ImportedEntry?
+      for (number, text) in TextLines(raw) {
+        let line = text.trimmed
+        guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { continue }
+        if first == UInt8(ascii: "[") {
+          guard let end = line.lastIndex(of: UInt8(ascii: "]")) else {
+            throw damaged("a profile's name has no end", number, place)
+          }
+          if let entry { found.add(entry) }
+          entry = profile(line[(line.startIndex + 1)..<end].trimmed.word)
+        } else {
+          guard let (name, value) = line.parted(at: "=") else { throw damaged("'=' is missing", number, place) }
+          guard entry != nil else { throw damaged("a value before the first profile", number, place) }
+          try take(name.trimmed.word.lowercased(), value.trimmed, in: &entry)
+        }
+      }
+      if let entry { found.add(entry) }
+    }
+    return found
+  }
+
+  private static func profile(_ name: String) -> ImportedEntry {
+    var entry = ImportedEntry()
+    entry.service = "aws"
+    entry.user = name
+    entry.title = "AWS key of \(name)"
+    return entry
+  }
+
+  private static func take(_ name: String, _ value: TextLines.Line, in entry: inout ImportedEntry?) throws {
+    switch name {
+    case "aws_secret_access_key": entry?.value = try SecretForm.copy(value)
+    // Neither opens anything by itself.
+    case "aws_access_key_id", "region", "output", "role_arn", "source_profile": entry?.say(value.word, as: name)
+    default: entry?.add(try SecretForm.copy(value), as: name)
+    }
+  }
+
+  private static func damaged(_ what: String, _ line: Int, _ place: String) -> StoreError {
+    StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; nothing was imported")
+  }
+}

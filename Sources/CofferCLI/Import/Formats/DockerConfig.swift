@@ -1,0 +1,64 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+
+/// The passwords in docker's and podman's `config.json` and `auth.json`.
+///
+/// The service is `docker:SERVER`, so that `docker-credential-coffer` finds it. Source: docs.docker.com/reference/cli/docker/login, and
+/// `cli/config/configfile` of github.com/docker/cli.
+struct DockerConfig {
+  private var found = ImportedEntries()
+
+  /// The account of a token, by which docker's clients know that it is one.
+  private static let tokenUser = "<token>"
+
+  static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    try file.withUnsafeBytes { raw in
+      var scanner = JSONScanner(raw, place: place)
+      var reader = DockerConfig()
+      try scanner.object { scanner, name in
+        guard name == "auths", scanner.peek() == UInt8(ascii: "{") else { return try scanner.skip() }
+        try scanner.object { try reader.readServer(&$0, $1) }
+      }
+      try scanner.end()
+      return reader.found
+    }
+  }
+
+  private mutating func readServer(_ scanner: inout JSONScanner, _ server: String) throws {
+    var auth: SecretForm?, token: SecretForm?, password: SecretForm?
+    var user = ""
+    try scanner.object { scanner, name in
+      switch name {
+      case "auth": auth = try scanner.secretOrNothing()
+      case "identitytoken": token = try scanner.secretOrNothing()
+      case "username": user = try scanner.textOrNothing()
+      case "password": password = try scanner.secretOrNothing()
+      default: try scanner.skip()
+      }
+    }
+    var entry = ImportedEntry()
+    entry.title = "Docker credentials of \(server)"
+    entry.service = DockerHelper.service(of: server)
+    entry.urls = [server]
+    if let auth {
+      guard let parts = try Self.parts(auth) else {
+        return found.leaveOut(server, "'auth' is no user and password in Base64")
+      }
+      (user, password) = parts
+    }
+    entry.user = token == nil ? user : Self.tokenUser
+    entry.value = token ?? password
+    guard entry.hasSecret else { return found.leaveOut(server, "kept by a credential helper, not in this file") }
+    found.add(entry)
+  }
+
+  /// The two parts of `user:password`, which stands there in Base64.
+  private static func parts(_ auth: SecretForm) throws -> (String, SecretForm?)? {
+    guard let decoded = try SecretBase64.decode(auth.bytes) else { return nil }
+    return try decoded.withUnsafeBytes { raw in
+      guard let (user, password) = raw[...].parted(at: ":") else { return nil }
+      return (user.word, try SecretForm.copy(password.prefix { $0 != 0 }))
+    }
+  }
+}

@@ -1,0 +1,43 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+
+/// What git's own helper `store` keeps: a URL with user and password a line.
+///
+/// The service is `protocol://host`, with the path where there is one, so that `git credential-coffer` finds it.
+/// Source: git-credential-store(1).
+enum GitCredentialsFile {
+  static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    var found = ImportedEntries()
+    try file.withUnsafeBytes { raw in
+      for (number, line) in TextLines(raw) where !line.trimmed.isEmpty && line.first != UInt8(ascii: "#") {
+        guard let entry = try entry(line.trimmed) else {
+          found.leaveOut("line \(number)", "no URL with a user and a password")
+          continue
+        }
+        found.add(entry)
+      }
+    }
+    return found
+  }
+
+  private static func entry(_ line: TextLines.Line) throws -> ImportedEntry? {
+    guard let (scheme, address) = line.parted(at: ":"), address.starts(with: "//".utf8) else { return nil }
+    let rest = address.dropFirst(2)
+    let authority = rest.prefix { $0 != UInt8(ascii: "/") }
+    guard let at = authority.lastIndex(of: UInt8(ascii: "@")) else { return nil }
+    guard let (user, password) = authority[..<at].parted(at: ":") else { return nil }
+    guard let secret = try PercentEncoding.decode(password), let name = try PercentEncoding.decode(user) else { return nil }
+    let host = try PercentEncoding.decode(authority[(at + 1)...])?.plainText ?? ""
+    let path = try PercentEncoding.decode(rest[authority.endIndex...].dropFirst())?.plainText ?? ""
+    guard !host.isEmpty || !path.isEmpty else { return nil }
+    var entry = ImportedEntry()
+    let service = "\(scheme.word)://\(host)" + (path.isEmpty ? "" : "/\(path)")
+    entry.service = service
+    entry.title = "Git credential of \(host.isEmpty ? path : host)"
+    entry.user = name.plainText
+    entry.urls = [service]
+    entry.value = secret
+    return entry
+  }
+}

@@ -1,0 +1,84 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+
+/// The tokens in gh's `hosts.yml`, one item an account of a host.
+///
+/// gh writes plain mappings and nothing else of YAML; what is more is refused. Source: `internal/config` of github.com/cli/cli.
+struct GitHubHosts {
+  private struct Key {
+    let indent: Int
+    let name: String
+  }
+
+  private var open: [Key] = []
+  /// By host: the accounts with their tokens, and who is active.
+  private var hosts: [(name: String, tokens: [(user: String, token: SecretForm)], active: String)] = []
+  private let place: String
+
+  static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    try file.withUnsafeBytes { raw in
+      var reader = GitHubHosts(place: place)
+      for (number, line) in TextLines(raw) { try reader.take(line, number) }
+      return reader.found()
+    }
+  }
+
+  private init(place: String) { self.place = place }
+
+  private mutating func take(_ line: TextLines.Line, _ number: Int) throws {
+    let text = line.trimmed
+    guard let first = text.first, first != UInt8(ascii: "#"), text.word != "---" else { return }
+    let indent = text.startIndex - line.startIndex
+    guard !line.prefix(indent).contains(0x09), first != UInt8(ascii: "-"), let (name, value) = text.parted(at: ":") else {
+      throw damaged("no 'name: value'", number)
+    }
+    while let last = open.last, last.indent >= indent { open.removeLast() }
+    let key = name.trimmed.word.filter { $0 != "\"" && $0 != "'" }
+    if open.isEmpty { hosts.append((key, [], "")) }
+    let scalar = try Self.scalar(value.trimmed)
+    if let scalar, let host = open.first, host.name == hosts.last?.name { take(key, scalar, in: open.dropFirst().map(\.name)) }
+    open.append(Key(indent: indent, name: key))
+  }
+
+  private mutating func take(_ key: String, _ value: SecretForm, in path: [String]) {
+    let last = hosts.count - 1
+    switch (key, path.count) {
+    case ("user", 0): hosts[last].active = value.plainText
+    case ("oauth_token", 0): hosts[last].tokens.append(("", value))
+    case ("oauth_token", 2) where path[0] == "users": hosts[last].tokens.append((path[1], value))
+    default: break
+    }
+  }
+
+  private static func scalar(_ value: TextLines.Line) throws -> SecretForm? {
+    guard let quote = value.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"), value.count > 1, value.last == quote
+    else { return try SecretForm.copy(value) }
+    return try SecretForm.copy(value.dropFirst().dropLast())
+  }
+
+  private func found() -> ImportedEntries {
+    var found = ImportedEntries()
+    for host in hosts {
+      // The token of who is active stands there twice.
+      let named = Set(host.tokens.map(\.user))
+      let tokens = host.tokens.map { (user: $0.user.isEmpty ? host.active : $0.user, token: $0.token, isCopy: $0.user.isEmpty) }
+        .filter { !$0.isCopy || !named.contains($0.user) }
+      if tokens.isEmpty { found.leaveOut(host.name, "its token is in the system's keyring, not in this file") }
+      for (user, token, _) in tokens {
+        var entry = ImportedEntry()
+        entry.service = host.name
+        entry.user = user
+        entry.title = "GitHub token of \(host.name)"
+        entry.urls = ["https://\(host.name)"]
+        entry.value = token
+        found.add(entry)
+      }
+    }
+    return found
+  }
+
+  private func damaged(_ what: String, _ line: Int) -> StoreError {
+    StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; nothing was imported")
+  }
+}

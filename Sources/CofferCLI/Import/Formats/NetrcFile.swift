@@ -1,0 +1,112 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+
+/// `.netrc`: passwords by machine, which curl, ftp and others read.
+///
+/// Source: ftp(1) of BSD for its words, and curl's documentation for quotes and comments.
+struct NetrcFile {
+  private let bytes: UnsafeRawBufferPointer
+  private let place: String
+  private var offset = 0
+  private var found = ImportedEntries()
+
+  /// - Throws: `.damaged`, naming the line and never what stands there.
+  static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+    try file.withUnsafeBytes { raw in
+      var reader = NetrcFile(bytes: raw, place: place)
+      try reader.read()
+      return reader.found
+    }
+  }
+
+  private init(bytes: UnsafeRawBufferPointer, place: String) {
+    self.bytes = bytes
+    self.place = place
+  }
+
+  private mutating func read() throws {
+    var entry: ImportedEntry?
+    while let word = try word()?.plainText {
+      switch word {
+      case "machine", "default":
+        finish(entry)
+        entry = ImportedEntry()
+        let host = word == "default" ? "default" : try value(of: word).plainText
+        entry?.service = host
+        entry?.title = host
+      case "macdef":
+        found.leaveOut(try value(of: word).plainText, "macros")
+        skipMacro()
+      case "login" where entry != nil: entry?.user = try value(of: word).plainText
+      case "password" where entry != nil: entry?.value = try value(of: word)
+      case "account" where entry != nil: entry?.add(try value(of: word), as: "account")
+      default: throw damaged("a word that is none of a netrc's: machine, default, login, password, account, macdef")
+      }
+    }
+    finish(entry)
+  }
+
+  private mutating func finish(_ entry: ImportedEntry?) { if let entry { found.add(entry) } }
+
+  private mutating func value(of word: String) throws -> SecretForm {
+    guard let value = try self.word() else { throw damaged("nothing follows '\(word)'") }
+    return value
+  }
+
+  /// The next word, in guarded memory; nil at the end. A word in double quotes may hold spaces and `\"`, `\\`, `\n`, `\r`, `\t`.
+  private mutating func word() throws -> SecretForm? {
+    while let byte = peek, Self.isSpace(byte) || byte == UInt8(ascii: "#") {
+      if byte == UInt8(ascii: "#") { skip { $0 != 0x0A } } else { offset += 1 }
+    }
+    guard let first = peek else { return nil }
+    let start = offset
+    return SecretForm(
+      try SecretBytes.written { (put) throws(StoreError) in
+        offset = start
+        if first == UInt8(ascii: "\"") { return try quoted(put) }
+        while let byte = peek, !Self.isSpace(byte) {
+          put(byte)
+          offset += 1
+        }
+      })
+  }
+
+  private mutating func quoted(_ put: (UInt8) -> Void) throws(StoreError) {
+    offset += 1
+    while let byte = peek {
+      offset += 1
+      switch byte {
+      case UInt8(ascii: "\""): return
+      case UInt8(ascii: "\\"):
+        guard let escaped = peek else { break }
+        offset += 1
+        switch escaped {
+        case UInt8(ascii: "n"): put(0x0A)
+        case UInt8(ascii: "r"): put(0x0D)
+        case UInt8(ascii: "t"): put(0x09)
+        default: put(escaped)
+        }
+      default: put(byte)
+      }
+    }
+    throw damaged("a quote has no end")
+  }
+
+  /// A macro ends with an empty line.
+  private mutating func skipMacro() {
+    while offset < bytes.count, !bytes[offset...].starts(with: "\n\n".utf8) { offset += 1 }
+  }
+
+  private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+  private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
+
+  private mutating func skip(while isSkipped: (UInt8) -> Bool) {
+    while let byte = peek, isSkipped(byte) { offset += 1 }
+  }
+
+  private func damaged(_ what: String) -> StoreError {
+    let line = bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1
+    return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; nothing was imported")
+  }
+}

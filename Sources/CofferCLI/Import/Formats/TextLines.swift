@@ -1,0 +1,39 @@
+internal import Coffer
+
+/// The lines of a text where it lies, with their numbers from 1, without what ends them.
+struct TextLines: Sequence, IteratorProtocol {
+  typealias Line = UnsafeRawBufferPointer.SubSequence
+
+  private var rest: Line
+  private var number = 0
+  private var isDone = false
+
+  init(_ raw: UnsafeRawBufferPointer) { rest = raw[...] }
+
+  mutating func next() -> (number: Int, line: Line)? {
+    guard !isDone else { return nil }
+    number += 1
+    let end = rest.firstIndex(of: 0x0A)
+    var line = rest[..<(end ?? rest.endIndex)]
+    if let end { rest = rest[(end + 1)...] } else { isDone = true }
+    if line.last == 0x0D { line = line.dropLast() }
+    return isDone && line.isEmpty ? nil : (number, line)
+  }
+}
+
+extension UnsafeRawBufferPointer.SubSequence {
+  /// Without white space at its ends.
+  var trimmed: Self {
+    var text = drop { $0 == 0x20 || $0 == 0x09 }
+    while let last = text.last, last == 0x20 || last == 0x09 { text.removeLast() }
+    return text
+  }
+
+  /// What is before the first `mark` and what is behind it; nil where there is none.
+  func parted(at mark: Unicode.Scalar) -> (Self, Self)? {
+    firstIndex(of: UInt8(ascii: mark)).map { (self[..<$0], self[($0 + 1)...]) }
+  }
+
+  /// What is before the first `mark`, as a word of a file that is no secret.
+  var word: String { String(decoding: self, as: UTF8.self) }
+}

@@ -1,0 +1,99 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import SystemPackage
+
+/// Where an import comes from, and what is to be made of it.
+struct ImportSource {
+  /// Bytes of a file, at most: some hundred thousand items. It is held whole in guarded memory.
+  static let largestFile = 64 << 20
+
+  /// The items, and all that has to be told of them.
+  struct Found {
+    let format: ImportFormat
+    let place: String
+    let items: [ImportedItem]
+    var leftOut: [LeftOut] = [], renamed: [String] = []
+  }
+
+  let format: ImportFormat?
+  /// A file, a folder, or `-`; nil for where the program keeps what it has.
+  let path: String?
+  /// Of variables.
+  let service: String?
+  let firstLineOnly: Bool
+  let other: OtherVaultOptions
+  let context: Context
+
+  func read(_ progress: Progress) throws -> Found {
+    let file = path ?? format?.usualPlace ?? ""
+    let place = file == "-" ? "standard input" : file
+    switch format ?? Self.format(ofFileAt: file) {
+    case .pass:
+      let store = PassStore(folder: FilePath(file))
+      return try found(
+        .pass, place, store.entries(.pass, firstLineOnly: firstLineOnly, progress: progress, note: context.note))
+    case .gopass:
+      let store = PassStore(folder: FilePath(file))
+      return try found(
+        .gopass, place, store.entries(.gopass, firstLineOnly: firstLineOnly, progress: progress, note: context.note))
+    case .coffer: return try OtherVault(path: file, options: other, context: context).found(progress)
+    case .onePassword where Self.isArchive(file):
+      let data = try ZipArchive(file).content("export.data", limit: Self.largestFile)
+      return try found(.onePassword, place, OnePasswordJSON.read(ImportText.read(data, place: place), place: place))
+    default: return try parse(ImportText.read(content(file), place: place), place)
+    }
+  }
+
+  private func content(_ file: String) throws -> SecretBytes {
+    guard file == "-" else { return try SecretReader.file(file, limit: Self.largestFile, what: "the file") }
+    return try SecretReader.read(0, limit: Self.largestFile, what: "the file", place: "standard input")
+  }
+
+  private func parse(_ text: borrowing SecretBytes, _ place: String) throws -> Found {
+    let recognized = try format ?? (service == nil ? ImportFormat.recognized(in: text, place: place) : .env)
+    guard let format = recognized else {
+      throw Failure.usage("the file does not tell what program it is of", try: "--from, with the program's name")
+    }
+    switch format {
+    case .json: return Found(format: .json, place: place, items: try JSONItems.read(text, place: place))
+    case .env:
+      let items = try EnvItems.read(text, service: service ?? "", place: place) { name in
+        context.note("'\(name)' is a reference already, and stays in the file")
+      }
+      return Found(format: .env, place: place, items: items)
+    default: return try found(format, place, format.entries(in: text, place: place))
+    }
+  }
+
+  private func found(_ format: ImportFormat, _ place: String, _ entries: ImportedEntries) throws -> Found {
+    let items = try EntryItems(entries)
+    return Found(format: format, place: place, items: items.items, leftOut: items.leftOut, renamed: items.renamed)
+  }
+
+  // MARK: What a path leads to
+
+  /// What the file or folder is without a look at its text.
+  private static func format(ofFileAt path: String) -> ImportFormat? {
+    guard path != "-" else { return nil }
+    var facts = stat()
+    guard stat(path, &facts) == 0 else { return nil }
+    if facts.st_mode & S_IFMT == S_IFDIR { return .pass }
+    guard facts.st_mode & S_IFMT == S_IFREG else { return nil }
+    if isArchive(path) { return .onePassword }
+    return begins(path) { $0.starts(with: "SQLite format 3\0".utf8) } ? .coffer : nil
+  }
+
+  private static func isArchive(_ path: String) -> Bool { path != "-" && begins(path) { ZipArchive.isMeant(by: $0) } }
+
+  /// Whether the first bytes of a file are as `isMeant` says. One that cannot be read is told of when it is.
+  private static func begins(_ path: String, _ isMeant: (UnsafeRawBufferPointer) -> Bool) -> Bool {
+    let descriptor = coffer_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var head = [UInt8](repeating: 0, count: 16)
+    let count = SecretReader.readOnce(descriptor, &head, head.count)
+    return head.prefix(max(0, count)).withUnsafeBytes { isMeant($0) }
+  }
+}

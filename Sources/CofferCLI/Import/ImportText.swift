@@ -1,0 +1,55 @@
+internal import Coffer
+internal import CofferPlatform
+
+/// Text of another program as UTF-8 without a byte order mark.
+enum ImportText {
+  /// `file` in UTF-8: as it is, without its mark, or out of UTF-16 where its mark says so.
+  ///
+  /// - Throws: `.damaged` for any other encoding. Without a mark nothing tells the old encodings of one byte from each other, and a
+  ///   guess would change passwords.
+  static func read(_ file: consuming SecretBytes, place: String) throws -> SecretBytes {
+    let mark = file.withUnsafeBytes { raw in Array(raw.prefix(3)) }
+    if mark.starts(with: [0xFF, 0xFE]) || mark.starts(with: [0xFE, 0xFF]) {
+      return try fromUTF16(file, isBig: mark[0] == 0xFE, place)
+    }
+    let isText = file.withUnsafeBytes { UTF8Validity.isValid($0) && !$0.contains(0) }
+    guard isText else {
+      throw StoreError(
+        .damaged, "the file is neither UTF-8 nor UTF-16 with a byte order mark", place: place,
+        cure: "export it as UTF-8, or convert it: iconv -f latin1 -t utf-8 FILE | coffer vault import …; nothing was imported")
+    }
+    guard mark == [0xEF, 0xBB, 0xBF] else { return file }
+    return try file.withUnsafeBytes { try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.dropFirst(3))) }
+  }
+
+  private static func fromUTF16(_ file: borrowing SecretBytes, isBig: Bool, _ place: String) throws -> SecretBytes {
+    try file.withUnsafeBytes { raw in
+      try SecretBytes.written { (put) throws(StoreError) in
+        var units = Units(raw: raw.dropFirst(2), isBig: isBig)
+        var decoder = UTF16()
+        while true {
+          switch decoder.decode(&units) {
+          case .scalarValue(let scalar) where scalar != "\0":
+            for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { put(byte) }
+          case .emptyInput where units.isWhole: return
+          case .emptyInput, .error, .scalarValue:
+            throw StoreError(
+              .damaged, "the file's byte order mark says UTF-16, and it is not, or was cut", place: place,
+              cure: "export it again, as UTF-8; nothing was imported")
+          }
+        }
+      }
+    }
+  }
+
+  private struct Units: IteratorProtocol {
+    var raw: Slice<UnsafeRawBufferPointer>
+    let isBig: Bool
+    var isWhole: Bool { raw.isEmpty }
+
+    mutating func next() -> UInt16? {
+      guard raw.count >= 2, let first = raw.popFirst(), let second = raw.popFirst() else { return nil }
+      return isBig ? UInt16(first) << 8 | UInt16(second) : UInt16(second) << 8 | UInt16(first)
+    }
+  }
+}

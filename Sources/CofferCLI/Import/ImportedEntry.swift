@@ -1,0 +1,98 @@
+internal import Coffer
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+/// An entry of another program, before it is an item of the vault: ``EntryItems`` gives it a name.
+struct ImportedEntry {
+  /// A further secret of the entry.
+  struct Field {
+    let name: String
+    let secret: SecretForm
+  }
+
+  /// What its owner calls it.
+  var title = ""
+  /// The user name.
+  var user = ""
+  /// The addresses that it is for, the first of which gives the item its service.
+  var urls: [String] = []
+  /// The service, where the format says more than an address: what Coffer's own helper for the same program looks for.
+  var service: String?
+  var folder = ""
+  var tags: [String] = []
+  /// The secret that the entry is about: its password, the text of a note, the number of a card, a key.
+  var value: SecretForm?
+  var fields: [Field] = []
+  /// What is said of it, in the order of the file.
+  var attributes: [(name: String, value: String)] = []
+  /// A seed of one-time passwords, or the URI with one.
+  var oneTime: OneTimeSeed?
+  var created: Date?, modified: Date?, expires: Date?
+
+  /// Adds a secret, where there is one.
+  mutating func add(_ secret: SecretForm?, as name: String) {
+    guard let secret, secret.bytes.count > 0 else { return }
+    fields.append(Field(name: name, secret: secret))
+  }
+
+  /// Adds what is no secret, where there is something.
+  mutating func say(_ value: String, as name: String) {
+    guard !value.isEmpty else { return }
+    attributes.append((name, value))
+  }
+
+  /// What a person knows it by.
+  var label: String { title.isEmpty ? service ?? urls.first ?? user : title }
+
+  var hasSecret: Bool { value.map { $0.bytes.count > 0 } ?? false || !fields.isEmpty || oneTime != nil }
+}
+
+/// Something that an import does not take over. It is always told.
+struct LeftOut: Encodable, Equatable {
+  /// The entry, or a part of it.
+  let entry: String
+  /// Why, in a few words that are the same for all of a kind, so that they can be counted.
+  let reason: String
+  let count: Int
+
+  /// - Parameter part: which part of the entry, where the rest is imported.
+  init(_ entry: String, part: String = "", _ reason: String, count: Int = 1) {
+    self.entry = part.isEmpty ? entry : "\(entry): \(part)"
+    self.reason = reason
+    self.count = count
+  }
+
+  static let inTrash = "in the trash"
+  static let empty = "without a secret"
+  static let attachment = "attachments"
+  static let formerPasswords = "former passwords"
+  static let passkey = "passkeys"
+  static let unknownType = "of a type that this version does not know"
+  static let tooLarge = "larger than a value may be"
+  static let tooMany = "fields beyond the \(VaultItem.mostFields) that an item may have"
+}
+
+/// What the parser of a format found.
+struct ImportedEntries {
+  var entries: [ImportedEntry] = []
+  var leftOut: [LeftOut] = []
+
+  mutating func add(_ entry: ImportedEntry) { entries.append(entry) }
+
+  mutating func leaveOut(_ entry: String, part: String = "", _ reason: String, count: Int = 1) {
+    guard count > 0 else { return }
+    leftOut.append(LeftOut(entry, part: part, reason, count: count))
+  }
+}
+
+extension SecretForm {
+  /// A copy of bytes that lie in guarded memory; nil where there are none.
+  static func copy(_ bytes: UnsafeRawBufferPointer.SubSequence) throws -> SecretForm? {
+    guard !bytes.isEmpty else { return nil }
+    return SecretForm(try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: bytes)))
+  }
+
+  /// The bytes as text, for what turned out to be no secret.
+  var plainText: String { bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+}

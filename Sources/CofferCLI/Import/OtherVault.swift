@@ -1,0 +1,79 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+internal import SystemPackage
+
+/// What opens a vault that is imported. Without any of these the terminal is asked.
+struct OtherVaultOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("Read the other vault's passphrase from this open descriptor.", valueName: "n"))
+  var otherPassphraseFd: Int32?
+  @Option(help: ArgumentHelp("Read the other vault's passphrase from this file.", valueName: "path"))
+  var otherPassphraseFile: String?
+  @Option(help: ArgumentHelp("Open the other vault with this key file.", valueName: "path"))
+  var otherKeyFile: String?
+  @Option(help: ArgumentHelp("Open the other vault with the recovery code in this file.", valueName: "path"))
+  var otherRecoveryFile: String?
+
+  var isEmpty: Bool {
+    otherPassphraseFd == nil && otherPassphraseFile == nil && otherKeyFile == nil && otherRecoveryFile == nil
+  }
+
+  func validate() throws {
+    guard otherPassphraseFd == nil || otherPassphraseFile == nil else {
+      throw ValidationError("give the other passphrase by --other-passphrase-fd or by --other-passphrase-file, not by both")
+    }
+  }
+}
+
+/// Another vault, an export or a backup, whose items are imported.
+struct OtherVault {
+  let path: String
+  let options: OtherVaultOptions
+  let context: Context
+
+  /// All its items with their fields, expired ones too.
+  ///
+  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to import.
+  func found(_ progress: Progress) throws -> ImportSource.Found {
+    try GivenPath.check(path)
+    let place = VaultPlace(path)
+    let locked = try LockedVault.open(place, options: .withoutPins)
+    let vault = try locked.unlock(with: credentials(for: locked, place))
+    var items: [ImportedItem] = []
+    var leftOut: [LeftOut] = []
+    try vault.forEachItem(withFields: true) { item in
+      leftOut.append(LeftOut(item.name.description, "has no value: another program made it so"))
+    } _: { item, form in
+      items.append(ImportedItem(name: item.name, form: form, created: item.created, modified: item.modified))
+    }
+    return ImportSource.Found(format: .coffer, place: path, items: items, leftOut: leftOut)
+  }
+
+  private func credentials(for vault: LockedVault, _ place: VaultPlace) throws -> Credentials {
+    let sources = CredentialSources(context)
+    var found = Credentials()
+    if let descriptor = options.otherPassphraseFd {
+      found.passphrase = try sources.passphrase(fromDescriptor: descriptor)
+    } else if let path = options.otherPassphraseFile {
+      found.passphrase = try sources.passphrase(fromFile: path)
+    }
+    if let path = options.otherKeyFile { found.keyFile = try sources.keyFile(path) }
+    if let path = options.otherRecoveryFile { found.recoveryCode = try sources.recoveryCode(path) }
+    let kinds = Set(vault.slots.map(\.kind))
+    let wantsMore = found.isEmpty || (found.passphrase == nil && found.keyFile != nil && !kinds.contains(.keyFile))
+    if wantsMore, context.mayAsk, let terminal = Terminal() {
+      found.passphrase = try terminal.secret("Passphrase of \(place): ").asPassphrase(from: "the terminal")
+    }
+    guard !found.isEmpty else {
+      throw Failure(
+        StoreError(
+          .locked, "the vault to import is locked and there is nothing to unlock it with", place: path,
+          cure: """
+            one of --other-passphrase-file PATH, --other-passphrase-fd N, --other-key-file PATH, --other-recovery-file PATH; or a \
+            terminal to ask at
+            """))
+    }
+    return found
+  }
+}

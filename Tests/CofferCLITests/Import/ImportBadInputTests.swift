@@ -1,0 +1,149 @@
+import Coffer
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// Files of other programs that were cut, made to harm, or written in another encoding: read in full or refused by name.
+@Suite struct ImportBadInputTests {
+  private static func error(_ text: String, _ format: ImportFormat) -> StoreError? {
+    error(Data(text.utf8), format)
+  }
+
+  private static func error(_ bytes: Data, _ format: ImportFormat) -> StoreError? {
+    do { _ = try ImportFixture.items(bytes, format) } catch let error as StoreError { return error } catch {}
+    return nil
+  }
+
+  @Test(arguments: ImportFixture.texts.map(\.file))
+  func `wherever a file is cut, it is refused, or what is before the cut is read`(file: String) throws {
+    let whole = try ImportFixture.content(file)
+    let format = try #require(ImportFixture.texts.first { $0.file == file }?.format)
+    let all = try ImportFixture.items(whole, format).items.count
+    var refused = 0, cuts = 0
+    for length in stride(from: 0, to: whole.trimmedCount, by: 9) {
+      cuts += 1
+      do {
+        #expect(try ImportFixture.items(whole.prefix(length), format).items.count <= all)
+      } catch let error as StoreError {
+        #expect(error.kind == .damaged && error.cure.contains("nothing was imported"), "\(length): \(error)")
+        refused += 1
+      }
+    }
+    // Lines by themselves show no end; whatever has one is refused without it.
+    if file.hasSuffix(".json") || file.hasSuffix(".xml") { #expect(refused == cuts) }
+    print("import of \(file): cut at \(cuts) places, refused at \(refused)")
+  }
+
+  @Test func `UTF-16 is read by its mark, and any other encoding is refused before a password is changed`() throws {
+    let text = "name,url,username,password\nshop,https://shop.example,änn,pässwörd 😀\n"
+    let little = try #require(text.data(using: .utf16LittleEndian)), big = try #require(text.data(using: .utf16BigEndian))
+    for bytes in [Data([0xFF, 0xFE]) + little, Data([0xFE, 0xFF]) + big, Data([0xEF, 0xBB, 0xBF]) + Data(text.utf8)] {
+      #expect(try ImportFixture.items(bytes, .chrome).values == ["shop.example/änn": "pässwörd 😀"])
+    }
+    let latin = try #require("name,url,username,password\na,b,ann,pässword\n".data(using: .isoLatin1))
+    for bytes in [latin, little, big, Data([0xFF, 0xFE]) + little.dropLast(), Data([0xFF, 0xFE, 0x00, 0xD8, 0x41, 0x00])] {
+      let error = Self.error(bytes, .chrome)
+      #expect(error?.kind == .damaged && error?.what.contains("UTF-") == true, "\(error?.what ?? "read")")
+    }
+  }
+
+  @Test func `CSV that is not one is refused by its line`() throws {
+    let head = "name,url,username,password\n"
+    for (text, line, what) in [
+      (head + "a,b,c\n", 2, "3 columns, and the first line names 4"), (head + "a,b,c,d\ne,\"f,g,h", 3, "a quote has no end"),
+      (head + "a,b,c,\"d\"e\n", 2, "follows the closing quote"),
+      (head + String(repeating: ",", count: 300), 2, "more than 256 columns"),
+      ("a,b\n", 1, "the columns are not those of Chrome"),
+      ("", 1, "the columns are not those of Chrome"),
+    ] {
+      let error = Self.error(text, .chrome)
+      #expect(error?.what.hasPrefix("line \(line): ") == true && error?.what.contains(what) == true, "\(error?.what ?? "read")")
+    }
+    // A quote inside of a cell without quotes, empty lines, and the line ends of old systems are no damage.
+    let found = try ImportFixture.items(Data("name,url,username,password\r\r\na,,b,c\"d\r\n\r\n".utf8), .chrome)
+    #expect(found.values == ["a/b": "c\"d"])
+  }
+
+  @Test func `XML cannot grow: a document type, entities of its own and endless nesting are refused`() throws {
+    let laughs = """
+      <?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol1 "&lol;&lol;&lol;">]>
+      <KeePassFile><Root><Group><Name>&lol1;</Name></Group></Root></KeePassFile>
+      """
+    let cases = [
+      (laughs, "a document type"), ("<KeePassFile><Meta>&lol;</Meta></KeePassFile>", "an element or the end of one is missing"),
+      ("<KeePassFile><Root><Group><Name>&lol;</Name></Group></Root></KeePassFile>", "an entity"),
+      ("<KeePassFile><Root>" + String(repeating: "<Group>", count: 20_000), "more than 200 elements"),
+      ("<KeePassFile><Root><Group><Name>&#x110000;</Name></Group></Root></KeePassFile>", "by a number"),
+      ("<KeePassFile><Root></Meta></KeePassFile>", "<Root> is not closed"), ("<other/>", "is not <KeePassFile>"),
+      ("<KeePassFile/>x", "something follows"),
+      ("<!DOCTYPE x SYSTEM \"file:///etc/passwd\"><KeePassFile/>", "a document type"),
+    ]
+    for (text, what) in cases {
+      let error = Self.error(text, .keepass)
+      #expect(error?.kind == .damaged && error?.what.contains(what) == true, "\(what): \(error?.what ?? "read")")
+    }
+    // Passed over without recursion.
+    let deep = String(repeating: "<x>", count: 20_000) + String(repeating: "</x>", count: 20_000)
+    #expect(try ImportFixture.items(Data("<KeePassFile><Meta><Y>\(deep)</Y></Meta></KeePassFile>".utf8), .keepass).items.isEmpty)
+  }
+
+  @Test func `an export that only its own program can read is told so`() throws {
+    for text in [
+      #"{"encrypted":true,"encKeyValidation_DO_NOT_EDIT":"2.x","folders":[],"items":[]}"#,
+      #"{"encrypted":true,"passwordProtected":true,"salt":"x","kdfType":0,"data":"2.x"}"#,
+    ] {
+      let failure = #expect(throws: Failure.self) { try ImportFixture.items(Data(text.utf8), .bitwarden) }
+      #expect(failure?.what.contains("is encrypted") == true)
+    }
+  }
+
+  @Test func `other text files are refused by their line, and never with what stands there`() throws {
+    for (text, format, what) in [
+      ("machine a login b password", ImportFormat.netrc, "nothing follows 'password'"),
+      ("hello hunter2", .netrc, "none of a netrc's"),
+      ("machine a password \"x", .netrc, "a quote has no end"), ("[default\nx=1", .aws, "a profile's name has no end"),
+      ("x=hunter2", .aws, "before the first profile"), ("[a]\nhunter2", .aws, "'=' is missing"),
+      ("github.com:\n\toauth_token: hunter2", .gh, "no 'name: value'"), ("- hunter2", .gh, "no 'name: value'"),
+      (#"{"auths":{"x":{"auth":"hunter2"#, .docker, "in the middle"),
+    ] {
+      let error = Self.error(text, format)
+      #expect(error?.kind == .damaged && error?.what.contains(what) == true, "\(error?.what ?? "read")")
+      #expect(error?.what.contains("hunter2") != true)
+    }
+    let docker = try ImportFixture.items(Data(#"{"auths":{"x":{"auth":"!!!"},"y":{"auth":"YQ=="}}}"#.utf8), .docker)
+    #expect(docker.items.isEmpty && docker.leftOut.map(\.entry) == ["x", "y"])
+  }
+
+  private static func unpack(_ path: String, _ name: String, limit: Int) throws {
+    _ = try ZipArchive(path).content(name, limit: limit)
+  }
+
+  @Test func `an archive that is cut, without its file, or that unpacks to more than it may is refused`() throws {
+    guard try ImportFixture.hasLibzip() else { return }
+    let folder = try TestFolder("zip")
+    let whole = try ImportFixture.content("1password.1pux")
+    let path = folder.path.string + "/cut.1pux"
+    for length in stride(from: 0, to: whole.count, by: 61) {
+      try whole.prefix(length).write(to: URL(filePath: path))
+      let error = #expect(throws: StoreError.self) { try Self.unpack(path, "export.data", limit: 1 << 20) }
+      #expect(error?.kind == .damaged, "\(length)")
+    }
+    try whole.write(to: URL(filePath: path))
+    #expect(throws: StoreError.self) { try Self.unpack(path, "nothing", limit: 1 << 20) }
+    let error = #expect(throws: StoreError.self) { try Self.unpack(path, "export.data", limit: 100) }
+    #expect(error?.kind == .tooLarge(limit: 100))
+    // A bit that is wrong is found by the checksum.
+    var damaged = whole
+    damaged[whole.count / 2] ^= 1
+    try damaged.write(to: URL(filePath: path))
+    #expect(throws: StoreError.self) { try Self.unpack(path, "export.data", limit: 1 << 20) }
+  }
+}
+
+extension Data {
+  /// Bytes up to the last that is no white space.
+  fileprivate var trimmedCount: Int { (lastIndex { $0 > 0x20 } ?? -1) + 1 }
+}

@@ -1,0 +1,222 @@
+import Coffer
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite struct ImportFormatTests {
+  @Test func `what a file is of is told by its content, and nothing is guessed`() throws {
+    func recognized(_ bytes: Data) throws -> ImportFormat? {
+      try ImportFormat.recognized(in: ImportFixture.secret(bytes), place: "file")
+    }
+    for (file, format) in ImportFixture.texts {
+      #expect(try recognized(ImportFixture.content(file)) == format, "\(file)")
+    }
+    #expect(try recognized(Data(#"{"coffer":1,"items":[]}"#.utf8)) == .json)
+    #expect(try recognized(Data(#"[{"service":"a","value":"b"}]"#.utf8)) == .json)
+    for text in ["", "A=1\n", "hello", "<plist/>", "[section]\nkey=1", "name,password\n", "[1,2]"] {
+      #expect(try recognized(Data(text.utf8)) == nil, "\(text)")
+    }
+  }
+
+  @Test func `Bitwarden's JSON: each type has its secret as the value, and what is left out is told`() throws {
+    let found = try ImportFixture.items(ImportFixture.content("bitwarden.json"), .bitwarden)
+    #expect(
+      found.values == [
+        "github.com/ann": "=cmd()|hunter2", "github.com/ann#notes": "line 1\nline \"2\"", "github.com/ann#pin": "4711",
+        "github.com/ann#otpauth": "otpauth://totp/GitHub?secret=JBSWY3DPEHPK3PXP", "github.com/ann (2)": "zwei",
+        "WiFi/": "ssid home, key pineapple", "Visa/": "4111111111111111", "Visa/#code": "123", "Me/": "",
+        "Me/#ssn": "078-05-1120", "laptop key/": "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n", "with file/": "pw",
+      ])
+    #expect(
+      found.said("github.com/ann")?.attributes == [
+        "url": "https://GitHub.com/login?x=1", "url 2": "https://gist.github.com", "folder": "Work/Code", "tag:favorite": "",
+        "plan": "free", "beta": "true",
+      ])
+    #expect(found.said("github.com/ann")?.label == "GitHub")
+    #expect(found.items[0].created == Moment.parse("2025-03-04T05:06:07Z"))
+    #expect(
+      found.reasons == [
+        "GitHub (passkeys)", "GitHub (former passwords)", "old shop (in the trash)",
+        "from the future (of a type that this version does not know)", "with file: scan.pdf (attachments)",
+        "bookmark (without a secret)",
+      ])
+    #expect(found.renamed == ["'GitHub again' becomes 'github.com/ann (2)': another entry has the name 'github.com/ann'"])
+  }
+
+  @Test func `Bitwarden's CSV has several addresses and fields in one cell`() throws {
+    let found = try ImportFixture.items(ImportFixture.content("bitwarden.csv"), .bitwarden)
+    #expect(
+      found.values == [
+        "forum.example/bob": "p,w\"d", "forum.example/bob#notes": "a note, with \"quotes\"\nand lines",
+        "forum.example/bob#PIN": "4711", "forum.example/bob#hint": "first: pet",
+        "forum.example/bob#otpauth": "otpauth://totp/Forum:bob?secret=JBSWY3DPEHPK3PXP", "Recipe/": "salt and pepper",
+      ])
+    #expect(
+      found.said("forum.example/bob")?.attributes == [
+        "url": "https://forum.example", "url 2": "https://m.forum.example/a,b", "folder": "Social", "tag:favorite": "",
+      ])
+  }
+
+  @Test func `1Password's archive: fields by kind, tags and vault, and the files are told`() throws {
+    guard try ImportFixture.hasLibzip() else { return }
+    let data = try ZipArchive(ImportFixture.path("1password.1pux")).content("export.data", limit: 1 << 20)
+    let found = try EntryItems(OnePasswordJSON.read(data, place: "file"))
+    #expect(
+      found.values == [
+        "www.example.com/ann": "s3cret", "www.example.com/ann#PIN": "12345", "www.example.com/ann#notes": "remember",
+        "www.example.com/ann#otpauth": "otpauth://totp/x?secret=JBSWY3DPEHPK3PXP", "Visa/": "4111111111111111",
+        "Visa/#verification number": "321", "Note/": "just a note", "Door/": "lonely",
+        "Key/": "-----BEGIN PRIVATE KEY-----\nBBBB\n",
+      ])
+    #expect(
+      found.said("www.example.com/ann")?.attributes == [
+        "url": "https://www.example.com/", "url 2": "https://b.example", "folder": "Personal", "tag:home": "", "tag:x/y": "",
+        "tag:favorite": "", "branch": "extra", "mail": "ann@example.com", "birthday": "631195260",
+      ])
+    #expect(found.said("Visa/")?.attributes == ["folder": "Personal", "tag:archived": "", "expiry date": "203104"])
+    #expect(
+      found.reasons == [
+        "Example: scan.png (attachments)", "Example: hologram (of a type that this version does not know)",
+        "Example (former passwords)", "Will: will.pdf (attachments)",
+      ])
+  }
+
+  @Test func `CSV of browsers, 1Password and KeePass: a formula stays text, and no name is given twice`() throws {
+    let chrome = try ImportFixture.items(ImportFixture.content("chrome.csv"), .chrome)
+    #expect(
+      chrome.values == [
+        "github.com/ann": "=1+1", "github.com/ann (2)": "second", "github.com/ann (2)#notes": "why",
+        "192.168.1.1:8080/": "admin", "com.example.app/ann": "droid",
+      ])
+    #expect(chrome.reasons == ["empty (without a secret)"] && chrome.renamed.count == 1)
+    let firefox = try ImportFixture.items(ImportFixture.content("firefox.csv"), .firefox)
+    #expect(firefox.values == ["mail.example/ann": "say \"friend\"", "intra.example:8443/bob": "basic"])
+    #expect(firefox.said("intra.example:8443/bob")?.attributes["realm"] == "Staff only")
+    #expect(firefox.items[0].created == Date(timeIntervalSince1970: 1_700_000_000))
+    let one = try ImportFixture.items(ImportFixture.content("1password.csv"), .onePassword)
+    #expect(
+      one.values == [
+        "bank.example/ann": "geld", "bank.example/ann#otpauth": "otpauth://totp/Bank?secret=JBSWY3DPEHPK3PXP",
+        "bank.example/ann#notes": "call first", "old.example/ann": "alt",
+      ])
+    #expect(Set(one.said("bank.example/ann")?.attributes.keys ?? [:].keys) == ["url", "tag:favorite", "tag:money", "tag:home"])
+    #expect(one.said("old.example/ann")?.attributes["tag:archived"] == "")
+    let keePass = try ImportFixture.items(ImportFixture.content("keepass1.csv"), .keepass)
+    #expect(keePass.values == ["kp.example/ann": "a\"b\\c", "kp.example/ann#notes": "one\ntwo"])
+  }
+
+  @Test func `KeePass's XML: protected texts are fields, the trash stays behind, and a past date does not lock a value away`()
+    throws
+  {
+    let found = try ImportFixture.items(ImportFixture.content("keepass.xml"), .keepass)
+    #expect(
+      found.values == [
+        "github.com/ann": "hunter-2 <&> \"", "github.com/ann#notes": "a note", "github.com/ann#PIN": "4711",
+        "github.com/ann#otpauth": "otpauth://totp/GitHub?secret=JBSWY3DPEHPK3PXP&digits=8&period=60", "Deep/": "below",
+      ])
+    let said = found.said("github.com/ann")
+    #expect(
+      said?.attributes == [
+        "url": "https://github.com/login", "tag:dev": "", "tag:git": "", "color": "blue", "expired": "2020-01-01T00:00:00Z",
+      ])
+    #expect(said?.expires == nil && found.said("Deep/")?.attributes == ["folder": "Bank/Sub"])
+    #expect(found.said("Deep/")?.expires == Moment.parse("2999-01-01T00:00:00Z"))
+    #expect(found.reasons == ["GitHub: key.pem (attachments)", "GitHub (former passwords)", "Thrown (in the trash)"])
+  }
+
+  @Test func `netrc, git, docker, aws and gh: items are named as Coffer's own helpers look for them`() throws {
+    #expect(
+      try ImportFixture.items(ImportFixture.content("netrc"), .netrc).values == [
+        "ftp.example/ann": "two words\"!", "mail.example/bob": "hunter2", "mail.example/bob#account": "billing",
+        "default/anonymous": "guest",
+      ])
+    #expect(
+      try ImportFixture.items(ImportFixture.content("git-credentials"), .gitCredentials).values == [
+        "https://github.com/ann": "p@ss/word", "https://git.example:8443/team/repo.git/bob": "tok",
+      ])
+    let docker = try ImportFixture.items(ImportFixture.content("docker-config.json"), .docker)
+    #expect(docker.values == ["docker:https://index.docker.io/v1//ann": "dckr-pw:1", "docker:ghcr.io/<token>": "idtok-1"])
+    #expect(docker.reasons == ["helper.example (kept by a credential helper, not in this file)"])
+    let aws = try ImportFixture.items(ImportFixture.content("aws-credentials"), .aws)
+    #expect(
+      aws.values == [
+        "aws/default": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "aws/session": "sec=ret",
+        "aws/session#aws_session_token": "tok",
+      ])
+    #expect(aws.said("aws/default")?.attributes == ["aws_access_key_id": "AKIAIOSFODNN7EXAMPLE"])
+    let gh = try ImportFixture.items(ImportFixture.content("gh-hosts.yml"), .gh)
+    #expect(gh.values == ["github.com/ann": "gho_one", "github.com/bob": "gho_two", "old.example/dora": "gho_three"])
+    #expect(gh.reasons == ["ghe.example (its token is in the system's keyring, not in this file)"])
+  }
+
+  @Test func `an entry of pass is split where people wrote its parts, and stays whole where they did not`() throws {
+    func read(_ text: String, _ style: PassBody.Style) throws -> EntryItems {
+      var entry = ImportedEntry()
+      entry.service = "web"
+      try PassBody.read(Home.secret(text), style: style, into: &entry)
+      var found = ImportedEntries()
+      found.add(entry)
+      return try EntryItems(found)
+    }
+    let text = "pw\nuser: ann\nurl: https://web.example\npin: 12\nsome words\n\nmore\notpauth://totp/x?secret=JBSWY3DPEHPK3PXP\n"
+    for style in [PassBody.Style.pass, .gopass] {
+      let found = try read(text, style)
+      #expect(
+        found.values == [
+          "web/": "pw", "web/#pin": "12", "web/#notes": "some words\n\nmore",
+          "web/#otpauth": "otpauth://totp/x?secret=JBSWY3DPEHPK3PXP",
+        ])
+      #expect(found.said("web/")?.attributes == ["user": "ann", "url": "https://web.example"])
+    }
+    let key = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nuser: x\n-----END RSA PRIVATE KEY-----\n"
+    for text in [key, "pw\nin case of fire: run\nsecond: line\n", "one line", "pw\nhttps://x.example\n"] {
+      #expect(try read(text, .pass).values == ["web/": text.hasSuffix("\n") ? String(text.dropLast()) : text])
+    }
+    #expect(try read(key, .gopass).values.count == 1)
+    let yaml = "pw\n---\nname: x\nlist:\n  - a\n  - b\nport: 80\n"
+    #expect(try read(yaml, .gopass).values == ["web/": "pw", "web/#name": "x", "web/#list": "  - a\n  - b", "web/#port": "80"])
+    #expect(
+      try read("GOPASS-SECRET-1.0\nPassword: pw\nColor: red\n\nbody\n", .gopass).values == [
+        "web/": "pw", "web/#Color": "red", "web/#notes": "body",
+      ])
+  }
+
+  @Test func `names and attributes that an item cannot hold are made sound, and none is lost`() throws {
+    var found = ImportedEntries()
+    for title in ["two\nlines", "", String(repeating: "é", count: 2000), "two lines"] {
+      var entry = ImportedEntry()
+      entry.title = title
+      entry.value = SecretForm(try Home.secret("x"))
+      found.add(entry)
+    }
+    for number in 0..<70 {
+      found.entries[0].say("v\(number)", as: "a\(number)")
+      found.entries[1].add(SecretForm(try Home.secret("s")), as: "field")
+      found.entries[1].say("", as: "nothing \(number)")
+    }
+    found.entries[2].say(String(repeating: "x", count: 5000), as: "long")
+    let items = try EntryItems(found)
+    #expect(items.renamed.count == 4)
+    #expect(items.values["two lines/"] == "x" && items.values["two lines/(2)"] == "x" && items.values["untitled/"] == "x")
+    #expect(items.said("two lines/")?.attributes.count == 64)
+    #expect(items.values["two lines/#a69"] == "v69" && items.values["untitled/#field (64)"] == "s")
+    #expect(items.leftOut.count == 6 && items.leftOut.allSatisfy { $0.reason == LeftOut.tooMany })
+    #expect(items.values.contains { $0.key.hasSuffix("/#long") && $0.value.utf8.count == 5000 })
+    #expect(items.items.allSatisfy { $0.name.service.utf8.count <= 1024 })
+  }
+
+  @Test func `a seed of one-time passwords becomes the URI that holds it`() throws {
+    func made(_ text: String, _ digits: Int? = nil) throws -> String {
+      let field = try #require(try OneTimeSeed(SecretForm(Home.secret(text)), digits: digits)?.made(for: "a b"))
+      return "\(field.name) \(field.secret.plainText)"
+    }
+    #expect(try made("OTPAUTH://totp/x?secret=A") == "otpauth OTPAUTH://totp/x?secret=A")
+    #expect(try made("jbsw y3dp-ehpk3pxp==", 8) == "otpauth otpauth://totp/a%20b?secret=JBSWY3DPEHPK3PXP&digits=8")
+    #expect(try made("steam://ABC") == "totp steam://ABC")
+    #expect(OneTimeSeed(nil).map { _ in 0 } == nil)
+  }
+}

@@ -1,0 +1,315 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// Imports at the shell, of files that the real programs make where they are installed.
+@Suite(.tags(.process), .wholeRun) struct ImportProgramTests {
+  @Test func `every fixture comes in at the shell, without a word of what it is of`() throws {
+    func names(_ answer: Home.Answer) -> [String] {
+      answer.out.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }.sorted()
+    }
+    let home = try Home.withVault()
+    for file in try ImportFixture.texts.map(\.file) + (ImportFixture.hasLibzip() ? ["1password.1pux"] : []) {
+      let copy = try home.file("copy", try ImportFixture.content(file))
+      let preview = try home.coffer("vault import --on-duplicate skip --dry-run \(copy)")
+      let answer = try home.coffer("vault import --on-duplicate skip \(copy)")
+      #expect(answer.status == 0 && answer.out == preview.out && !answer.out.isEmpty, "\(file): \(answer.err)")
+      #expect(preview.err == answer.err + "coffer: note: nothing was changed: this was --dry-run\n", "\(file)")
+      // The same again adds nothing, and changes nothing of what is there.
+      let again = try home.coffer("vault import -q --on-duplicate skip \(copy)")
+      #expect(names(again) == names(answer).map { $0.replacing("added", with: "kept") }.sorted(), "\(file): \(again.err)")
+    }
+    try home.transcript("vault get github.com ann", out: "=cmd()|hunter2")
+    #expect(try home.field("github.com", "ann", "pin") == "4711")
+    #expect(try home.field("Visa", "", "code") == "123")
+    #expect(try home.coffer("vault verify").status == 0)
+  }
+
+  @Test func `what is left out is told, line by line and in JSON`() throws {
+    let home = try Home.withVault()
+    let file = try home.file("bitwarden.json", try ImportFixture.content("bitwarden.json"))
+    let answer = try home.coffer("vault import --dry-run \(file)")
+    for line in ["GitHub (passkeys)", "GitHub (former passwords)", "old shop (in the trash)", "bookmark (without a secret)"] {
+      #expect(answer.err.contains("coffer: note: left out: \(line)\n"), "\(answer.err)")
+    }
+    #expect(answer.err.contains("note: 'GitHub again' becomes 'github.com/ann (2)': another entry has the name"))
+    let json = try home.coffer("vault import -q --json --dry-run \(file)").out
+    #expect(json.contains(#"{"count":1,"entry":"with file: scan.pdf","reason":"attachments"}"#), "\(json)")
+    try home.transcript("vault import -", in: "hello", err: "does not tell what program it is of", exit: 64)
+    try home.transcript("vault import", err: "missing expected argument '<file>'", exit: 64)
+    try home.transcript("vault import --from chrome \(file)", err: "the columns are not those of Chrome", exit: 65)
+    try home.transcript("vault import --from netrc", with: ["HOME": home.path], err: "is not there", exit: 74)
+    try home.transcript("vault import --from netrc --other-key-file x f", err: "is for --from coffer alone", exit: 64)
+  }
+
+  @Test func `a field goes the way of its item: what is kept gets nothing of what is imported`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set forum.example bob", in: "mine")
+    let file = try home.file("b.csv", try ImportFixture.content("bitwarden.csv"))
+    try home.transcript("vault import -q --on-duplicate skip \(file)", out: "added  Recipe\nkept   forum.example  bob\n")
+    try home.transcript("vault get forum.example bob", out: "mine")
+    #expect(try home.field("forum.example", "bob", "PIN") == nil)
+    try home.transcript("vault import -q --on-duplicate replace \(file)", out: "replaced  forum.example  bob\nreplaced  Recipe\n")
+    #expect(try home.field("forum.example", "bob", "PIN") == "4711")
+    // A field that the import does not name is nobody's to remove.
+    let extra = #"[{"service":"forum.example","account":"bob","field":"extra","value":"mine"}]"#
+    try home.transcript("vault import --from json -", in: extra, out: "added  forum.example  bob  extra\n")
+    #expect(try home.coffer("vault import -q --on-duplicate replace \(file)").status == 0)
+    #expect(try home.field("forum.example", "bob", "extra") == "mine")
+  }
+
+  @Test func `a file of ten gigabytes is refused after its first bytes`() throws {
+    let home = try Home.withVault()
+    let file = try home.file("huge.csv", "name,url,username,password\n")
+    let descriptor = open(file, O_WRONLY)
+    try #require(descriptor >= 0 && ftruncate(descriptor, 10 << 30) == 0)
+    close(descriptor)
+    try home.transcript("vault import \(file)", err: "larger than \(ImportSource.largestFile) bytes", exit: 64)
+    try home.transcript("vault import --from 1password \(file)", err: "larger than", exit: 64)
+    try home.transcript("vault list")
+  }
+
+  @Test func `a ZIP bomb is refused at the limit`() throws {
+    let home = try Home.withVault()
+    guard try ImportFixture.hasLibzip() else { return }
+    let script = """
+      import sys, zipfile
+      with zipfile.ZipFile(sys.argv[1], 'w', zipfile.ZIP_DEFLATED) as z:
+        with z.open('export.data', 'w') as f:
+          for _ in range(65): f.write(bytes(1 << 20))
+      """
+    guard try home.program(["python3", "-c", script, home.path + "/bomb.1pux"])?.status == 0 else {
+      return print("skipped: python3 is not installed, which makes the archive")
+    }
+    try home.transcript(
+      "vault import \(home.path)/bomb.1pux", err: "unpacks to more than \(ImportSource.largestFile) bytes", exit: 64)
+  }
+
+  @Test func `without libzip an archive is refused, and the package named`() throws {
+    let home = try Home.withVault()
+    // A library that cannot be loaded is the same as none.
+    for name in ["libzip.so.5", "libzip.so.4"] { _ = try home.file("lib/\(name)", "no library") }
+    try home.transcript(
+      "vault import \(ImportFixture.path("1password.1pux"))", with: ["LD_LIBRARY_PATH": home.path + "/lib"],
+      err: "install libzip4", exit: 1)
+  }
+
+  @Test func `what is declared of libzip is what its header says`() throws {
+    let sources = ImportFixture.folder.appending(path: "../../Sources/CCofferLibraries/include").standardized.path()
+    guard access("/usr/include/zip.h", R_OK) == 0 else { return print("skipped: libzip-dev is not installed") }
+    let home = try Home()
+    home.environment["PATH"] = ProcessInfo.processInfo.environment["PATH"]
+    let code = """
+      #include <zip.h>
+      #include "libzip.h"
+      coffer_libzip table = { zip_open, zip_name_locate, zip_fopen_index, zip_fread, zip_fclose, zip_discard };
+      _Static_assert(COFFER_ZIP_RDONLY == ZIP_RDONLY, "flags");
+      """
+    let file = try home.file("check.c", code)
+    for compiler in ["clang", "cc"] {
+      guard
+        let answer = try home.program([
+          compiler, "-fsyntax-only", "-Wall", "-Werror", "-Wno-nullability-extension", "-Wno-unknown-warning-option", "-I",
+          sources, file,
+        ])
+      else { continue }
+      #expect(answer.status == 0, "\(answer.err)")
+      return
+    }
+    print("skipped: no C compiler is on PATH")
+  }
+
+  @Test(arguments: [
+    ("bitwarden.json", "=cmd()|hunter2"), ("bitwarden.csv", "4711"), ("chrome.csv", "second"), ("keepass.xml", "4711"),
+    ("netrc", "hunter2"), ("gh-hosts.yml", "gho_two"),
+  ])
+  func `while the question is asked, no secret of the file stands in ordinary memory`(file: String, secret: String) throws {
+    let canary = "canary-Zk3vQ9sLw8Xy2Bn5Rt7U"
+    let home = try Home.withVault()
+    let text = String(decoding: try ImportFixture.content(file), as: UTF8.self)
+    let path = try home.file(file, text.replacing(secret, with: canary))
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault import \(path)", in: home)
+    terminal.shows("Import them? [y/N]")
+    let (guarded, ordinary) = try Self.mappings(of: child.id, holding: canary)
+    #expect(guarded > 0 && ordinary.isEmpty, "\(ordinary)")
+    terminal.type("n\n")
+    terminal.showsAll()
+    _ = try child.wait()
+  }
+
+  /// How many mappings of a process that vanish in its children, as guarded memory does, hold `text`, and which others.
+  private static func mappings(of process: pid_t, holding text: String) throws -> (guarded: Int, ordinary: [String]) {
+    let memory = open("/proc/\(process)/mem", O_RDONLY | O_CLOEXEC)
+    try #require(memory >= 0)
+    defer { close(memory) }
+    var guarded = 0, ordinary: [String] = [], mapping = ""
+    // Of a file that grows while it is read, `String` takes the first part alone.
+    let file = try #require(FileHandle(forReadingAtPath: "/proc/\(process)/smaps"))
+    for line in String(decoding: file.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n").map(String.init) {
+      let words = line.split(separator: " ")
+      if words.count > 4, words[0].contains("-") { mapping = line }
+      guard words[0] == "VmFlags:", words.contains("rd") else { continue }
+      let ends = mapping.prefix { $0 != " " }.split(separator: "-").compactMap { Int($0, radix: 16) }
+      // The kernel's own, at the end of what can be addressed, holds nothing of a program.
+      guard ends.count == 2 else { continue }
+      var bytes = [UInt8](repeating: 0, count: ends[1] - ends[0])
+      guard pread(memory, &bytes, bytes.count, ends[0]) > 0, Data(bytes).range(of: Data(text.utf8)) != nil else { continue }
+      if words.contains("wf") { guarded += 1 } else { ordinary.append(mapping) }
+    }
+    return (guarded, ordinary)
+  }
+
+  @Test func `what keepassxc-cli exports comes in, as XML through a pipe and as CSV`() throws {
+    let home = try Home.withVault()
+    home.environment["QT_QPA_PLATFORM"] = "offscreen"
+    let base = home.path + "/t.kdbx"
+    guard let made = try home.program(["keepassxc-cli", "db-create", "-p", base], in: "dbpw\ndbpw\n"), made.status == 0 else {
+      return print("skipped: keepassxc-cli is not installed")
+    }
+    for (words, input) in [
+      (["mkdir", base, "Bank"], "dbpw\n"),
+      (
+        ["add", "-p", "-u", "ann", "--url", "https://github.com/login", "--notes", "a, \"note\"", base, "GitHub"],
+        "dbpw\n=pw\"1\n"
+      ),
+      (["add", "-p", "-u", "bob", base, "Bank/Konto"], "dbpw\npw<&>2\n"), (["add", "-p", base, "Old"], "dbpw\nx\n"),
+      (["rm", base, "Old"], "dbpw\n"),
+    ] {
+      let done = try #require(try home.program(["keepassxc-cli"] + words, in: input))
+      #expect(done.status == 0, "\(words): \(done.err)")
+    }
+    let xml = try #require(try home.program(["keepassxc-cli", "export", base], in: "dbpw\n"))
+    let answer = try home.coffer("vault import -", in: Data(xml.out.utf8))
+    #expect(answer.out == "added  github.com  ann\nadded  Konto       bob\n", "\(answer.err)")
+    #expect(answer.err == "coffer: note: left out: Old (in the trash)\n")
+    try home.transcript("vault get github.com", out: "=pw\"1")
+    #expect(try home.field("github.com", "ann", "notes") == "a, \"note\"")
+    try home.transcript("vault get Konto", out: "pw<&>2")
+    let csv = try #require(try home.program(["keepassxc-cli", "export", "-f", "csv", base], in: "dbpw\n"))
+    let again = try home.coffer("vault import -q --on-duplicate skip -", in: Data(csv.out.utf8))
+    #expect(again.out == "kept  github.com  ann\nkept  Konto       bob\n", "\(again.err)")
+  }
+
+  @Test func `what git's own store keeps is found by git through Coffer`() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    home.environment["HOME"] = home.path
+    home.environment["GIT_CONFIG_NOSYSTEM"] = "1"
+    let asked = "protocol=https\nhost=git.example:8443\nusername=an n\npassword=p@ss:/%w\n\n"
+    guard let stored = try home.program(["git", "credential-store", "store"], in: asked), stored.status == 0 else {
+      return print("skipped: git is not installed")
+    }
+    try home.transcript("vault import --from git-credentials", out: "added  https://git.example:8443  an n\n")
+    let filled = try #require(
+      try home.program(
+        ["git", "-c", "credential.helper=", "-c", "credential.helper=coffer", "credential", "fill"],
+        in: "protocol=https\nhost=git.example:8443\n\n"))
+    #expect(filled.out.contains("username=an n\n") && filled.out.contains("password=p@ss:/%w\n"), "\(filled.err)")
+  }
+
+  @Test func `what doctor finds in the clear comes in by the words that it says`() throws {
+    let home = try Home.sound()
+    home.environment["HOME"] = home.path
+    for (file, name, from) in [
+      (".git-credentials", "git-credentials", "git-credentials \(home.path)/.git-credentials"),
+      (".docker/config.json", "docker-config.json", "docker"), (".aws/credentials", "aws-credentials", "aws"),
+    ] {
+      _ = try home.file(file, try ImportFixture.content(name))
+      let report = try home.coffer("doctor").out
+      #expect(report.contains("coffer vault import --from \(from);"), "\(report)")
+      #expect(try home.coffer("vault import -q --from \(from)").out.contains("added  "))
+    }
+  }
+
+  @Test func `gopass's store is read where gopass keeps it, with its entries split`() throws {
+    let home = try Home.withVault()
+    // Stands for gpg: what is imported is not how it decrypts.
+    _ = try home.file("bin/gpg", "#!/bin/sh\nfor f; do :; done\ncat \"$f\"\necho '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
+    home.environment["PATH"] = home.path + "/bin:/usr/bin:/bin"
+    home.environment["HOME"] = home.path
+    _ = try home.file(".local/share/gopass/stores/root/web/ann.gpg", "pw\n---\nport: 80\nurl: https://x.example\n")
+    _ = try home.file(".local/share/gopass/stores/root/empty.gpg", "")
+    try home.transcript(
+      "vault import --from gopass", out: "added  web  ann\n", err: "coffer: note: left out: empty (without a secret)\n")
+    try home.transcript("vault get web", out: "pw")
+    #expect(try home.field("web", "ann", "port") == "80")
+    try home.transcript("vault import --from gopass --first-line -q --on-duplicate replace", out: "replaced  web  ann\n")
+  }
+
+  @Test func `another vault, its export and its backup come in with their own secrets, fields and dates`() throws {
+    let other = try Home.withVault()
+    try other.transcript("vault set web ann --label L --attribute k=v", in: "secret")
+    let text = #"[{"service":"web","account":"ann","field":"pin","value":"1"}]"#
+    try other.transcript("vault import --from json -", in: text, out: "added  web  ann  pin\n")
+    try other.transcript("vault backup -q \(other.path)/copy")
+    try other.transcript("vault export -q \(other.path)/export --new-key-file \(other.path)/export-key")
+    let home = try Home.withVault()
+    try home.transcript("vault import \(other.path)/copy", err: "--other-key-file", exit: 69)
+    try home.transcript(
+      "vault import \(other.path)/copy --other-key-file \(other.path)/export-key", err: "no slot of the vault opens", exit: 77)
+    for (file, key) in [("copy", "key"), ("export", "export-key"), ("data/vault.sqlite", "key")] {
+      let home = try Home.withVault()
+      try home.transcript(
+        "vault import \(other.path)/\(file) --other-key-file \(other.path)/\(key)", out: "added  web  ann\n")
+      try home.transcript("vault get web", out: "secret")
+      #expect(try home.field("web", "ann", "pin") == "1")
+      #expect(try home.coffer("vault show web").out.contains("L"))
+      #expect(try home.coffer("vault verify").status == 0)
+    }
+    try home.transcript("vault import --from coffer -", err: "a vault is a file", exit: 64)
+  }
+
+  @Test func `a terminal sees the plan first and is asked, then a total; each item with --verbose`() throws {
+    let home = try Home.withVault()
+    let file = try home.file("b.json", try ImportFixture.content("bitwarden.json"))
+    func answer(_ line: String, _ reply: String?) throws -> (String, Int32) {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer(line, in: home)
+      if let reply {
+        terminal.shows("Import them? [y/N]")
+        terminal.type(reply)
+      }
+      terminal.showsAll()
+      return (terminal.shown.replacing("\r\n", with: "\n"), try child.wait())
+    }
+    let no = try answer("vault import \(file)", "n\n")
+    let plan = """
+      Bitwarden, \(file): 7 items with 5 fields
+        new       7
+        renamed   1  to be distinct and sound
+        left out  1  passkeys
+                  1  former passwords
+                  1  in the trash
+                  1  of a type that this version does not know
+                  1  attachments
+                  1  without a secret
+      --verbose names what is left out and renamed.
+      Import them? [y/N]
+      """
+    #expect(no.0.contains(plan) && no.0.contains("nothing was imported") && no.1 == 77, "\(no)")
+    try home.transcript("vault list")
+    let trial = try answer("vault import \(file) --dry-run", nil)
+    #expect(trial.0.contains("would import 7 items; 6 left out\n") && trial.1 == 0, "\(trial)")
+    let yes = try answer("vault import \(file)", "y\n")
+    #expect(yes.0.hasSuffix("imported 7 items; 6 left out\n") && !yes.0.contains("added  github.com") && yes.1 == 0, "\(yes)")
+    for option in ["--quiet", "--json", "--yes"] {
+      let unasked = try answer("vault import \(file) --on-duplicate skip \(option)", nil)
+      #expect(!unasked.0.contains("Import them?") && unasked.1 == 0, "\(unasked)")
+    }
+    let all = try answer("vault import \(file) --on-duplicate replace --verbose --yes", nil)
+    #expect(all.0.contains("replaced  github.com  ann (2)\n") && all.0.contains("left out: old shop (in the trash)"), "\(all)")
+  }
+}
+
+extension Home {
+  /// A field of an item, as an export has it; nil where there is none.
+  fileprivate func field(_ service: String, _ account: String, _ field: String) throws -> String? {
+    struct Export: Decodable { let items: [Item] }
+    struct Item: Decodable { let service: String, account: String, field: String?, value: String }
+    let export = try JSONDecoder().decode(Export.self, from: coffer("vault export --reveal").bytes)
+    return export.items.first { $0.service == service && $0.account == account && $0.field == field }?.value
+  }
+}
