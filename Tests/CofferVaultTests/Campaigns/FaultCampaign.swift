@@ -37,7 +37,7 @@ struct FaultCampaign {
       ("passphrase", .epoch(2)),
       ("slot-add", .epoch(1, slots: 3)),
       ("slot-remove", .epoch(2, slots: 1)),
-      ("restore", Facts(target: ["present backup plaintext"])),
+      ("restore", Facts(target: ["present backup plaintext"], epoch: 2)),
       (
         "delete-keeping",
         Facts(target: ["deleted old plaintext", "former backup plaintext"], field: ["deleted field plaintext"])
