@@ -4,7 +4,7 @@ internal import CofferPlatform
 
 /// How many guesses a password withstands, as bits: the logarithm of the guesses of somebody who tries what people choose first.
 ///
-/// The password is cut into pieces so that the sum of their bits is least. A piece is a word of ``CommonPasswords`` or ``WordList`` or of the
+/// The password is cut into pieces so that the sum of their bits is least. A piece is a word of ``PasswordList`` or ``WordList`` or of the
 /// item's own name, a repetition, a run of letters, digits or keys in their order, a year, or one character. It is the method of zxcvbn
 /// (Wheeler, USENIX Security 2016) with smaller lists: it calls some passwords strong that are not.
 struct PasswordStrength {
@@ -128,7 +128,7 @@ private struct Piece {
 
 /// Words that a guesser tries, by their first byte: one look at a password then costs little.
 struct PieceWords: Sendable {
-  static let common = PieceWords(CommonPasswords.words) { log2(Double($0 + 2)) }
+  static let common = PieceWords(PasswordList.words) { log2(Double($0 + 2)) }
   static let english = PieceWords(WordList.words.filter { $0.count > 2 }) { _ in log2(Double(WordList.words.count)) }
 
   private var byFirst = [[(bytes: [UInt8], bits: Double)]](repeating: [], count: 256)

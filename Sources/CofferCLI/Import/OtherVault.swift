@@ -62,8 +62,8 @@ struct OtherVault {
     if let path = options.otherRecoveryFile { found.recoveryCode = try sources.recoveryCode(path) }
     let kinds = Set(vault.slots.map(\.kind))
     let wantsMore = found.isEmpty || (found.passphrase == nil && found.keyFile != nil && !kinds.contains(.keyFile))
-    if wantsMore, context.mayAsk, let terminal = Terminal() {
-      found.passphrase = try terminal.secret("Passphrase of \(place): ").asPassphrase(from: "the terminal")
+    if wantsMore, context.questions == .anywhere, let terminal = Terminal() {
+      found.passphrase = try terminal.secret(Question("Passphrase of \(place)")).asPassphrase(from: "the terminal")
     }
     guard !found.isEmpty else {
       throw Failure(

@@ -112,10 +112,6 @@ struct CredentialSources {
     do throws(StoreError) { return try Credentials.passphrase(at: FilePath(path)) } catch { throw error.asUsageWhereEmpty }
   }
 
-  func recoveryCode(_ path: String) throws -> SecretBytes {
-    try SecretReader.file(path, limit: SecretFile.largestToken, what: "the recovery code").withoutTrailingNewline(.lineFeedOrCRLF)
-  }
-
   func keyFile(_ path: String) throws -> SecretBytes {
     try GivenPath.check(path)
     return try Credentials.keyFile(at: FilePath(path))

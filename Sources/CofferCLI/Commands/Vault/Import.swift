@@ -93,7 +93,7 @@ struct VaultImportCommand: OpeningCommand {
 
   /// Whether a person reads what is told, and can answer.
   private func isShownFirst(_ context: Context) -> Bool {
-    !options.json && !context.quiet && context.mayAsk && isatty(STDERR_FILENO) == 1
+    !options.json && !context.quiet && context.questions == .anywhere && isatty(STDERR_FILENO) == 1
   }
 
   private func isAgreed(_ context: Context) throws -> Bool {

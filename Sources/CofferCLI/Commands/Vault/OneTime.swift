@@ -78,6 +78,6 @@ struct VaultOneTimeCommand: OpeningCommand {
     guard let terminal = Terminal() else {
       throw Failure.usage("there is no secret for the one-time password", try: "standard input")
     }
-    return try terminal.secret("otpauth:// URI, or secret, of \(Printable.line(name.description)): ")
+    return try terminal.secret(Question("otpauth:// URI, or secret, of \(name.description)"))
   }
 }

@@ -2,7 +2,7 @@
 ///
 /// Picked from what published counts of leaked passwords agree on: the UK National Cyber Security Centre's "Most hacked passwords" (2019,
 /// made from Have I Been Pwned) and Wikipedia's "List of the most common passwords". `--leaked` knows hundreds of millions.
-enum CommonPasswords {
+enum PasswordList {
   static let words: [Substring] = text.split { $0 == " " || $0 == "\n" }
 
   private static let text = """
