@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 
 /// Where a person may be asked.
@@ -51,6 +52,11 @@ final class Context {
   /// Says that an export has nothing to tell of `item`.
   func leavesOut(_ item: VaultItem) {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
+  }
+
+  /// Says to a person what was done. A script reads it from the exit status.
+  func tell(_ text: String) {
+    if !quiet, !json, isatty(STDERR_FILENO) == 1 { Output.message(Printable.text(text)) }
   }
 
   /// Says something that is not an error, unless --quiet.

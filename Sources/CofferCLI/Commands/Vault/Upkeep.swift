@@ -11,7 +11,10 @@ struct VaultStatusCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
-    let answer = Answer(vault.place.description, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength())
+    let settings = Settings(context)
+    let answer = Answer(
+      vault.place.description, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength(),
+      Answer.History(keep: settings.historyKeep, trashDays: settings.trashDays, deleted: try vault.deleted().count))
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
@@ -24,6 +27,7 @@ struct VaultStatusCommand: OpeningCommand {
         answer.memory.unlockedBytes == 0 ? "locked" : "\(answer.memory.unlockedBytes) bytes may reach swap; raise ulimit -l",
       ],
     ]
+    rows.append(["history", answer.history.meaning])
     rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
     if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
     try Output.line(Columns.align(rows))
@@ -34,9 +38,21 @@ struct VaultStatusCommand: OpeningCommand {
     let pin: String, log: Int, memory: Memory
     let slots: [SlotJSON]
     let oldBytesRemain: Bool
+    let history: History
+    struct History: Encodable {
+      let keep: Int, trashDays: Int, deleted: Int
+
+      var meaning: String {
+        let former = keep == 0 ? "no former values are kept" : "\(keep) former values are kept of an item"
+        let trash =
+          trashDays == 0 ? "what is deleted is gone" : "what is deleted can be brought back for \(trashDays) days"
+        return "\(former); \(trash), now \(deleted)"
+      }
+    }
     struct Memory: Encodable { let lockedBytes: Int, unlockedBytes: Int }
 
-    init(_ path: String, _ id: VaultID, _ status: VaultStatus, _ pin: PinStatus, _ log: Int) {
+    init(_ path: String, _ id: VaultID, _ status: VaultStatus, _ pin: PinStatus, _ log: Int, _ history: History) {
+      self.history = history
       self.path = path
       self.id = id.description
       items = status.items
