@@ -41,7 +41,8 @@ enum DescriptionForm {
       let line = line.hasSuffix("\r") ? line.dropLast() : line
       guard !line.hasPrefix("#"), !line.allSatisfy(\.isWhitespace) else { continue }
       do throws(Failure) { try take(line, of: item, into: &metadata) } catch {
-        throw Failure.usage("line \(number + 1) of the form: \(error.what)", try: "\(error.cure ?? "the form"); nothing was changed")
+        throw Failure.usage(
+          "line \(number + 1) of the form: \(error.what)", try: "\(error.cure ?? "the form"); nothing was changed")
       }
     }
     return metadata
@@ -80,7 +81,9 @@ enum DescriptionForm {
       if scalar == "=", !isEscaped { equals = index }
       isEscaped = scalar == "\\" && !isEscaped
     }
-    guard let equals, equals != text.startIndex else { throw .usage("an attribute is not name=value", try: "attribute: env=production") }
+    guard let equals, equals != text.startIndex else {
+      throw .usage("an attribute is not name=value", try: "attribute: env=production")
+    }
     let name = unescaped(text[..<equals])
     try Attributes.checkFree(name)
     let value = unescaped(text[text.unicodeScalars.index(after: equals)...])

@@ -79,7 +79,8 @@ struct AuthAccounts {
         cure: "choose another account, or rename the item with coffer vault rename")
     }
     let metadata = ItemMetadata(attributes: [Self.mark: Self.token], expires: expires)
-    try items.apply([.set(SecretForm(token, metadata: metadata), for: name), try pointer(host, to: account)])
+    // Of a token nothing stays after a logout, nor before it.
+    try items.apply([.set(SecretForm(token, metadata: metadata), for: name, keeping: 0), try pointer(host, to: account)])
   }
 
   /// Makes `login` its host's active one.
@@ -119,7 +120,7 @@ struct AuthAccounts {
   private func pointer(_ host: String, to account: String) throws -> ItemChange {
     let bytes = try account.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let form = SecretForm(bytes, metadata: ItemMetadata(attributes: [Self.mark: "active"]))
-    return .set(form, for: try ItemName(service: Self.pointers, account: host))
+    return .set(form, for: try ItemName(service: Self.pointers, account: host), keeping: 0)
   }
 }
 

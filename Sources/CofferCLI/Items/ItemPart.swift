@@ -53,7 +53,8 @@ enum FieldName {
     guard let name else { return }
     guard !described.contains(name), name.first != mark else {
       throw .usage(
-        "'\(Printable.line(name))' is no name for a secret field: --field \(Printable.line(name)) would mean something else", try: "another name")
+        "'\(Printable.line(name))' is no name for a secret field: --field \(Printable.line(name)) would mean something else",
+        try: "another name")
     }
   }
 }

@@ -72,7 +72,8 @@ enum Expiry: Equatable {
 
   static func parse(_ text: String, now: Date = Date()) throws(Failure) -> Date {
     guard let moment = relative(text, now) ?? Moment.parse(text) else {
-      throw .usage("--expires is neither a time from now nor a date", try: "30d, 12h, 2026-12-31, 2026-12-31T18:00:00Z, never or keep")
+      throw .usage(
+        "--expires is neither a time from now nor a date", try: "30d, 12h, 2026-12-31, 2026-12-31T18:00:00Z, never or keep")
     }
     guard moment > now else { throw .usage("--expires is in the past", try: "a later moment") }
     return moment

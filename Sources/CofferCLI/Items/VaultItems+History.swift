@@ -25,7 +25,8 @@ extension VaultItems {
     }
     guard let form else {
       throw StoreError(
-        .notFound, "its revision \(revision) is not kept", key: name.description, cure: "coffer vault history lists those that are")
+        .notFound, "its revision \(revision) is not kept", key: name.description,
+        cure: "coffer vault history lists those that are")
     }
     return form
   }

@@ -5,7 +5,8 @@ internal import CofferVault
 /// How many former contents an item keeps.
 struct HistoryOptions: ParsableArguments {
   @Option(
-    help: ArgumentHelp("Keep so many former values of the item from now on (0 to 100; 10 unless a setting says otherwise).", valueName: "n"))
+    help: ArgumentHelp(
+      "Keep so many former values of the item from now on (0 to 100; 10 unless a setting says otherwise).", valueName: "n"))
   var history: Int?
   @Flag(help: "Keep no former value of the item, and remove those that are kept.") var noHistory = false
 

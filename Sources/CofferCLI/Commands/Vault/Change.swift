@@ -31,8 +31,6 @@ struct VaultDeleteCommand: OpeningCommand {
       throw StoreError(.notFound, "someone else deleted it just now", key: found.name.description, cure: "nothing is left to do")
     }
     guard let until else { return context.tell("deleted '\(found.name)' for good") }
-    // What was to be kept for a time is not kept for longer.
-    try items.prune(.expired)
     context.tell(
       "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
   }

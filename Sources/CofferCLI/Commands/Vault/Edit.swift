@@ -19,7 +19,8 @@ struct VaultEditCommand: OpeningCommand {
   @OptionGroup var part: FieldOption
   @Flag(help: "Open what describes the item in the editor, not its value.") var form = false
   @Option(help: ArgumentHelp("Another name for people; '' for none.", valueName: "text")) var label: String?
-  @Option(help: ArgumentHelp("An attribute to add or change; may be repeated.", valueName: "name=value")) var attribute: [String] = []
+  @Option(help: ArgumentHelp("An attribute to add or change; may be repeated.", valueName: "name=value")) var attribute:
+    [String] = []
   @Option(help: ArgumentHelp("An attribute to remove; may be repeated.", valueName: "name")) var removeAttribute: [String] = []
   @Option(help: ArgumentHelp("When the value stops being handed out: 30d, 12h, 2026-12-31, never.", valueName: "when"))
   var expires: String?

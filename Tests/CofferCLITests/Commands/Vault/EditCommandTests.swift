@@ -26,7 +26,8 @@ struct EditCommandTests {
       home.locked()
     }
     let before = try shown("github", in: home)
-    try home.transcript("vault edit github --label '' --attribute team=a=b --remove-attribute env --expires never --type text/plain")
+    try home.transcript(
+      "vault edit github --label '' --attribute team=a=b --remove-attribute env --expires never --type text/plain")
     let after = try shown("github", in: home)
     #expect(after["label"] as? String == "" && after["attributes"] as? [String: String] == ["team": "a=b"])
     #expect(after["expires"] == nil && after["type"] as? String == "text/plain" && after["revision"] as? Int == 2)
@@ -39,7 +40,8 @@ struct EditCommandTests {
     try home.transcript("vault revert github 1")
     #expect(try shown("github", in: home)["label"] as? String == "My GitHub")
     try home.transcript("vault edit github --label 'My GitHub'", err: "nothing was changed")
-    try home.transcript("vault edit github --remove-attribute nope", err: "'nope': the item has no attribute of that name", exit: 1)
+    try home.transcript(
+      "vault edit github --remove-attribute nope", err: "'nope': the item has no attribute of that name", exit: 1)
     try home.transcript("vault edit github --remove-attribute coffer.auth", err: "are reserved", exit: 64)
     try home.transcript("vault edit github --expires soon", err: "--expires is neither", exit: 64)
     try home.transcript("vault edit github --form --label x", err: "give it alone", exit: 64)

@@ -61,7 +61,8 @@ struct FieldCommandTests {
     try home.transcript("vault get bank --field label", out: "Mine")
     try home.transcript("vault get bank --field #label", out: "secret label")
     try home.transcript("vault get coffer://bank/ann/%23label", out: "secret label")
-    try home.transcript("vault history bank --field #label --json", out: try home.coffer("vault history bank --field #label --json").out)
+    try home.transcript(
+      "vault history bank --field #label --json", out: try home.coffer("vault history bank --field #label --json").out)
     try home.transcript("vault delete bank --field #label")
     try home.transcript("vault get bank --field #label", err: "no field of that name", exit: 1)
   }

@@ -234,12 +234,13 @@ struct HistoryCommandTests {
     #expect(try child.wait() == 0)
   }
 
-  @Test(arguments: [
-    (0.0, "just now"), (59, "just now"), (60, "1 minute ago"), (7199, "1 hour ago"), (86_400 * 3, "3 days ago"),
-    (86_400 * 8, "1 week ago"), (86_400 * 65, "2 months ago"), (86_400 * 800, "2 years ago"), (-5, "just now"),
-  ])
-  func `an age is rounded down`(seconds: Double, text: String) {
+  @Test
+  func `an age is rounded down`() {
     let now = Date()
-    #expect(Age.text(now.addingTimeInterval(-seconds), now: now) == text)
+    let ages: [(seconds: Int, text: String)] = [
+      (0, "just now"), (59, "just now"), (60, "1 minute ago"), (7199, "1 hour ago"), (259_200, "3 days ago"),
+      (691_200, "1 week ago"), (5_616_000, "2 months ago"), (69_120_000, "2 years ago"), (-5, "just now"),
+    ]
+    for age in ages { #expect(Age.text(now.addingTimeInterval(-Double(age.seconds)), now: now) == age.text) }
   }
 }
