@@ -49,6 +49,18 @@ final class Context {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
   }
 
+  /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.
+  ///
+  /// - Parameter note: what is said elsewhere; nothing, unless given.
+  func done(_ text: String, elsewhere note: String? = nil) {
+    guard Display.errors.isTerminal else {
+      if let note { self.note(note) }
+      return
+    }
+    guard !quiet, !json else { return }
+    Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.text(text))")
+  }
+
   /// Says something that is not an error, unless --quiet.
   func note(_ text: String) {
     if !quiet { Output.message("coffer: note: \(Printable.text(text))") }

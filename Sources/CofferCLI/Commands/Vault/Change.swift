@@ -33,6 +33,8 @@ struct TargetName: ParsableArguments {
 
   func name(from old: ItemName) throws -> ItemName {
     let new = try ItemName(service: toService ?? old.service, account: toAccount ?? old.account)
+    if let toService { try NewName.check(toService, as: "service") }
+    if let toAccount { try NewName.check(toAccount, as: "account") }
     guard new != old else { throw Failure.usage("the item has that name already", try: "another --to-service or --to-account") }
     return new
   }

@@ -36,6 +36,7 @@ struct VaultSetCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
     let name = try ItemName(service: service, account: account)
+    try NewName.check(name)
     let metadata = ItemMetadata(
       label: label, contentType: type, attributes: try Attributes.parse(attribute),
       expires: try expires.map { try Expiry.parse($0) })
@@ -48,6 +49,7 @@ struct VaultSetCommand: OpeningCommand {
     let value = try source.read("value of \(name)", context)
     let item = try items.set(SecretForm(value, metadata: metadata), for: name, if: condition)
     if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
+    context.done("stored \(name)")
   }
 
   private var condition: WriteCondition {
@@ -123,9 +125,10 @@ struct VaultShowCommand: OpeningCommand {
       guard let secret else { return try Output.line(JSONText.encode(json)) }
       return try JSONText.write(JSONText.encode(json), "value", secret.bytes)
     }
-    try Output.line(Columns.align(json.fields.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] }))
+    let sheet = Output.isTerminal ? ItemSheet(found) : nil
+    try Output.line(sheet?.text(revealing: secret != nil) ?? Columns.align(json.fields.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] }))
     guard let secret else { return }
-    try Output.write("value     ")
+    try Output.write(sheet?.valueTitle ?? "value     ")
     try Output.write(secret.bytes)
     try Output.write("\n")
   }

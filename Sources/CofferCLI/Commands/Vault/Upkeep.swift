@@ -86,7 +86,7 @@ struct VaultVerifyCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
-    let progress = Progress(context, json: options.json)
+    let progress = Progress(context, json: options.json, .verifying)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()
@@ -119,16 +119,39 @@ struct VaultLogCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let entries = try context.unlockedVault().log(limit: limit)
     if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
+    if Output.isTerminal { return try Self.table(entries).show() }
     guard !entries.isEmpty else { return }
     try Output.line(
       Columns.align(
         entries.map { entry in
           [
             String(entry.sequence), Moment.text(entry.date), entry.event.rawValue,
-            entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? "", entry.program,
+            Self.subject(entry), entry.program,
             "user \(entry.user)", "process \(entry.process)",
           ]
         }))
+  }
+
+  /// What an entry is about.
+  private static func subject(_ entry: VaultLogEntry) -> String {
+    entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? ""
+  }
+
+  private static func table(_ entries: [VaultLogEntry], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .number("#", rank: 3), .fixed("WHEN"), .fixed("EVENT"), .text("ITEM"), .text("PROGRAM", rank: 1), .number("USER", rank: 2),
+        .number("PROCESS", rank: 4),
+      ],
+      rows: entries.map { entry in
+        [
+          Table.Cell(String(entry.sequence), .dim), Table.Cell(time.minute(entry.date)), Table.Cell(entry.event.rawValue),
+          Table.Cell(subject(entry)), Table.Cell(entry.program), Table.Cell(String(entry.user)),
+          Table.Cell(String(entry.process), .dim),
+        ]
+      },
+      footer: entries.isEmpty
+        ? "no entries" : "\(grouped(entries.count)) \(entries.count == 1 ? "entry" : "entries"), the newest last; times are local")
   }
 
   private struct Row: Encodable {
