@@ -55,7 +55,7 @@ struct ImportPlan {
     return order.map { ($0, numbers[$0] ?? 0) }
   }
 
-  private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)" + (number == 1 ? "" : "s") }
+  private static func count(_ number: Int, _ noun: String) -> String { "\(grouped(number)) \(noun)" + (number == 1 ? "" : "s") }
 }
 
 extension ImportSource.Found {

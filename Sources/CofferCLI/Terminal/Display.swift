@@ -69,7 +69,7 @@ struct Display {
 
 /// A sign that stands for a word, and for the same in ASCII where the locale has no other.
 enum Sign {
-  case done, dot, ellipsis, secret
+  case done, dot, absent, ellipsis, secret
 
   /// What a line of standard output begins with that says what was done: nothing where no person reads it.
   static var doneAtTerminal: String {
@@ -80,6 +80,7 @@ enum Sign {
     switch self {
     case .done: display.isUnicode ? "✓" : "OK"
     case .dot: display.isUnicode ? "●" : "*"
+    case .absent: display.isUnicode ? "–" : "-"
     case .ellipsis: display.isUnicode ? "…" : "..."
     case .secret: display.isUnicode ? "••••••••••••" : "************"
     }

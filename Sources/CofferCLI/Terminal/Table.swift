@@ -37,7 +37,11 @@ struct Table {
     var lines: [String] = []
     lines.reserveCapacity(rows.count + 2)
     if !rows.isEmpty { lines.append(line(columns.map { Cell($0.title, .bold) }, widths, display)) }
-    for row in rows { lines.append(line(row, widths, display)) }
+    let absent = Cell(Sign.absent.text(display), .dim)
+    for row in rows {
+      let shown = zip(row, columns).map { cell, column in cell.text.isEmpty && !column.title.isEmpty ? absent : cell }
+      lines.append(line(shown, widths, display))
+    }
     lines.append(Style.dim.text(Cells.shorten(footer, to: display.width, display), display))
     return lines.joined(separator: "\n")
   }

@@ -18,7 +18,7 @@ struct ItemSheet {
   func text(revealing: Bool, _ display: Display = .output) -> String {
     let rows =
       (revealing ? [] : [("value", hidden(display))]) + attributes.map { ($0.0, $0.1) }
-      + [("type", item.metadata.contentType), ("changed", changed), ("expires", expires(display))]
+      + [("type", item.metadata.contentType), ("changed", changed), expires(display)]
     return ([title(display)] + rows.filter { !$0.1.isEmpty }.map { "  \(padded(Printable.line($0.0)))\($0.1)" })
       .joined(separator: "\n")
   }
@@ -45,10 +45,10 @@ struct ItemSheet {
     "\(time.ago(item.modified)) (\(time.minute(item.modified))), revision \(item.revision), created \(time.day(item.created))"
   }
 
-  private func expires(_ display: Display) -> String {
-    guard let moment = item.metadata.expires else { return "" }
-    let text = "\(time.expiry(moment)) (\(time.day(moment)))"
-    return moment > time.now ? text : Style.red.text(text, display)
+  private func expires(_ display: Display) -> (String, String) {
+    guard let moment = item.metadata.expires else { return ("expires", "") }
+    guard moment <= time.now else { return ("expires", "\(time.ahead(moment)) (\(time.day(moment)))") }
+    return ("expired", Style.red.text("\(time.ago(moment)) (\(time.day(moment)))", display))
   }
 
   private func padded(_ title: String) -> String {

@@ -15,7 +15,7 @@ struct VaultStatusCommand: OpeningCommand {
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
-      ["epoch", String(answer.epoch)], ["created", answer.created], ["rotated", answer.rotated],
+      ["epoch", String(answer.epoch)], ["created", Self.moment(answer.created)], ["rotated", Self.moment(answer.rotated)],
     ]
     rows += [
       ["pin", try vault.pinStatus().meaning], ["log", "\(answer.log) entries"],
@@ -27,6 +27,13 @@ struct VaultStatusCommand: OpeningCommand {
     rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
     if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
     try Output.line(Columns.align(rows))
+  }
+
+  /// A moment as it is told of: to a person by the clock on the wall.
+  private static func moment(_ text: String) -> String {
+    guard Output.isTerminal, let date = Moment.parse(text) else { return text }
+    let time = LocalTime()
+    return "\(time.minute(date)) (\(time.ago(date)))"
   }
 
   private struct Answer: Encodable {
