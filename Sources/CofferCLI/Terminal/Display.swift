@@ -58,7 +58,9 @@ struct Display {
     return name.contains("utf-8") || name.contains("utf8")
   }
 
-  private static func number(_ name: String) -> Int? { ProcessEnvironment.value(name).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil } }
+  private static func number(_ name: String) -> Int? {
+    ProcessEnvironment.value(name).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+  }
 
   private static func size(_ descriptor: Int32) -> (width: Int?, height: Int?) {
     var size = winsize()

@@ -64,9 +64,13 @@ struct Table {
   /// The cells of each column; 0 for one that is left out, as it is empty or has no room.
   private func widths(_ display: Display) -> [Int] {
     var widths = columns.indices.map { column in rows.reduce(0) { max($0, Cells.count($1[column].text)) } }
-    for (index, column) in columns.enumerated() where widths[index] > 0 { widths[index] = max(widths[index], Cells.count(column.title)) }
+    for (index, column) in columns.enumerated() where widths[index] > 0 {
+      widths[index] = max(widths[index], Cells.count(column.title))
+    }
     let least = zip(columns, widths).map { column, width in min(column.least ?? width, width) }
-    while Self.total(zip(widths, least).map { $0 > 0 ? $1 : 0 }) > display.width, let index = droppable(widths) { widths[index] = 0 }
+    while Self.total(zip(widths, least).map { $0 > 0 ? $1 : 0 }) > display.width, let index = droppable(widths) {
+      widths[index] = 0
+    }
     return fitted(widths, least, display.width)
   }
 

@@ -18,7 +18,6 @@ struct InterruptTests {
 
   @Test func `control-C at a bar takes the line away, says that nothing was changed, and ends by the signal`() throws {
     let home = try Self.home(items: 4000)
-    let before = try home.coffer("vault log --limit 1").out
     let terminal = try PseudoTerminal((80, 24))
     let child = try terminal.coffer("vault rotate --yes", in: home)
     terminal.shows(" of 4 000 items")
@@ -26,8 +25,7 @@ struct InterruptTests {
     terminal.showsAll()
     #expect(try child.wait() == 128 + SIGINT)
     #expect(terminal.shown.hasSuffix("\r\u{1B}[Kcoffer: interrupted; nothing was changed\r\n"), "\(terminal.shown.suffix(200))")
-    let after = try home.coffer("vault log").out
-    #expect(!before.isEmpty && !after.contains("rotated"))
+    #expect(try home.coffer("vault status").out.contains("\nepoch       1\n"))
     try home.transcript("vault verify", out: "4000 records are where and what they were when they were sealed\n")
   }
 
@@ -56,7 +54,9 @@ struct InterruptTests {
     #expect(try child.wait() == 0)
   }
 
-  @Test(arguments: [("false", false), ("cat >/dev/null", false), ("head -1", false), ("no-such-pager", true), ("cat", true), ("", true)])
+  @Test(arguments: [
+    ("false", false), ("cat >/dev/null", false), ("head -1", false), ("no-such-pager", true), ("cat", true), ("", true),
+  ])
   func `a pager may end early, be missing or be none`(pager: String, isPrinted: Bool) throws {
     let home = try Self.home(items: 40)
     home.environment["COFFER_PAGER"] = pager

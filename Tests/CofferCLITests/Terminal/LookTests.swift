@@ -15,12 +15,14 @@ struct LookTests {
        {"service":"example.com","account":"bob","value":"v"},
        {"service":"日本語.jp","account":"田中","label":"🔑 emoji key","value":"v"}]
       """#
-    try home.transcript("vault import -q --from json \(home.file("items.json", items))", out: """
-      added  github.com   octocat
-      added  example.com  bob
-      added  日本語.jp       田中
+    try home.transcript(
+      "vault import -q --from json \(home.file("items.json", items))",
+      out: """
+        added  github.com   octocat
+        added  example.com  bob
+        added  日本語.jp       田中
 
-      """)
+        """)
     home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"].merging(variables) { $1 }) { $1 }
     return home
   }
@@ -71,7 +73,8 @@ struct LookTests {
     let home = try Self.home()
     for (variables, isColored) in [
       (["NO_COLOR": ""], true), (["NO_COLOR": "1"], false), (["NO_COLOR": "", "TERM": "dumb"], false),
-      (["NO_COLOR": "", "TERM": "dumb", "CLICOLOR_FORCE": "1"], true), (["NO_COLOR": "", "TERM": "dumb", "CLICOLOR_FORCE": "0"], false),
+      (["NO_COLOR": "", "TERM": "dumb", "CLICOLOR_FORCE": "1"], true),
+      (["NO_COLOR": "", "TERM": "dumb", "CLICOLOR_FORCE": "0"], false),
       (["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], false),
     ] {
       home.environment.merge(variables) { $1 }
@@ -101,7 +104,8 @@ struct LookTests {
     #expect(try Self.shown("vault backup \(home.path)/copy", in: home).last?.hasPrefix("✓ backed up to ") == true)
     #expect(try Self.shown("vault rotate --yes", in: home).first == "✓ new key, sealed to 1 slot (key file)")
     #expect(try Self.shown("vault backup -q \(home.path)/another", in: home) == [])
-    #expect(try Self.shown("unlock", in: home).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
+    #expect(
+      try Self.shown("unlock", in: home).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
     #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
     #expect(try Self.shown("lock", in: home) == ["✓ locked"])
   }

@@ -9,7 +9,9 @@ struct PipeTests {
   private static let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     .appending(path: "../../../Fixtures/CommandLine/pipe.txt").standardized
 
-  @Test(arguments: [["TERM": "xterm-256color", "LANG": "C.UTF-8", "CLICOLOR_FORCE": "1", "COLUMNS": "20", "COFFER_PAGER": "false"], [:]])
+  @Test(arguments: [
+    ["TERM": "xterm-256color", "LANG": "C.UTF-8", "CLICOLOR_FORCE": "1", "COLUMNS": "20", "COFFER_PAGER": "false"], [:],
+  ])
   func `a pipe gets byte for byte what it got before, whatever the terminal's variables say`(variables: [String: String]) throws {
     let home = try Home()
     home.environment.merge(variables) { $1 }
@@ -33,6 +35,7 @@ struct PipeTests {
   private static func constant(_ text: String, _ home: Home) -> String {
     text.replacingOccurrences(of: home.path, with: "HOME").replacing(/before-[0-9TZ]+/, with: "before-STAMP")
       .replacing(/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z/, with: "DATE").replacing(/PVINV1-[0-9a-f]+/, with: "INVITATION")
-      .replacing(/[0-9a-f]{32}/, with: "ID").replacing(/process [0-9]+/, with: "process N").replacing(/user [0-9]+/, with: "user N")
+      .replacing(/[0-9a-f]{32}/, with: "ID").replacing(/process [0-9]+/, with: "process N").replacing(
+        /user [0-9]+/, with: "user N")
   }
 }

@@ -34,6 +34,7 @@ struct TableTests {
     let table = Table(columns: [.text("ONE"), .text("TWO")], rows: rows, footer: "1 row")
     #expect(table.text(Display(isTerminal: true)) == "ONE\na\n1 row")
     #expect(
-      table.text(Display(isTerminal: true, isColored: true)) == "\u{1B}[1mONE\u{1B}[0m\n\u{1B}[31ma\u{1B}[0m\n\u{1B}[2m1 row\u{1B}[0m")
+      table.text(Display(isTerminal: true, isColored: true))
+        == "\u{1B}[1mONE\u{1B}[0m\n\u{1B}[31ma\u{1B}[0m\n\u{1B}[2m1 row\u{1B}[0m")
   }
 }

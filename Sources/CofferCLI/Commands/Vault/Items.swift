@@ -126,7 +126,8 @@ struct VaultShowCommand: OpeningCommand {
       return try JSONText.write(JSONText.encode(json), "value", secret.bytes)
     }
     let sheet = Output.isTerminal ? ItemSheet(found) : nil
-    try Output.line(sheet?.text(revealing: secret != nil) ?? Columns.align(json.fields.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] }))
+    try Output.line(
+      sheet?.text(revealing: secret != nil) ?? Columns.align(json.fields.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] }))
     guard let secret else { return }
     try Output.write(sheet?.valueTitle ?? "value     ")
     try Output.write(secret.bytes)

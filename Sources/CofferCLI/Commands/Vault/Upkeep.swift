@@ -147,7 +147,8 @@ struct VaultLogCommand: OpeningCommand {
   private static func table(_ entries: [VaultLogEntry], _ time: LocalTime = LocalTime()) -> Table {
     Table(
       columns: [
-        .number("#", rank: 3), .fixed("WHEN"), .fixed("EVENT"), .text("ITEM"), .text("PROGRAM", rank: 1), .number("USER", rank: 2),
+        .number("#", rank: 3), .fixed("WHEN"), .fixed("EVENT"), .text("ITEM"), .text("PROGRAM", rank: 1),
+        .number("USER", rank: 2),
         .number("PROCESS", rank: 4),
       ],
       rows: entries.map { entry in
@@ -158,7 +159,8 @@ struct VaultLogCommand: OpeningCommand {
         ]
       },
       footer: entries.isEmpty
-        ? "no entries" : "\(grouped(entries.count)) \(entries.count == 1 ? "entry" : "entries"), the newest last; times are local")
+        ? "no entries" : "\(grouped(entries.count)) \(entries.count == 1 ? "entry" : "entries"), the newest last; times are local"
+    )
   }
 
   private struct Row: Encodable {
