@@ -37,6 +37,7 @@ struct VaultSetCommand: OpeningCommand {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
     let name = try ItemName(service: service, account: account)
     try NewName.check(name)
+    try MediaType.check(type)
     let metadata = ItemMetadata(
       label: label, contentType: type, attributes: try Attributes.parse(attribute),
       expires: try expires.map { try Expiry.parse($0) })
