@@ -59,6 +59,18 @@ final class Context {
     if !quiet, !json, isatty(STDERR_FILENO) == 1 { Output.message(Printable.text(text)) }
   }
 
+  /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.
+  ///
+  /// - Parameter note: what is said elsewhere; nothing, unless given.
+  func done(_ text: String, elsewhere note: String? = nil) {
+    guard Display.errors.isTerminal else {
+      if let note { self.note(note) }
+      return
+    }
+    guard !quiet, !json else { return }
+    Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.text(text))")
+  }
+
   /// Says something that is not an error, unless --quiet.
   func note(_ text: String) {
     if !quiet { Output.message("coffer: note: \(Printable.text(text))") }

@@ -73,6 +73,7 @@ struct AuthAccounts {
   /// Stores `token` and makes its account the active one, in one transaction. An item that is no login is not replaced.
   func store(_ token: consuming SecretBytes, _ host: String, _ account: String, expires: Date?) throws {
     let name = try ItemName(service: host, account: account)
+    try NewName.check(name)
     if let there = try items.item(name), !Self.isToken(there) {
       throw StoreError(
         .refused, "the vault has an item of that name which is no login", key: name.description,

@@ -30,8 +30,8 @@ struct VaultDeleteCommand: OpeningCommand {
     guard try items.remove(found.name, keptUntil: until) else {
       throw StoreError(.notFound, "someone else deleted it just now", key: found.name.description, cure: "nothing is left to do")
     }
-    guard let until else { return context.tell("deleted '\(found.name)' for good") }
-    context.tell(
+    guard let until else { return context.done("deleted '\(found.name)' for good") }
+    context.done(
       "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
   }
 
@@ -64,6 +64,8 @@ struct TargetName: ParsableArguments {
 
   func name(from old: ItemName) throws -> ItemName {
     let new = try ItemName(service: toService ?? old.service, account: toAccount ?? old.account)
+    if let toService { try NewName.check(toService, as: "service") }
+    if let toAccount { try NewName.check(toAccount, as: "account") }
     guard new != old else { throw Failure.usage("the item has that name already", try: "another --to-service or --to-account") }
     return new
   }

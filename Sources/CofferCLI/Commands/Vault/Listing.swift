@@ -63,8 +63,25 @@ extension ArgumentHelp {
 enum ItemTable {
   static func show(_ items: [VaultItem], json: Bool) throws {
     if json { return try Output.line(JSONText.encode(items.map { ItemJSON($0) })) }
+    if Output.isTerminal { return try table(items).show() }
     guard !items.isEmpty else { return }
     try Output.line(Columns.align(items.map { [$0.name.service, $0.name.account, $0.metadata.label] }))
+  }
+
+  /// For a person, who wants to know as well what is new and what has expired.
+  static func table(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .text("SERVICE"), .text("ACCOUNT"), .text("LABEL", rank: 2), .fixed("CHANGED", rank: 3), .fixed("EXPIRES", rank: 1),
+      ],
+      rows: items.map { item in
+        let expires = item.metadata.expires
+        return [
+          Table.Cell(item.name.service), Table.Cell(item.name.account), Table.Cell(item.metadata.label),
+          Table.Cell(time.ago(item.modified), .dim),
+          Table.Cell(expires.map(time.expiry) ?? "", expires.map { $0 <= time.now } ?? false ? .red : nil),
+        ]
+      }, footer: items.isEmpty ? "no items" : "\(grouped(items.count)) item\(items.count == 1 ? "" : "s")")
   }
 }
 
