@@ -26,7 +26,7 @@ final class Context {
 
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.
-  ///   - vault: the place of the vault; nil leaves it to the environment.
+  ///   - vault: the place of the vault, or its name; nil leaves it to the environment.
   init(home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil)
     throws
   {
@@ -43,6 +43,10 @@ final class Context {
     self.yes = yes
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
+    if let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), let path = try VaultNames(context: self).path(of: name) {
+      try ProcessEnvironment.set("COFFER_VAULT", path)
+      places = try Places.standard()
+    }
   }
 
   /// Says that an export has nothing to tell of `item`.
@@ -53,6 +57,18 @@ final class Context {
   /// Says to a person what was done. A script reads it from the exit status.
   func tell(_ text: String) {
     if !quiet, !json, isatty(STDERR_FILENO) == 1 { Output.message(Printable.text(text)) }
+  }
+
+  /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.
+  ///
+  /// - Parameter note: what is said elsewhere; nothing, unless given.
+  func done(_ text: String, elsewhere note: String? = nil) {
+    guard Display.errors.isTerminal else {
+      if let note { self.note(note) }
+      return
+    }
+    guard !quiet, !json else { return }
+    Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.text(text))")
   }
 
   /// Says something that is not an error, unless --quiet.

@@ -50,7 +50,8 @@ struct LoginCommandAt<Place: CommandPlace>: OpeningCommand {
     let accounts = AuthAccounts(items: try context.items())
     let token = try token(for: host)
     try accounts.store(token, host, account, expires: expires)
-    context.note("logged in to \(Printable.line(host)) as \(Printable.line(account))")
+    let done = "logged in to \(Printable.line(host)) as \(Printable.line(account))"
+    context.done(done, elsewhere: done)
   }
 
   private func token(for host: String) throws -> SecretBytes {
@@ -87,7 +88,7 @@ struct LogoutCommandAt<Place: CommandPlace>: OpeningCommand {
 
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
-  @Flag(help: "All accounts of the host.") var all = false
+  @Flag(help: "All accounts of the host, or of all hosts where none is named.") var all = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -98,19 +99,13 @@ struct LogoutCommandAt<Place: CommandPlace>: OpeningCommand {
   func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }
     let accounts = AuthAccounts(items: try context.items())
-    let gone = try all ? everyLogin(accounts, host) : [accounts.login(host, account)]
+    let gone = try all ? accounts.logins(of: host) : [accounts.login(host, account)]
+    guard !gone.isEmpty else { throw AuthAccounts.nobody(host) }
     let next = try accounts.remove(gone)
     for login in gone {
       context.note("logged out of \(Printable.line(login.host)), account \(Printable.line(login.account))")
     }
     if let next { context.note("\(Printable.line(next)) is the active account now") }
-  }
-
-  private func everyLogin(_ accounts: AuthAccounts, _ host: String?) throws -> [AuthAccounts.Login] {
-    let logins = try accounts.logins(of: host)
-    guard let first = logins.first else { throw AuthAccounts.nobody(host) }
-    // Several hosts: the same error as for one account.
-    return logins.allSatisfy { $0.host == first.host } ? logins : [try accounts.login(host, nil)]
   }
 }
 
@@ -128,11 +123,26 @@ struct AuthStatusCommand: OpeningCommand {
     let logins = try AuthAccounts(items: try context.itemsToRead()).logins(of: host)
     guard !logins.isEmpty else { throw AuthAccounts.nobody(host) }
     guard !options.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
+    if Output.isTerminal { return try Self.table(logins).show() }
     try Output.line(
       Columns.align(
         logins.map { login in
           [login.host, login.account, login.isActive ? "active" : "-", expiry(of: login)]
         }))
+  }
+
+  private static func table(_ logins: [AuthAccounts.Login], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .text("HOST"), .text("ACCOUNT"), .fixed("ACTIVE", rank: 2), .fixed("SINCE", rank: 3), .fixed("EXPIRES", rank: 1),
+      ],
+      rows: logins.map { login in
+        [
+          Table.Cell(login.host), Table.Cell(login.account), Table.Cell(login.isActive ? "active" : "", .green),
+          Table.Cell(time.ago(login.since), .dim),
+          Table.Cell(login.expires.map(time.expiry) ?? "never", login.hasExpired ? .red : nil),
+        ]
+      }, footer: counted(logins.count, "login"))
   }
 
   private func expiry(of login: AuthAccounts.Login) -> String {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
+internal import CofferVault
 
 struct StatusCommand: Command {
   static let configuration = CommandConfiguration(
@@ -20,9 +21,10 @@ struct StatusCommand: Command {
       vault: vault.map { vault in
         Answer.Vault(
           path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
-          slots: vault.slots.map(\.kind.description))
+          slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
       }, agent: AgentReport(try context.agentStatus()), session: try logins(context), domains: domains)
-    try Output.line(options.json ? JSONText.encode(answer) : text(answer, context))
+    if options.json { return try Output.line(JSONText.encode(answer)) }
+    try Output.line(Output.isTerminal ? sheet(answer, context, .output) : text(answer, context))
   }
 
   /// Who is logged in where, as far as the agent can say; nil where it cannot.
@@ -41,6 +43,7 @@ struct StatusCommand: Command {
       rows.append(["vault", vault.path])
       rows.append(["", "id \(vault.id), format \(vault.format)"])
       rows.append(["", "opens with: \(vault.slots.joined(separator: ", "))"])
+      if let problem = vault.problem { rows.append(["", "problem: \(Printable.line(problem))"]) }
     } else {
       rows.append(["vault", "none at \(context.places.vault); coffer init makes one"])
     }
@@ -55,12 +58,48 @@ struct StatusCommand: Command {
     return Columns.align(rows)
   }
 
+  /// For a person, who knows what a domain is called and not the vault's id.
+  private func sheet(_ answer: Answer, _ context: Context, _ display: Display) -> String {
+    var rows: [(String, String)] = []
+    if let vault = answer.vault {
+      rows = [("Vault", context.places.vault.short), ("Opens by", vault.slots.joined(separator: ", "))]
+    } else {
+      rows = [("Vault", "none at \(context.places.vault.short); coffer init makes one")]
+    }
+    rows.append(("Agent", answer.agent.short(display)))
+    if let logins = answer.session {
+      let active = logins.filter(\.active).map { login in
+        Printable.line("\(login.host) as \(login.account)") + (login.expired ? Style.red.text(" (expired)", display) : "")
+      }
+      rows.append(("Logins", active.isEmpty ? "none" : active.joined(separator: ", ")))
+    }
+    let domains = answer.domains.map(Printable.line)
+    rows.append(("Domains", domains.isEmpty ? "none in \(context.places.defaults)" : domains.joined(separator: ", ")))
+    return rows.map { title, text in
+      Style.bold.text(title, display) + String(repeating: " ", count: 10 - title.count) + text
+    }.joined(separator: "\n")
+  }
+
   private struct Answer: Encodable {
     let vault: Vault?
     let agent: AgentReport
     let session: [LoginJSON]?
     let domains: [String]
-    struct Vault: Encodable { let path: String, id: String, format: Int, slots: [String] }
+    struct Vault: Encodable {
+      let path: String, id: String, format: Int, slots: [String]
+      /// Why every command that opens it refuses it.
+      let problem: String?
+    }
+  }
+}
+
+extension LockedVault {
+  /// What the pins of this machine say against the vault; nil where they say nothing, as far as that shows without a key.
+  var ageProblem: Failure? {
+    do throws(StoreError) {
+      try checkAge()
+      return nil
+    } catch { return Failure(error) }
   }
 }
 

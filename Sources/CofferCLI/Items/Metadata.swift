@@ -35,6 +35,24 @@ enum Attributes {
   }
 }
 
+/// `--type`: what programs go by that show a value.
+enum MediaType {
+  /// - Throws: a usage failure for what is no media type; an empty one says nothing of the value. Source: RFC 6838, section 4.2.
+  static func check(_ type: String) throws(Failure) {
+    let essence = type.prefix { $0 != ";" }
+    let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
+    let signs = "()<>@,;:\\\"[]?=".utf8
+    let isSound =
+      parts.count == 2
+      && parts.allSatisfy { part in
+        1...127 ~= part.utf8.count && part.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !signs.contains($0) }
+      }
+    guard type.isEmpty || isSound else {
+      throw .usage("'\(Printable.line(type))' is no media type", try: "--type text/plain, application/json or the like")
+    }
+  }
+}
+
 /// `--expires`: a moment, a day, a time from now, never, or what it was.
 enum Expiry: Equatable {
   case at(Date), never, keep

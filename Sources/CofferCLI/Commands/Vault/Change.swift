@@ -30,8 +30,8 @@ struct VaultDeleteCommand: OpeningCommand {
     guard try items.remove(found.name, keptUntil: until) else {
       throw StoreError(.notFound, "someone else deleted it just now", key: found.name.description, cure: "nothing is left to do")
     }
-    guard let until else { return context.tell("deleted '\(found.name)' for good") }
-    context.tell(
+    guard let until else { return context.done("deleted '\(found.name)' for good") }
+    context.done(
       "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
   }
 
@@ -64,11 +64,22 @@ struct TargetName: ParsableArguments {
 
   func name(from old: ItemName) throws -> ItemName {
     let new = try ItemName(service: toService ?? old.service, account: toAccount ?? old.account)
+    if let toService { try NewName.check(toService, as: "service") }
+    if let toAccount { try NewName.check(toAccount, as: "account") }
     guard new != old else { throw Failure.usage("the item has that name already", try: "another --to-service or --to-account") }
     return new
   }
 
   var condition: WriteCondition { replace ? .always : .absent }
+
+  /// Does what takes the name, and says which option takes one that is taken.
+  func applying<Result>(_ change: () throws -> Result) throws -> Result {
+    do { return try change() } catch let error as StoreError where error.kind == .alreadyExists {
+      throw StoreError(
+        error.kind, error.what, key: error.key, place: error.place,
+        cure: "choose another name; --replace takes the place of the item that has it")
+    }
+  }
 }
 
 struct VaultRenameCommand: OpeningCommand {
@@ -87,7 +98,7 @@ struct VaultRenameCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let items = try context.items()
     let name = try item.item(in: items).name
-    let moved = try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
+    let moved = try target.applying { try items.apply([.move(name, to: target.name(from: name), if: target.condition)]) }
     if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
@@ -113,8 +124,9 @@ struct VaultCopyCommand: OpeningCommand {
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
     let keeping = HistoryOptions.standard(try items.item(copy), context)
-    let stored = try items.apply(
-      [.set(items.value(of: name), for: copy, if: target.condition, keeping: keeping)] + fields)
+    let stored = try target.applying {
+      try items.apply([.set(items.value(of: name), for: copy, if: target.condition, keeping: keeping)] + fields)
+    }
     if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }

@@ -79,7 +79,7 @@ struct VaultEditCommand: OpeningCommand {
     guard metadata != found.metadata || past.isGiven else { return context.note("nothing was changed") }
     let stored = try items.apply([.describe(found.name, as: metadata, if: .revision(found.revision), keeping: keeping)])
     if options.json, let item = stored.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
-    context.tell("changed what describes '\(found.name)'; its value stayed")
+    context.done("changed what describes '\(found.name)'; its value stayed")
   }
 
   private func editValue(_ found: VaultItem, _ items: VaultItems, _ context: Context) throws {
@@ -97,7 +97,7 @@ struct VaultEditCommand: OpeningCommand {
       keeping: past.keeping(found, context))
     if before.metadata.expires != nil { context.note("the new value does not expire; coffer vault edit --expires says when") }
     guard item.history > 0 else { return }
-    context.tell("\(CommandText.vault("revert", item.name, String(found.revision))) brings the former value back")
+    context.done("\(CommandText.vault("revert", item.name, String(found.revision))) brings the former value back")
   }
 
   private func trimmed(_ edited: consuming SecretBytes, like before: borrowing SecretBytes) throws -> SecretBytes {

@@ -74,7 +74,7 @@ struct VaultRevertCommand: OpeningCommand {
     if try items.item(name)?.revision != revision { _ = try items.value(of: name, revision: revision) }
     let item = try items.revert(name, to: revision)
     if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
-    context.tell("'\(name)' is what it was at revision \(revision); this is revision \(item.revision)")
+    context.done("'\(name)' is what it was at revision \(revision); this is revision \(item.revision)")
   }
 }
 
@@ -102,7 +102,7 @@ struct VaultUndeleteCommand: OpeningCommand {
         cure: "coffer vault deleted lists what can be")
     }
     if options.json { return try Output.line(JSONText.encode(ItemJSON(back))) }
-    context.tell("'\(name)' is back")
+    context.done("'\(name)' is back")
   }
 }
 
@@ -118,7 +118,7 @@ struct VaultDeletedCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let deleted = try context.itemsToRead().deleted(service: service)
     try RevisionTable.showDeleted(deleted, json: options.json)
-    if deleted.isEmpty { context.tell("nothing that was deleted can be brought back") }
+    if deleted.isEmpty { context.done("nothing that was deleted can be brought back") }
   }
 }
 
@@ -153,7 +153,7 @@ struct VaultPruneCommand: OpeningCommand {
     }
     let count = try names.map { names in try names.reduce(0) { try $0 + items.prune(rule, of: $1) } } ?? items.prune(rule)
     if options.json { return try Output.line(JSONText.encode(["removed": count])) }
-    context.tell(count == 1 ? "removed 1 former or deleted content" : "removed \(count) former and deleted contents")
+    context.done(count == 1 ? "removed 1 former or deleted content" : "removed \(count) former and deleted contents")
   }
 
   private var rule: PruneRule {

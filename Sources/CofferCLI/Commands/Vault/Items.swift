@@ -117,9 +117,10 @@ struct VaultShowCommand: OpeningCommand {
       guard let secret else { return try Output.line(JSONText.encode(json)) }
       return try JSONText.write(JSONText.encode(json), "value", secret.bytes)
     }
-    try Output.line(Columns.align(json.rows))
+    let sheet = Output.isTerminal ? ItemSheet(found) : nil
+    try Output.line(sheet?.text(revealing: secret != nil) ?? Columns.align(json.rows))
     guard let secret else { return }
-    try Output.write("value     ")
+    try Output.write(sheet?.valueTitle ?? "value     ")
     try Output.write(secret.bytes)
     try Output.write("\n")
   }

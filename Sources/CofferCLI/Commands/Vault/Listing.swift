@@ -8,11 +8,14 @@ struct VaultListCommand: OpeningCommand {
     commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
+  @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let found = try context.itemsToRead().list(service: service)
+    let items = try context.itemsToRead()
+    // Whoever names their service wants them.
+    let found = try items.list(service: service).filter { `internal` || service != nil || !AuthAccounts.isPointer($0) }
     try ItemTable.show(found, json: options.json)
     if found.isEmpty { context.tell(service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items") }
   }
@@ -27,12 +30,15 @@ struct VaultFindCommand: OpeningCommand {
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
+  @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let items = try context.itemsToRead()
-    let found = try items.list().filter { item in terms.allSatisfy { Self.matches(item, $0) } }
+    let found = try items.list().filter { item in
+      (`internal` || !AuthAccounts.isPointer(item)) && terms.allSatisfy { Self.matches(item, $0) }
+    }
     guard !found.isEmpty else {
       throw StoreError(.notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")
     }
@@ -48,12 +54,34 @@ struct VaultFindCommand: OpeningCommand {
   }
 }
 
+extension ArgumentHelp {
+  /// Items that Coffer keeps for itself are nobody's secrets.
+  fileprivate static var internalItems: ArgumentHelp { "Also what Coffer keeps for itself: which login of a host is active." }
+}
+
 /// Items, one a line.
 enum ItemTable {
   static func show(_ items: [VaultItem], json: Bool) throws {
     if json { return try Output.line(JSONText.encode(items.map { ItemJSON($0) })) }
+    if Output.isTerminal { return try table(items).show() }
     guard !items.isEmpty else { return }
     try Output.line(Columns.align(items.map { [$0.name.service, $0.name.account, $0.metadata.label] }))
+  }
+
+  /// For a person, who wants to know as well what is new and what has expired.
+  static func table(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .text("SERVICE"), .text("ACCOUNT"), .text("LABEL", rank: 2), .fixed("CHANGED", rank: 3), .fixed("EXPIRES", rank: 1),
+      ],
+      rows: items.map { item in
+        let expires = item.metadata.expires
+        return [
+          Table.Cell(item.name.service), Table.Cell(item.name.account), Table.Cell(item.metadata.label),
+          Table.Cell(time.ago(item.modified), .dim),
+          Table.Cell(expires.map(time.expiry) ?? "", expires.map { $0 <= time.now } ?? false ? .red : nil),
+        ]
+      }, footer: items.isEmpty ? "no items" : "\(grouped(items.count)) item\(items.count == 1 ? "" : "s")")
   }
 }
 

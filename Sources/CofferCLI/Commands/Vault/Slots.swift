@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 
 struct SlotCommand: ParsableCommand {
@@ -23,7 +24,9 @@ struct SlotListCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let slots = try context.unlockedVault().slots()
-    try Output.line(options.json ? JSONText.encode(slots.map(SlotJSON.init)) : SlotTable.text(slots))
+    if options.json { return try Output.line(JSONText.encode(slots.map(SlotJSON.init))) }
+    if Output.isTerminal { return try SlotTable.table(slots, .output).show() }
+    try Output.line(SlotTable.text(slots))
   }
 }
 
@@ -54,7 +57,7 @@ struct SlotAddCommand: OpeningCommand {
   func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
 
   func perform(_ context: Context) throws {
-    let recipient = try recipient.map { try Recipient($0) }
+    let recipient = try recipient.map(Self.given)
     let secrets = NewSecrets(new: new, context: context)
     let vault = try context.unlockedVault()
     if let recipient { return try add(recipient, to: vault, context) }
@@ -62,6 +65,12 @@ struct SlotAddCommand: OpeningCommand {
     // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
     let slot = try secrets.using { credentials in try vault.addSlot(credentials, label: label) }
     try answer(slot, context)
+  }
+
+  private static func given(_ text: String) throws -> Recipient {
+    do throws(StoreError) { return try Recipient(text) } catch {
+      throw Failure.usage("--recipient: \(error.what)", try: error.commandCure)
+    }
   }
 
   private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ context: Context) throws {
@@ -151,6 +160,25 @@ enum SlotTable {
     Columns.align(
       slots.map { [$0.summary.id.description, "\($0.summary.kind)\($0.isInUse ? " *" : "")", Printable.line($0.label)] })
   }
+
+  static func table(_ slots: [VaultStatus.Slot], _ display: Display) -> Table {
+    let dot = Sign.dot.text(display)
+    let isKnown = slots.contains(where: \.isInUse)
+    return Table(
+      columns: [.fixed(""), .text("SLOT"), .text("OPENED BY"), .text("LABEL", rank: 1)],
+      rows: slots.map { slot in
+        [
+          Table.Cell(slot.isInUse ? dot : isKnown ? " " : "", .green), Table.Cell(slot.summary.id.description),
+          Table.Cell(slot.summary.kind.description), Table.Cell(slot.label),
+        ]
+      },
+      footer: counted(slots.count, "slot") + (isKnown ? "; \(dot) opened the vault just now" : ""))
+  }
+}
+
+extension VaultStatus.Slot {
+  /// `recovery code 'paper'`
+  var words: String { summary.kind.description + (label.isEmpty ? "" : " '\(Printable.line(label))'") }
 }
 
 /// A slot in JSON.

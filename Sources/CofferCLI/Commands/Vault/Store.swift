@@ -43,7 +43,9 @@ struct VaultSetCommand: OpeningCommand {
     let expiry = try expires.map { try Expiry($0) }
     var metadata = ItemMetadata(
       label: label ?? "", contentType: type, attributes: try Attributes.parse(attribute), expires: expiry?.date)
+    try NewName.check(written)
     try FieldName.check(field)
+    try MediaType.check(type)
     try source.claimInput(context)
     let items = try context.items()
     let name = try name(written, items)
@@ -67,14 +69,14 @@ struct VaultSetCommand: OpeningCommand {
   }
 
   private func tell(_ old: VaultItem?, _ item: VaultItem, _ context: Context) {
-    guard let old else { return context.tell("stored '\(item.name)'") }
+    guard let old else { return context.done("stored '\(item.name)'") }
     if old.metadata.expires != nil, expires == nil {
       context.note("the new value does not expire; --expires says when it does, and --expires keep leaves the date")
     }
     if label == "", !item.metadata.label.isEmpty {
       context.note("the label stays as it was; coffer vault edit --label '' clears it")
     }
-    context.tell(
+    context.done(
       item.history > 0
         ? "replaced '\(item.name)'; \(CommandText.vault("revert", item.name, String(old.revision))) brings the former value back"
         : "replaced '\(item.name)'; the former value is gone")

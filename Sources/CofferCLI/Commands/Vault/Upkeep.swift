@@ -18,7 +18,7 @@ struct VaultStatusCommand: OpeningCommand {
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
-      ["epoch", String(answer.epoch)], ["created", answer.created], ["rotated", answer.rotated],
+      ["epoch", String(answer.epoch)], ["created", Self.moment(answer.created)], ["rotated", Self.moment(answer.rotated)],
     ]
     rows += [
       ["pin", try vault.pinStatus().meaning], ["log", "\(answer.log) entries"],
@@ -31,6 +31,13 @@ struct VaultStatusCommand: OpeningCommand {
     rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
     if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
     try Output.line(Columns.align(rows))
+  }
+
+  /// A moment as it is told of: to a person by the clock on the wall.
+  private static func moment(_ text: String) -> String {
+    guard Output.isTerminal, let date = Moment.parse(text) else { return text }
+    let time = LocalTime()
+    return "\(time.minute(date)) (\(time.ago(date)))"
   }
 
   private struct Answer: Encodable {
@@ -102,7 +109,7 @@ struct VaultVerifyCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
-    let progress = Progress(context, json: options.json)
+    let progress = Progress(context, json: options.json, .verifying)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()
@@ -135,16 +142,41 @@ struct VaultLogCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let entries = try context.unlockedVault().log(limit: limit)
     if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
+    if Output.isTerminal { return try Self.table(entries).show() }
     guard !entries.isEmpty else { return }
     try Output.line(
       Columns.align(
         entries.map { entry in
           [
             String(entry.sequence), Moment.text(entry.date), entry.event.rawValue,
-            entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? "", entry.program,
+            Self.subject(entry), entry.program,
             "user \(entry.user)", "process \(entry.process)",
           ]
         }))
+  }
+
+  /// What an entry is about.
+  private static func subject(_ entry: VaultLogEntry) -> String {
+    entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? ""
+  }
+
+  private static func table(_ entries: [VaultLogEntry], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .number("#", rank: 3), .fixed("WHEN"), .fixed("EVENT"), .text("ITEM"), .text("PROGRAM", rank: 1),
+        .number("USER", rank: 2),
+        .number("PROCESS", rank: 4),
+      ],
+      rows: entries.map { entry in
+        [
+          Table.Cell(String(entry.sequence), .dim), Table.Cell(time.minute(entry.date)), Table.Cell(entry.event.rawValue),
+          Table.Cell(subject(entry)), Table.Cell(entry.program), Table.Cell(String(entry.user)),
+          Table.Cell(String(entry.process), .dim),
+        ]
+      },
+      footer: entries.isEmpty
+        ? "no entries" : "\(grouped(entries.count)) \(entries.count == 1 ? "entry" : "entries"), the newest last; times are local"
+    )
   }
 
   private struct Row: Encodable {
