@@ -7,7 +7,7 @@ struct ProgressTests {
   @Test func `a bar tells what is done, how much, and how long it takes`() {
     let display = Display(isTerminal: true)
     let line = Progress.Work.rotating.line(61_034, of: 100_000, after: 14_000_000_000, display)
-    #expect(line == "Rotating ━━━━━━━━━━━━━━━━────────────  61 %  61 034 of 100 000 items   9 s left")
+    #expect(line == "Rotating ━━━━━━━━━━━━━━━━───────────  61 %  61 034 of 100 000 items   9 s left")
     let ascii = Progress.Work.importing.line(1, of: 2, after: 0, Display(isTerminal: true, isUnicode: false))
     #expect(ascii == "Importing ###############---------------  50 %  1 of 2 items")
     #expect(Progress.Work.reading.line(1, of: 1, after: 0, display).hasSuffix("100 %  1 of 1 entry"))

@@ -24,8 +24,8 @@ struct TableTests {
     let lines = Self.table.text(Display(isTerminal: true, width: 50)).split(separator: "\n").map(String.init)
     #expect(
       lines == [
-        "NAME                    LABEL     SIZE  WHEN", "github.com              CI token     7  2 min ago",
-        "日本語.jp               🔑 key    1024  –", "longlonglonglonglongl…  –           12  yesterday", "3 items",
+        "NAME                     LABEL     SIZE  WHEN", "github.com               CI token     7  2 min ago",
+        "日本語.jp                🔑 key    1024  –", "longlonglonglonglonglo…  –           12  yesterday", "3 items",
       ])
   }
 

@@ -17,7 +17,9 @@ struct VaultListCommand: OpeningCommand {
     // Whoever names their service wants them.
     let found = try items.list(service: service).filter { `internal` || service != nil || !AuthAccounts.isPointer($0) }
     try ItemTable.show(found, json: options.json)
-    if found.isEmpty { context.tell(service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items") }
+    if found.isEmpty, !Output.isTerminal {
+      context.tell(service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items")
+    }
   }
 }
 

@@ -36,7 +36,7 @@ struct VaultNameTests {
     try home.transcript("vault backup \(home.path)/backup -q")
     try home.transcript("vault export \(home.path)/export --new-key-file \(home.path)/exportkey -q")
     let key = ["COFFER_KEY_FILE": home.path + "/exportkey"]
-    try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1")
+    try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1", err: "for the first time")
     try home.transcript("--vault \(home.path)/backup vault get a", out: "1")
     try home.transcript("vault set a", in: "2")
     #expect(try home.coffer("--vault \(home.path)/backup vault get a").status == 66)
