@@ -49,6 +49,15 @@ final class Context {
     }
   }
 
+  /// Whether a person reads what is planned before it is done, and can answer.
+  var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }
+
+  /// Asks whether the command shall go on, where a person can answer.
+  func agrees(_ question: String) throws -> Bool {
+    guard !yes, let terminal = Terminal() else { return true }
+    return try terminal.confirm(question)
+  }
+
   /// Says that an export has nothing to tell of `item`.
   func leavesOut(_ item: VaultItem) {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")

@@ -47,8 +47,7 @@ struct VaultDeleteCommand: OpeningCommand {
 enum Trash {
   /// Until when; nil where `item` is removed for good.
   static func end(_ item: VaultItem, _ context: Context) -> Date? {
-    guard !item.isOfLogin, case let days = Settings(context).trashDays, days > 0 else { return nil }
-    return Date().addingTimeInterval(Double(days) * 86_400)
+    item.isOfLogin ? nil : Settings(context).keptUntil
   }
 }
 

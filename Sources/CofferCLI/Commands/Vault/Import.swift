@@ -71,12 +71,12 @@ struct VaultImportCommand: OpeningCommand {
       format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
     let found = try source.read(reading)
     reading.clear()
-    if !isShownFirst(context) || verbose { for remark in found.remarks { context.note(remark) } }
-    if isShownFirst(context) {
+    if !context.showsPlans || verbose { for remark in found.remarks { context.note(remark) } }
+    if context.showsPlans {
       let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true))
       Output.message(plan.text)
       if !verbose, !found.remarks.isEmpty { Output.message("--verbose names what is left out and renamed.") }
-      guard try dryRun || isAgreed(context) else {
+      guard try dryRun || context.agrees("Import them?") else {
         throw Failure(StoreError(.refused, "nothing was imported", cure: "y at the question, or --yes"))
       }
     }
@@ -92,18 +92,6 @@ struct VaultImportCommand: OpeningCommand {
       return try Output.line((dryRun ? "" : Sign.doneAtTerminal) + plan.total(isTrial: dryRun))
     }
     if !plan.rows.isEmpty { try Output.line(Columns.align(plan.rows)) }
-  }
-
-  // MARK: The question
-
-  /// Whether a person reads what is told, and can answer.
-  private func isShownFirst(_ context: Context) -> Bool {
-    !options.json && !context.quiet && context.questions == .anywhere && isatty(STDERR_FILENO) == 1
-  }
-
-  private func isAgreed(_ context: Context) throws -> Bool {
-    guard !context.yes, let terminal = Terminal() else { return true }
-    return try terminal.confirm("Import them?")
   }
 
   private func add(

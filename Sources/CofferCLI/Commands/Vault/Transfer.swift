@@ -97,5 +97,5 @@ enum OnDuplicate: String, ExpressibleByArgument, CaseIterable {
 
 /// Hand items out, and take items in.
 enum TransferCommands {
-  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
+  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self, VaultMergeCommand.self]
 }
