@@ -34,7 +34,7 @@ extension MergePlan {
     of meta: RecordMeta, _ side: MergeSide, isOurs: Bool, _ change: inout Change
   ) throws(StoreError) -> [MergeSource] {
     try side.items.history.past(of: meta, at: meta.index(side.items.view.keys), &change).map {
-      MergeSource(items: side.items, table: .old, index: $0.index, isOurs: isOurs)
+      MergeSource(items: side.items, table: .old, index: $0.index, revision: $0.revision, isOurs: isOurs)
     }
   }
 }

@@ -6,10 +6,15 @@ struct MergeSource {
   let items: ItemTable
   let table: RecordTable
   let index: RecordIndex
+  /// Of a former content.
+  var revision: UInt64 = 0
   /// Of what was taken out of its place already.
   var row: SealedRecord?
   /// Whether it is in the vault that the change is of.
   let isOurs: Bool
+
+  /// Whether it is a former content of this vault that is in its place.
+  var isInPlace: Bool { isOurs && table == .old && row == nil }
 
   private func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
     let bucket = table.bucket(of: index)

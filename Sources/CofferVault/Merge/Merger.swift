@@ -80,10 +80,13 @@ struct Merger {
     case .theirs(let isOne): (winner, loser, isConflict) = (other, own, isOne)
     }
     guard let winner else { throw VerifiedView.tampered("a record that should exist is missing", view.path) }
-    let past = try joined(winner, loser, keep: plan.history(of: step), change)
-    let revision = try store(winner.present, of: step, after: past.contents, &change)
-    for source in own?.past ?? [] where source.row == nil { _ = try records.drop(source.index, as: .past, &change) }
-    return isConflict && past.endsInLoser ? revision - 1 : nil
+    var past = try joined(winner, loser, change)
+    past.contents = past.contents.suffix(plan.history(of: step))
+    for (place, source) in past.contents.enumerated() where !source.isOurs {
+      if let same = try own?.past.first(matching: source, change) { past.contents[place] = same }
+    }
+    let revision = try store(winner.present, of: step, after: past.contents, own?.past ?? [], &change)
+    return isConflict && past.endsInLoser && !past.contents.isEmpty ? revision - 1 : nil
   }
 
   private func ownLine(
@@ -102,62 +105,65 @@ struct Merger {
     return Line(present: source, past: try plan.past(of: source.meta(none), plan.theirs, isOurs: false, &none))
   }
 
-  /// The former contents of both, each once, the oldest first, and the loser last, as the one that is replaced now; no more than are kept.
+  /// The former contents of both, each once, the oldest first, and the loser last, as the one that is replaced now.
   private func joined(
-    _ winner: Line, _ loser: Line?, keep: Int, _ change: borrowing Change
+    _ winner: Line, _ loser: Line?, _ change: borrowing Change
   ) throws(StoreError) -> (contents: [MergeSource], endsInLoser: Bool) {
-    guard keep > 0 else { return ([], false) }
-    var past: [(source: MergeSource, meta: RecordMeta)] = []
-    for source in winner.past { past.append((source, try source.meta(change))) }
-    guard let loser else { return (winner.past.suffix(keep), false) }
-    let known = try past + [(winner.present, winner.present.meta(change))]
+    guard let loser else { return (winner.past, false) }
+    var past = winner.past
     for source in loser.past {
-      let meta = try source.meta(change)
-      if try !isAmong(known, source, meta, change) { past.append((source, meta)) }
+      if try (past + [winner.present]).first(matching: source, change) == nil { past.append(source) }
     }
-    let order = past.indices.sorted { (past[$0].meta.modified, $0) < (past[$1].meta.modified, $1) }
-    var contents = order.map { past[$0].source }
-    let isNew = try !isAmong(past, loser.present, loser.present.meta(change), change)
-    if isNew { contents.append(loser.present) }
-    return (contents.suffix(keep), isNew)
+    let isNew = try past.first(matching: loser.present, change) == nil
+    let times = try past.map { (source) throws(StoreError) in try source.meta(change).modified }
+    let order = past.indices.sorted { (times[$0], $0) < (times[$1], $1) }
+    return (order.map { past[$0] } + (isNew ? [loser.present] : []), isNew)
   }
 
-  private func isAmong(
-    _ known: [(source: MergeSource, meta: RecordMeta)], _ source: MergeSource, _ meta: RecordMeta, _ change: borrowing Change
-  ) throws(StoreError) -> Bool {
-    for other in known where other.meta.isOfOneWrite(with: meta) {
-      let one = try source.open(change)
-      if try one.isSameWrite(as: other.source.open(change)) { return true }
-    }
-    return false
-  }
-
-  /// Seals a content and those before it under the step's name, above all revisions that the name had.
+  /// Seals a content and those before it under the step's name, and removes what was kept before and is not among them. Former contents
+  /// that all others come after stay as they are, under the numbers that their owner knows.
   ///
   /// - Returns: the revision of the content.
   private func store(
-    _ content: MergeSource, of step: MergeStep, after past: [MergeSource], _ change: inout Change
+    _ content: MergeSource, of step: MergeStep, after past: [MergeSource], _ own: [MergeSource], _ change: inout Change
   ) throws(StoreError) -> UInt64 {
     let target = try items.target(step.name, &change)
-    var revision: UInt64
-    if let old = target.old {
-      revision = old.revision
-    } else {
-      revision = try records.highestRevision(of: target.index, &change)
-      try items.checkRoom(for: step.name, &change)
-    }
-    for source in past {
-      revision = try view.checked { () throws(FormatError) in try FileCounter.next(revision, RecordMeta.part) }
-      try seal(source, as: step.name, revision, &change) { $0.become(.former) }
-    }
-    revision = try view.checked { () throws(FormatError) in try FileCounter.next(revision, RecordMeta.part) }
+    if target.old == nil { try items.checkRoom(for: step.name, &change) }
+    let highest: UInt64
+    if let old = target.old { highest = old.revision } else { highest = try records.highestRevision(of: target.index, &change) }
     let kept = try RecordLimits.history(plan.history(of: step))
-    try seal(content, as: step.name, revision, &change) { meta in
+    let staying = target.old == nil ? 0 : Self.staying(past, below: highest, keeping: kept)
+    // The number of what is replaced is free: none of its former contents has it.
+    var next = target.old == nil || staying == past.count ? try number(after: highest) : highest
+    for source in past.dropFirst(staying) {
+      try seal(source, as: step.name, next, &change) { $0.become(.former) }
+      next = try number(after: next)
+    }
+    try seal(content, as: step.name, next, &change) { meta in
       meta.history = kept
       meta.named = step.named
     }
+    let stay = Set(past.prefix(staying).map(\.index))
+    for source in own where source.isInPlace && !stay.contains(source.index) {
+      _ = try records.drop(source.index, as: .past, &change)
+    }
     change.events.append(items.entry(.itemSet, target.index))
-    return revision
+    return next
+  }
+
+  private func number(after number: UInt64) throws(StoreError) -> UInt64 {
+    try view.checked { () throws(FormatError) in try FileCounter.next(number, RecordMeta.part) }
+  }
+
+  /// How many of the first contents can stay in their places, so that all others come after them and none is beyond what is kept.
+  private static func staying(_ past: [MergeSource], below revision: UInt64, keeping kept: UInt8) -> Int {
+    let count = past.prefix(while: \.isInPlace).count
+    let next = revision + UInt64(max(1, past.count - count))
+    let isAscending = zip(past.prefix(count), past.prefix(count).dropFirst()).allSatisfy { $0.revision < $1.revision }
+    guard isAscending, !past.dropFirst(count).contains(where: \.isInPlace),
+      past.first.map({ $0.revision >= next - min(next - 1, UInt64(kept)) }) ?? true
+    else { return 0 }
+    return count
   }
 
   private func seal(
@@ -170,5 +176,17 @@ struct Merger {
     try RecordLimits.check(meta)
     let sealed = try view.checked { () throws(FormatError) in try record.sealed(as: meta, keys: view.keys) }
     try records.put(sealed, of: meta, &change)
+  }
+}
+
+extension [MergeSource] {
+  /// The one that is the same write as `source`.
+  fileprivate func first(matching source: MergeSource, _ change: borrowing Change) throws(StoreError) -> MergeSource? {
+    let meta = try source.meta(change)
+    for other in self where try other.meta(change).isOfOneWrite(with: meta) {
+      let one = try source.open(change)
+      if try one.isSameWrite(as: other.open(change)) { return other }
+    }
+    return nil
   }
 }

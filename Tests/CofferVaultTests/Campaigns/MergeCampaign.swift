@@ -18,7 +18,6 @@ struct MergeCampaign {
   /// One random change of one vault; what cannot be done is passed over.
   private static func change(_ vault: borrowing UnlockedVault, _ step: Int, _ random: inout Random) -> String {
     let name = names.randomElement(using: &random) ?? names[0]
-    let other = names.randomElement(using: &random) ?? names[1]
     let keeping: Int? = [nil, nil, 3, 20].randomElement(using: &random) ?? nil
     let what: String
     let outcome: StoreError.Kind?
@@ -35,8 +34,11 @@ struct MergeCampaign {
     case 11:
       (what, outcome) = ("revert", kind { try vault.revert(name, to: UInt64.random(in: 1...6, using: &random)) })
     default:
-      guard name != other else { return "nothing" }
-      (what, outcome) = ("move", kind { try vault.apply([.move(name, to: other)]) })
+      // Mostly one that is there, to a name that may be taken.
+      let moved = (kind { _ = try vault.fields(of: name.item) } == nil ? [name, name.item] : [name]).randomElement(using: &random) ?? name
+      let other = names.filter { $0.field.isEmpty == moved.field.isEmpty && $0 != moved }.randomElement(using: &random) ?? moved
+      let condition: WriteCondition = Int.random(in: 0..<4, using: &random) == 0 ? .always : .absent
+      (what, outcome) = ("move", kind { try vault.apply([.move(moved, to: other, if: condition)]) })
     }
     return outcome == nil ? what : "\(what) refused"
   }
@@ -55,7 +57,7 @@ struct MergeCampaign {
       pair = try home.pair(here)
       // The clock of one may be ahead of the other's, and both may write in one millisecond.
       let ahead: Double = [0, 0, 0.003, 40].randomElement(using: &random) ?? 0
-      for step in 1...Int.random(in: 2...30, using: &random) {
+      for step in 1...Int.random(in: 2...40, using: &random) {
         home.now += Double(Int.random(in: 0...2, using: &random)) / 1000
         let isHere = Bool.random(using: &random)
         if !isHere { home.now += ahead }
@@ -132,7 +134,7 @@ struct MergeCampaign {
   }
 
   @Test func `two vaults have the same items once each has merged the other, and nothing is lost`() throws {
-    let rounds = Campaign.size(short: 12, long: 6000)
+    let rounds = Campaign.size(short: 24, long: 6000)
     let counts = Collected()
     Campaign.concurrently(min(rounds, 2)) { worker in
       var tally = Tally()

@@ -45,6 +45,8 @@ import Testing
     let report = try pair.mergeHere()
     #expect(report.updated == [ada] && report.conflicts.isEmpty)
     #expect(try pair.here.values(ada) == ["new", "old"])
+    // Former contents stay under the numbers that they have.
+    #expect(try pair.here.revisions(of: ada).map(\.item.revision) == [2, 1])
     #expect(try pair.here.item(ada)?.metadata == pair.there.item(ada)?.metadata)
     try pair.expectSettled()
   }
@@ -240,7 +242,7 @@ import Testing
     home.tick()
     try pair.there.set(form("theirs"), for: ada)
     try pair.there.set(form("puk"), for: ada.field(named: "puk"))
-    #expect(try pair.mergeHere(keeping: 10).conflicts == [MergeReport.Conflict(name: ada, winner: .other, kept: 2)])
+    #expect(try pair.mergeHere(keeping: 10).conflicts == [MergeReport.Conflict(name: ada, winner: .other, kept: 1)])
     #expect(try pair.here.values(ada) == ["theirs", "ours"] && pair.here.fields(of: ada).count == 2)
     #expect(try pair.here.item(ada)?.id == pair.there.item(ada)?.id)
     try pair.expectSettled()
