@@ -33,7 +33,7 @@ struct HelpTests {
     "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
     "run", "inject", "generate", "doctor", "install", "completion", "credential", "credential git", "credential docker",
     "vault rename", "vault copy", "vault edit", "vault history", "vault revert", "vault undelete", "vault deleted", "vault prune",
-    "vault import", "vault export", "defaults find", "defaults export",
+    "vault import", "vault export", "vault merge", "defaults find", "defaults export",
     "defaults import", "defaults explain", "defaults watch",
   ])
   func `every command has help on standard output`(command: String) throws {
