@@ -60,9 +60,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// All items, or those of one service, by name, without opening a value.
   public borrowing func list(service: String? = nil) throws(StoreError) -> [VaultItem] {
-    try core.read { (vault) throws(StoreError) in
-      try vault.items.list(service: service)
-    }
+    try find(ItemQuery(service: service)).items()
   }
 
   /// What a listing says of the fields of an item, by name; none where it has none.
