@@ -6,8 +6,15 @@ enum Columns {
 
   /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
   static func align(_ rows: [[String]]) -> String {
+    var widths = Widths()
+    for row in rows { widths.add(row) }
+    return align(rows, widths)
+  }
+
+  /// The lines of `rows`, each column as wide as in all the rows that `widths` were added up of.
+  static func align(_ rows: [[String]], _ widths: Widths) -> String {
     let rows = rows.map { $0.map(Cell.init) }
-    let widths = widths(of: rows)
+    let widths = widths.widths
     var lines: [UInt8] = []
     lines.reserveCapacity(rows.count * widths.reduce(0) { $0 + $1 + 2 })
     for (number, row) in rows.enumerated() {
@@ -26,15 +33,16 @@ enum Columns {
     line.append(contentsOf: row[last].text.trimmedEnd.utf8)
   }
 
-  private static func widths(of rows: [[Cell]]) -> [Int] {
-    var widths: [Int] = []
-    for row in rows {
-      for (column, cell) in row.enumerated() {
+  /// The widest cell of each column, of rows that need not be held together.
+  struct Widths {
+    fileprivate var widths: [Int] = []
+
+    mutating func add(_ row: [String]) {
+      for (column, text) in row.enumerated() {
         if column == widths.count { widths.append(0) }
-        widths[column] = max(widths[column], cell.width)
+        widths[column] = max(widths[column], Cell(text).width)
       }
     }
-    return widths
   }
 
   private struct Cell {

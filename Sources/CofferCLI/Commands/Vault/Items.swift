@@ -66,7 +66,8 @@ struct VaultGetCommand: OpeningCommand {
 
   @OptionGroup var item: ItemArguments
   @Option(
-    help: ArgumentHelp("Print this instead of the value: label, type, expires, or an attribute by its name.", valueName: "name"))
+    help: ArgumentHelp("Print this instead of the value: label, type, expires, or an attribute by its name.", valueName: "name"),
+    completion: Completions.fields)
   var field: String?
   @OptionGroup(title: "Clipboard") var clipboard: ClipboardOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -78,7 +79,7 @@ struct VaultGetCommand: OpeningCommand {
     try item.check()
     let clipboard = try clipboard.open()
     let items = try context.itemsToRead()
-    if field == nil, !options.json {
+    if field == nil, try !options.json || item.attribute != nil {
       let value = try item.value(in: items)
       guard let clipboard else { return try show(value) }
       return try clipboard.copy(value.bytes, "the value of \(item.description)", context)

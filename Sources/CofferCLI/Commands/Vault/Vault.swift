@@ -20,24 +20,64 @@ struct VaultCommand: ParsableCommand {
 
 /// SERVICE [ACCOUNT], as most vault commands take it.
 struct ItemArguments: ParsableArguments {
-  @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
+  @Argument(
+    help: "What the secret opens: a host, a URL, an app's domain. Or the item's name as SERVICE/ACCOUNT, or coffer://….",
+    completion: Completions.services)
+  var service: String
   @Argument(help: "Whose it is; may be left out where one item matches.", completion: Completions.accounts) var account: String?
 
   /// As people write it: `service` or `service/account`.
   var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
 
+  /// The reference that stands in the place of the service; nil for a name.
+  private var reference: Reference? {
+    get throws(Failure) {
+      guard Reference.isMeant(by: service) else { return nil }
+      guard account == nil else {
+        throw .usage("a reference names the account too, and another one was given", try: "the reference alone")
+      }
+      return try Reference(service)
+    }
+  }
+
+  /// What of the item the reference asks for; nil for its value.
+  var attribute: String? { get throws(Failure) { try reference?.attribute } }
+
   /// Judges the names before anything is asked for to unlock with.
   ///
-  /// - Throws: `.invalidName`.
-  func check() throws { _ = try ItemName(service: service, account: account ?? "") }
+  /// - Throws: `.invalidName`; a usage failure for a reference that is none.
+  func check() throws {
+    let reference = try reference
+    _ = try ItemName(service: reference?.service ?? service, account: reference?.account ?? account ?? "")
+  }
 
   /// The item that is meant: the named one, or the only one of the service.
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
-  func item(in items: VaultItems) throws -> VaultItem { try items.item(service: service, account: account) }
+  func item(in items: VaultItems) throws -> VaultItem {
+    if let reference = try reference { return try items.item(service: reference.service, account: reference.account) }
+    if let whole = try whole(in: items) { return whole }
+    return try items.item(service: service, account: account)
+  }
 
   /// The value of the item that is meant.
   ///
   /// - Throws: what ``item(in:)`` throws, `.expired`.
-  func value(in items: VaultItems) throws -> SecretForm { try items.value(service: service, account: account) }
+  func value(in items: VaultItems) throws -> SecretForm {
+    if let reference = try reference { return try References.value(of: reference, in: items) }
+    if let whole = try whole(in: items) { return try items.value(of: whole.name) }
+    return try items.value(service: service, account: account)
+  }
+
+  /// The item whose name was given as one word, `service/account`, as messages spell it; nil where the word is a service, or has no slash.
+  private func whole(in items: VaultItems) throws -> VaultItem? {
+    guard account == nil, service.contains("/"), try items.find(ItemQuery(service: service)).isEmpty else { return nil }
+    // The longest service first: more of them have slashes than accounts do.
+    for slash in service.indices.reversed() where service[slash] == "/" {
+      let (before, after) = (service[..<slash], service[service.index(after: slash)...])
+      guard !before.isEmpty, !after.isEmpty else { continue }
+      if let found = try items.item(ItemName(service: String(before), account: String(after))) { return found }
+    }
+    return nil
+  }
 }
