@@ -4,6 +4,7 @@ internal import CofferVault
 extension FrameWriter {
   mutating func put(_ query: ItemQuery) throws(StoreError) {
     try put(query.service)
+    try put(query.otherThan)
     try put(texts: query.texts)
     try put(UInt32(clamping: query.attributes.count))
     for attribute in query.attributes {
@@ -22,6 +23,7 @@ extension FrameWriter {
 extension FrameReader {
   mutating func query() throws(StoreError) -> ItemQuery {
     var query = ItemQuery(service: try optionalText())
+    query.otherThan = try optionalText()
     query.texts = try texts()
     for _ in 0..<(try countOfNames(ofAtLeast: 8)) { query.attributes.append(ItemQuery.Attribute(try text(), try text())) }
     query.attributeNames = try texts()

@@ -84,7 +84,7 @@ struct CompletionCommand: Command {
 /// What a shell may offer. A completion never asks, never speaks, and has nothing to offer where something is wrong.
 enum Completions {
   static let services = CompletionKind.custom { words, _, prefix in
-    list(words) { Set(try $0.silentItems().names(of: nil, prefix: beginning(prefix))) }
+    list(words) { Set(try $0.silentItems().names(of: nil, prefix: beginning(prefix))).subtracting([AuthAccounts.pointers]) }
   }
 
   /// The accounts of the services that stand on the line.

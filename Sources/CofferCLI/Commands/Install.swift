@@ -30,7 +30,7 @@ struct InstallCommand: Command {
       return try Output.line(
         JSONText.encode(Answer(links: links.map(\.string), onPath: isOnPath, program: program.string)))
     }
-    try Output.line("\(isCopied ? "copied" : "kept")  \(program)")
+    try Output.line("\(isCopied ? "copied" : "kept  ")  \(program)")
     for link in links { try Output.line("linked  \(link)") }
     if !isOnPath { context.note("\(folder) is not on PATH: export PATH=\(folder):$PATH") }
     context.note("git: git config --global credential.helper coffer")

@@ -149,10 +149,10 @@ struct NewSecrets {
 
   /// A passphrase that is typed, and asked for anew where it is too easy to guess.
   private func typed(_ what: String, _ terminal: borrowing Terminal) throws -> SecretBytes {
-    let least = new.minStrength.map(Double.init) ?? PassphraseStrength.least
+    let least = new.minStrength.map(Double.init) ?? PasswordStrength.leastOfPassphrase
     var failure: (any Error)?
     let found = try terminal.newSecret(what) { passphrase in
-      do { return Self.objection(try PassphraseStrength(of: passphrase), least) } catch {
+      do { return Self.objection(try PasswordStrength(passphrase), least) } catch {
         failure = error
         return nil
       }
@@ -164,13 +164,15 @@ struct NewSecrets {
   /// A passphrase that nobody types: one that is easy to guess is told of, and refused where an option wants it so.
   private func checked(_ passphrase: consuming SecretBytes?) throws -> SecretBytes? {
     guard let passphrase else { return nil }
-    let strength = try PassphraseStrength(of: passphrase)
+    let strength = try PasswordStrength(passphrase)
     if let least = new.minStrength, let failure = Self.objection(strength, Double(least)) { throw failure }
-    if new.minStrength == nil, let failure = Self.objection(strength, PassphraseStrength.least) { context.note(failure.what) }
+    if new.minStrength == nil, let failure = Self.objection(strength, PasswordStrength.leastOfPassphrase) {
+      context.note(failure.what)
+    }
     return passphrase
   }
 
-  private static func objection(_ strength: PassphraseStrength, _ least: Double) -> Failure? {
+  private static func objection(_ strength: PasswordStrength, _ least: Double) -> Failure? {
     guard strength.bits < least else { return nil }
     return .usage(
       "the passphrase is easy to guess: \(strength.reason)",

@@ -4,6 +4,8 @@ internal import CofferStorage
 package struct ItemQuery: Sendable, Equatable {
   /// The service, exactly.
   package var service: String?
+  /// A service whose items are left out.
+  package var otherThan: String?
   /// Texts that must be found in the service, the account, the label, or the name or value of an attribute, whatever their case.
   package var texts: [String] = []
   /// Attributes that must be there with exactly these values.
@@ -29,6 +31,7 @@ package struct ItemQuery: Sendable, Equatable {
 /// A query as it is compared with descriptions where they lie, without a copy of each text.
 struct ItemMatcher {
   private let service: String?
+  private let otherThan: String?
   private let texts: [Text]
   private let attributes: [ItemQuery.Attribute]
   private let names: [String]
@@ -48,6 +51,7 @@ struct ItemMatcher {
 
   init(_ query: ItemQuery) {
     service = query.service
+    otherThan = query.otherThan
     texts = query.texts.map(Text.init)
     attributes = query.attributes
     names = query.attributeNames
@@ -55,6 +59,7 @@ struct ItemMatcher {
 
   func matches(_ item: DescriptionParts) -> Bool {
     if let service, !Self.isSame(item.service, service) { return false }
+    if let otherThan, Self.isSame(item.service, otherThan) { return false }
     return attributes.allSatisfy { wanted in
       item.hasAttribute { Self.isEqual($0, wanted.name) && Self.isEqual($1, wanted.value) }
     } && names.allSatisfy { name in item.hasAttribute { found, _ in Self.isEqual(found, name) } }

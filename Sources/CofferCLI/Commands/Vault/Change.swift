@@ -38,6 +38,15 @@ struct TargetName: ParsableArguments {
   }
 
   var condition: WriteCondition { replace ? .always : .absent }
+
+  /// Does what takes the name, and says which option takes one that is taken.
+  func applying<Result>(_ change: () throws -> Result) throws -> Result {
+    do { return try change() } catch let error as StoreError where error.kind == .alreadyExists {
+      throw StoreError(
+        error.kind, error.what, key: error.key, place: error.place,
+        cure: "choose another name; --replace takes the place of the item that has it")
+    }
+  }
 }
 
 struct VaultRenameCommand: OpeningCommand {
@@ -56,7 +65,7 @@ struct VaultRenameCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let items = try context.items()
     let name = try item.item(in: items).name
-    let moved = try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
+    let moved = try target.applying { try items.apply([.move(name, to: target.name(from: name), if: target.condition)]) }
     if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
@@ -81,7 +90,9 @@ struct VaultCopyCommand: OpeningCommand {
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
-    let stored = try items.apply([.set(items.value(of: name), for: copy, if: target.condition)] + fields)
+    let stored = try target.applying {
+      try items.apply([.set(items.value(of: name), for: copy, if: target.condition)] + fields)
+    }
     if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }

@@ -23,6 +23,7 @@ struct VaultListCommand: OpeningCommand {
   var attribute: [String] = []
   @Option(help: ArgumentHelp("Only items with this tag, an attribute tag:NAME; may be repeated.", valueName: "name"))
   var tag: [String] = []
+  @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -39,6 +40,8 @@ struct VaultListCommand: OpeningCommand {
       return ItemQuery.Attribute(name, value)
     }
     query.attributeNames = tag.map { "tag:\($0)" }
+    // Whoever names their service wants them.
+    if !`internal`, service == nil { query.otherThan = AuthAccounts.pointers }
     let limit = try expiring.map { try Expiry.parse($0) }
     let found = try context.itemsToRead().find(query)
     guard tree || sort != .name || limit != nil else { return try ItemTable.show(found, json: options.json) }
@@ -66,11 +69,13 @@ struct VaultFindCommand: OpeningCommand {
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
   @Flag(help: "Find the letters of a word with others between them, too.") var fuzzy = false
+  @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     var query = ItemQuery()
+    if !`internal` { query.otherThan = AuthAccounts.pointers }
     var words: [String] = []
     for term in terms {
       if let (name, value) = Attributes.split(term) {
@@ -92,6 +97,11 @@ struct VaultFindCommand: OpeningCommand {
 
   private static let nothing = StoreError(
     .notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")
+}
+
+extension ArgumentHelp {
+  /// Items that Coffer keeps for itself are nobody's secrets.
+  fileprivate static var internalItems: ArgumentHelp { "Also what Coffer keeps for itself: which login of a host is active." }
 }
 
 /// Items, one a line.
