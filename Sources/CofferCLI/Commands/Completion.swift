@@ -153,8 +153,9 @@ enum Completions {
   static let routerKeys = CompletionKind.custom { words, _, _ in
     let domain = value(of: "--domain", words) ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer"
     return list(words) { context in
-      let secrets = try context.silentItems().names(of: domain)
-      return Set(try context.domain(domain).names() + secrets)
+      let keys = Set(try context.domain(domain).names())
+      // Preferences are offered where the vault is locked, too.
+      do { return keys.union(try context.silentItems().names(of: domain)) } catch { return keys }
     }
   }
 

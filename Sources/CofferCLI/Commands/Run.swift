@@ -32,7 +32,8 @@ struct RunCommand: OpeningCommand {
     completion: Completions.namedReferences)
   var file: [String] = []
   @Flag(help: "Replace the secrets in what the command prints.") var mask = false
-  @Argument(parsing: .postTerminator, help: "The command and its words; -- before them may be left out.") var command: [String] = []
+  @Argument(parsing: .postTerminator, help: "The command and its words; -- before them may be left out.") var command: [String] =
+    []
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 

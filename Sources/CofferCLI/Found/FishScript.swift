@@ -55,7 +55,9 @@ struct FishScript {
     }
     options.append(Self.branch([key], lines))
     let subcommands = (command.subcommands ?? []).filter(\.shouldDisplay)
-    if !subcommands.isEmpty { next.append(Self.branch(["\(key) 0"], subcommands.map { Self.offer($0.commandName, $0.abstract) })) }
+    if !subcommands.isEmpty {
+      next.append(Self.branch(["\(key) 0"], subcommands.map { Self.offer($0.commandName, $0.abstract) }))
+    }
     for (number, argument) in shown.filter({ $0.kind == "positional" && $0.parsingStrategy != "postTerminator" }).enumerated() {
       let places = argument.isRepeating ? "\(key) *" : "\(key) \(number)"
       if let line = Self.answer(argument, path, "positional@\(number)") { next.append(Self.branch([places], [line])) }

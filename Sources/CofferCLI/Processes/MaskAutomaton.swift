@@ -91,7 +91,8 @@ final class MaskAutomaton: Sendable {
     var at = start
     let last = bytes.count - 1
     while at < last {
-      let pair = Int(first.load(fromByteOffset: at, as: UInt8.self)) << 8 | Int(first.load(fromByteOffset: at + 1, as: UInt8.self))
+      let (one, two) = (first.load(fromByteOffset: at, as: UInt8.self), first.load(fromByteOffset: at + 1, as: UInt8.self))
+      let pair = Int(one) << 8 | Int(two)
       if bits.load(fromByteOffset: pair >> 3, as: UInt8.self) >> UInt8(pair & 7) & 1 != 0 { break }
       at += 1
     }

@@ -18,7 +18,7 @@ struct FindCommandTests {
   private func names(_ home: Home, _ line: String) throws -> [String] {
     let answer = try home.coffer(line)
     #expect(answer.status == 0, "\(answer.err)")
-    return answer.out.split(separator: "\n").map { $0.split(separator: " ", omittingEmptySubsequences: true).prefix(2).joined(separator: " ") }
+    return answer.out.split(separator: "\n").map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
   }
 
   @Test
