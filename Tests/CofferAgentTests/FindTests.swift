@@ -33,8 +33,13 @@ import Testing
       return (query.service.map { $0 == item.name.service } ?? true)
         && query.attributes.allSatisfy { item.metadata.attributes[$0.name] == $0.value }
         && query.attributeNames.allSatisfy { item.metadata.attributes[$0] != nil }
-        && query.texts.allSatisfy { text in texts.contains { $0.lowercased().contains(text.lowercased()) } }
+        && query.texts.allSatisfy { text in texts.contains { Self.holds($0, text) } }
     }
+  }
+
+  /// Whether `text` is in `whole`, by characters, of which a carriage return and a newline are one: Foundation's `contains` looks at scalars.
+  private static func holds(_ whole: String, _ text: String) -> Bool {
+    text.isEmpty || whole.lowercased().firstRange(of: text.lowercased()) != nil
   }
 
   /// A random change, by the agent or by another process's vault.

@@ -49,7 +49,7 @@ struct FindCommandTests {
     let home = try home()
     #expect(try names(home, "vault find GITHUB") == ["github.com ada", "github.com bob"])
     try home.transcript("vault find ghb", err: "no item matches", exit: 1)
-    #expect(try names(home, "vault find --fuzzy ghb") == ["github.com bob", "github.com ada"])
+    #expect(try names(home, "vault find --fuzzy ghb") == ["github.com ada", "github.com bob"])
     #expect(try names(home, "vault find --fuzzy gla") == ["gitlab.com ada"])
     try home.transcript("vault find --fuzzy GHB", err: "no item matches", exit: 1)
   }
