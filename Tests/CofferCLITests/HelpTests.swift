@@ -32,7 +32,8 @@ struct HelpTests {
     "vault identity", "vault identity new", "vault identity show", "defaults", "defaults read",
     "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
     "run", "inject", "generate", "doctor", "install", "completion", "credential", "credential git", "credential docker",
-    "vault rename", "vault copy", "vault edit", "vault import", "vault export", "defaults find", "defaults export",
+    "vault rename", "vault copy", "vault edit", "vault history", "vault revert", "vault undelete", "vault deleted", "vault prune",
+    "vault import", "vault export", "defaults find", "defaults export",
     "defaults import", "defaults explain", "defaults watch",
   ])
   func `every command has help on standard output`(command: String) throws {

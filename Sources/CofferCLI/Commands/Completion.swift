@@ -102,7 +102,11 @@ enum Completions {
       let items = try context.silentItems()
       let found = try words.dropFirst().flatMap { try items.find(ItemQuery(service: $0)).items() }
       let meant = found.filter { words.contains($0.name.account) }
-      return Set((meant.isEmpty ? found : meant).flatMap { ItemJSON($0).fields.filter { !$0.1.isEmpty }.map(\.0) })
+      return Set(
+        try (meant.isEmpty ? found : meant).flatMap { item in
+          let said = ItemJSON(item).description.filter { !$0.1.isEmpty }.map(\.0)
+          return try said + item.metadata.attributes.keys + items.fields(of: item.name).map(\.name.field)
+        })
     }
   }
 

@@ -47,6 +47,10 @@ struct LockCommand: Command {
 
   func perform(_ context: Context) throws {
     let client = AgentClient(folder: context.places.run)
-    do throws(StoreError) { try client.lock() } catch { guard error.kind == .noAgent else { throw error } }
+    do throws(StoreError) { try client.lock() } catch {
+      guard error.kind == .noAgent else { throw error }
+      return context.done("nothing to lock: no agent is running")
+    }
+    context.done("locked")
   }
 }

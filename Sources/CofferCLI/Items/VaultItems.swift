@@ -3,6 +3,7 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
+internal import FoundationEssentials
 
 /// The items of the vault, for commands that need no more than items: whoever holds the keys, a command works the same.
 ///
@@ -61,10 +62,7 @@ final class VaultItems {
     guard let item = found.first else { throw try notFound(name, hasAccount: account != nil) }
     guard found.count == 1 else {
       if let chosen = try chosen(of: found) { return chosen }
-      let accounts = found.map { $0.name.account.isEmpty ? "''" : Printable.line($0.name.account) }.joined(separator: ", ")
-      throw StoreError(
-        .ambiguous, "\(found.count) items match: \(accounts)", key: service,
-        cure: "name the account as well; '' is the empty one")
+      throw Self.ambiguous(found.map(\.name), service)
     }
     return item
   }
@@ -97,8 +95,12 @@ final class VaultItems {
 
   private func notFound(_ name: ItemName, hasAccount: Bool) throws -> StoreError {
     let question = try isTerminal(STDERR_FILENO) ? LikelyNames.question(near(name)) : nil
-    return StoreError(
-      .notFound, "the vault has no \(hasAccount ? "such item" : "item of this service")", key: name.description,
+    return Self.notFound(name, hasAccount ? "such item" : "item of this service", question)
+  }
+
+  static func notFound(_ name: ItemName, _ what: String, _ question: String? = nil) -> StoreError {
+    StoreError(
+      .notFound, "the vault has no \(what)", key: name.description,
       cure: (question.map { "\($0) " } ?? "") + "coffer vault list shows what there is, coffer vault set stores it")
   }
 
@@ -149,22 +151,28 @@ final class VaultItems {
   }
 
   /// Stores `form` under `name` and returns what a listing now says.
+  ///
+  /// - Parameter keeping: how many former contents are kept from now on; nil for as many as before.
   @discardableResult
-  func set(_ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always) throws -> VaultItem {
+  func set(
+    _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
+  ) throws -> VaultItem {
     try ask { (agent) throws(StoreError) in
-      try agent.set(form, for: name, if: condition)
+      try agent.set(form, for: name, if: condition, keeping: keeping)
     } or: { (vault) throws(StoreError) in
-      try vault.set(form, for: name, if: condition)
+      try vault.set(form, for: name, if: condition, keeping: keeping)
     }
   }
 
   /// Removes `name`; false when there was nothing.
+  ///
+  /// - Parameter date: until when it can be brought back; nil where nothing of its past is to stay.
   @discardableResult
-  func remove(_ name: ItemName, if condition: WriteCondition = .always) throws -> Bool {
+  func remove(_ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil) throws -> Bool {
     try ask { (agent) throws(StoreError) in
-      try agent.remove(name, if: condition)
+      try agent.remove(name, if: condition, keptUntil: date)
     } or: { (vault) throws(StoreError) in
-      try vault.remove(name, if: condition)
+      try vault.remove(name, if: condition, keptUntil: date)
     }
   }
 
@@ -178,7 +186,7 @@ final class VaultItems {
     }
   }
 
-  private func ask<Result>(
+  func ask<Result>(
     _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws -> Result {
     if let agent {

@@ -5,15 +5,17 @@ enum Columns {
   private static let space = UInt8(ascii: " ")
 
   /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
-  static func align(_ rows: [[String]]) -> String {
-    var widths = Widths()
+  ///
+  /// - Parameter display: who reads them. A terminal has cells; of what else reads them nothing is known but characters.
+  static func align(_ rows: [[String]], for display: Display = .output) -> String {
+    var widths = Widths(for: display)
     for row in rows { widths.add(row) }
     return align(rows, widths)
   }
 
   /// The lines of `rows`, each column as wide as in all the rows that `widths` were added up of.
   static func align(_ rows: [[String]], _ widths: Widths) -> String {
-    let rows = rows.map { $0.map(Cell.init) }
+    let rows = rows.map { $0.map { Cell($0, inCells: widths.inCells) } }
     let widths = widths.widths
     var lines: [UInt8] = []
     lines.reserveCapacity(rows.count * widths.reduce(0) { $0 + $1 + 2 })
@@ -36,11 +38,14 @@ enum Columns {
   /// The widest cell of each column, of rows that need not be held together.
   struct Widths {
     fileprivate var widths: [Int] = []
+    fileprivate let inCells: Bool
+
+    init(for display: Display = .output) { inCells = display.isTerminal }
 
     mutating func add(_ row: [String]) {
       for (column, text) in row.enumerated() {
         if column == widths.count { widths.append(0) }
-        widths[column] = max(widths[column], Cell(text).width)
+        widths[column] = max(widths[column], Cell(text, inCells: inCells).width)
       }
     }
   }
@@ -49,11 +54,11 @@ enum Columns {
     let text: String
     let width: Int
 
-    init(_ text: String) {
+    init(_ text: String, inCells: Bool) {
       // Most text is, and needs no look at what Unicode says of each character.
       let isPlain = StoredName.isPrintableASCII(text)
       self.text = isPlain ? text : Printable.line(text)
-      width = isPlain ? text.utf8.count : self.text.count
+      width = isPlain ? text.utf8.count : inCells ? Cells.count(self.text) : self.text.count
     }
   }
 }

@@ -151,25 +151,3 @@ extension OpenVault {
     return isDone
   }
 }
-
-extension UnlockedVault {
-  /// What `query` asks for, by name, without opening a value.
-  package borrowing func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
-    try core.read { (vault) throws(StoreError) in try vault.find(query) }
-  }
-
-  /// The services that begin with `prefix`, each once, or the accounts of `service` that do, by name.
-  package borrowing func names(of service: String?, prefix: String) throws(StoreError) -> [String] {
-    try core.read { (vault) throws(StoreError) in
-      guard let all = try vault.indexed() else {
-        return try vault.items.find(ItemQuery(service: service)).names(of: service, prefix: prefix)
-      }
-      return all.names(of: service, prefix: prefix)
-    }
-  }
-
-  /// Reads some of what an index needs, where one is kept; true when there is nothing more to read.
-  package borrowing func prepareIndex(most: Int) throws(StoreError) -> Bool {
-    try core.read { (vault) throws(StoreError) in try vault.prepareIndex(most: most) }
-  }
-}

@@ -42,7 +42,7 @@ struct CompletionTests {
     #expect(try offers(home, "coffer get", "positional@0").sorted() == ["token", "volume"])
     #expect(try offers(home, "coffer vault get github ada", "--field").contains("revision"))
     #expect(
-      try home.coffer("---completion run -- --env 3 17 coffer run --env X=coffer://github/").out
+      try home.coffer("---completion run -- --env 3 18 coffer run --env X=coffer://github/").out
         == "X=coffer://github/ada\nX=coffer://github/bob\n")
     #expect(try home.coffer("---completion vault slot remove -- positional@0 0 0 coffer vault slot remove").out.count == 33)
     home.locked()

@@ -44,7 +44,10 @@ struct VaultListCommand: OpeningCommand {
     if !`internal`, service == nil { query.otherThan = AuthAccounts.pointers }
     let limit = try expiring.map { try Expiry.parse($0) }
     let found = try context.itemsToRead().find(query)
-    guard tree || sort != .name || limit != nil else { return try ItemTable.show(found, json: options.json) }
+    guard tree || sort != .name || limit != nil else {
+      try ItemTable.show(found, json: options.json)
+      return tellIfNone(found.isEmpty, context)
+    }
     var items = try found.items()
     if let limit { items.removeAll { ($0.metadata.expires ?? .distantFuture) > limit } }
     switch sort {
@@ -52,8 +55,17 @@ struct VaultListCommand: OpeningCommand {
     case .modified: items.sort { $0.modified > $1.modified }
     case .expires: items.sort { ($0.metadata.expires ?? .distantFuture) < ($1.metadata.expires ?? .distantFuture) }
     }
+    tellIfNone(items.isEmpty, context)
     guard tree else { return try ItemTable.show(items, json: options.json) }
     if !items.isEmpty { try Output.line(ItemTree.text(items)) }
+  }
+
+  /// A terminal's table says it in its last line.
+  private func tellIfNone(_ isEmpty: Bool, _ context: Context) {
+    guard isEmpty, tree || !Output.isTerminal else { return }
+    let isChosen = !attribute.isEmpty || !tag.isEmpty || expiring != nil
+    context.tell(
+      isChosen ? "no item is like that" : service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items")
   }
 }
 
@@ -113,9 +125,10 @@ enum ItemTable {
 
   static func show(_ items: ItemDescriptions, json: Bool) throws { try show(items.count, json: json) { try items[$0] } }
 
-  /// Prints each item as it comes, so that no more than some of them are held at once.
+  /// Prints each item as it comes to a program, so that no more than some of them are held at once.
   private static func show(_ count: Int, json: Bool, _ item: (Int) throws -> VaultItem) throws {
     if json { return try showJSON(count, item) }
+    if Output.isTerminal { return try table((0..<count).map(item)).show() }
     var widths = Columns.Widths()
     for position in 0..<count { widths.add(cells(try item(position))) }
     for start in stride(from: 0, to: count, by: chunk) {
@@ -134,6 +147,22 @@ enum ItemTable {
       try Output.write((start == 0 ? "[" : ",") + String(decoding: part, as: UTF8.self) + (end == count ? "]\n" : ""))
     }
   }
+
+  /// For a person, who wants to know as well what is new and what has expired.
+  static func table(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .text("SERVICE"), .text("ACCOUNT"), .text("LABEL", rank: 2), .fixed("CHANGED", rank: 3), .fixed("EXPIRES", rank: 1),
+      ],
+      rows: items.map { item in
+        let expires = item.metadata.expires
+        return [
+          Table.Cell(item.name.service), Table.Cell(item.name.account), Table.Cell(item.metadata.label),
+          Table.Cell(time.ago(item.modified), .dim),
+          Table.Cell(expires.map(time.expiry) ?? "", expires.map { $0 <= time.now } ?? false ? .red : nil),
+        ]
+      }, footer: items.isEmpty ? "no items" : "\(grouped(items.count)) item\(items.count == 1 ? "" : "s")")
+  }
 }
 
 /// An item's description in JSON; the value is added by who may show it.
@@ -143,11 +172,21 @@ struct ItemJSON: Encodable {
   let field: String?
   let label: String, type: String
   let attributes: [String: String]
-  let created: String, modified: String, expires: String?
+  let created: String, modified: String, written: String, expires: String?
   let revision: UInt64
   let bytes: Int
+  /// How many former contents are kept.
+  let history: Int
+  let id: String
+  /// The names of the secret fields, where they were asked for.
+  let fields: [String]?
 
-  init(_ item: VaultItem) {
+  /// - Parameter fields: the item's fields; nil where they are not told of.
+  init(_ item: VaultItem, fields: [VaultItem]? = nil) {
+    id = item.id.uuidString.lowercased()
+    history = item.history
+    written = Moment.text(item.written)
+    self.fields = fields?.map(\.name.field)
     service = item.name.service
     account = item.name.account
     field = item.name.field.isEmpty ? nil : item.name.field
@@ -161,12 +200,22 @@ struct ItemJSON: Encodable {
     bytes = item.valueBytes
   }
 
-  /// Names and values for people, in the order they are shown and asked for by `--field`.
-  var fields: [(String, String)] {
+  /// What is said of an item beside its attributes, in the order it is shown; `--field` reads it by these names before anything else.
+  var description: [(String, String)] {
     [
       ("service", service), ("account", account), ("label", label), ("type", type), ("created", created), ("modified", modified),
       ("expires", expires ?? ""), ("revision", String(revision)), ("bytes", String(bytes)),
-    ] + attributes.sorted { $0.key < $1.key }
+    ]
+  }
+
+  /// Names and values for people. An attribute whose name means something else is told as one.
+  var rows: [[String]] {
+    let said = description
+    let attributes = attributes.sorted { $0.key < $1.key }.map { name, value in
+      [said.contains { $0.0 == name } || name == "fields" ? "attribute \(name)" : name, value]
+    }
+    let fields = fields.map { $0.isEmpty ? [] : [["fields", $0.joined(separator: ", ")]] } ?? []
+    return said.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] } + attributes + fields
   }
 }
 

@@ -12,7 +12,7 @@ struct VaultCommand: ParsableCommand {
       its domain. ACCOUNT may be left out where one item matches.
       """,
     subcommands: [
-      [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, UpkeepCommands.all,
+      [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, HistoryCommands.all, UpkeepCommands.all,
       [VaultJoinCommand.self, SlotCommand.self],
       KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self, VaultNameCommand.self],
     ].flatMap(\.self))
@@ -29,34 +29,36 @@ struct ItemArguments: ParsableArguments {
   /// As people write it: `service` or `service/account`.
   var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
 
-  /// The reference that stands in the place of the service; nil for a name.
-  private var reference: Reference? {
-    get throws(Failure) {
-      guard Reference.isMeant(by: service) else { return nil }
-      guard account == nil else {
-        throw .usage("a reference names the account too, and another one was given", try: "the reference alone")
-      }
-      return try Reference(service)
+  /// The service and the account as they were given, or as a reference says them.
+  ///
+  /// - Throws: a usage failure for a reference that is none, or that names what is not an item.
+  private func named() throws(Failure) -> (service: String, account: String?) {
+    guard Reference.isMeant(by: service) else { return (service, account) }
+    guard account == nil else {
+      throw .usage("a reference names the account too, and another one was given", try: "the reference alone")
     }
+    let reference = try Reference(service)
+    guard reference.attribute == nil else {
+      throw .usage(
+        "a reference to an item has two parts, and '\(service)' names something of it", try: "coffer://service/account")
+    }
+    return (reference.service, reference.account)
   }
-
-  /// What of the item the reference asks for; nil for its value.
-  var attribute: String? { get throws(Failure) { try reference?.attribute } }
 
   /// Judges the names before anything is asked for to unlock with.
   ///
   /// - Throws: `.invalidName`; a usage failure for a reference that is none.
   func check() throws {
-    let reference = try reference
-    _ = try ItemName(service: reference?.service ?? service, account: reference?.account ?? account ?? "")
+    let (service, account) = try named()
+    _ = try ItemName(service: service, account: account ?? "")
   }
 
   /// The item that is meant: the named one, or the only one of the service.
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func item(in items: VaultItems) throws -> VaultItem {
-    if let reference = try reference { return try items.item(service: reference.service, account: reference.account) }
     if let whole = try whole(in: items) { return whole }
+    let (service, account) = try named()
     return try items.item(service: service, account: account)
   }
 
@@ -64,14 +66,31 @@ struct ItemArguments: ParsableArguments {
   ///
   /// - Throws: what ``item(in:)`` throws, `.expired`.
   func value(in items: VaultItems) throws -> SecretForm {
-    if let reference = try reference { return try References.value(of: reference, in: items) }
     if let whole = try whole(in: items) { return try items.value(of: whole.name) }
+    let (service, account) = try named()
     return try items.value(service: service, account: account)
+  }
+
+  /// The name of an item that is there or can be brought back.
+  ///
+  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  func knownName(in items: VaultItems) throws -> ItemName {
+    if let whole = try whole(in: items) { return whole.name }
+    let (service, account) = try named()
+    return try items.knownName(service: service, account: account)
+  }
+
+  /// The name of what was deleted and can be brought back.
+  ///
+  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  func deletedName(in items: VaultItems) throws -> ItemName {
+    let (service, account) = try named()
+    return try items.deletedName(service: service, account: account)
   }
 
   /// The item whose name was given as one word, `service/account`, as messages spell it; nil where the word is a service, or has no slash.
   private func whole(in items: VaultItems) throws -> VaultItem? {
-    guard account == nil, service.contains("/"), try items.find(ItemQuery(service: service)).isEmpty else { return nil }
+    guard account == nil, service.contains("/"), !Reference.isMeant(by: service), try items.find(ItemQuery(service: service)).isEmpty else { return nil }
     // The longest service first: more of them have slashes than accounts do.
     for slash in service.indices.reversed() where service[slash] == "/" {
       let (before, after) = (service[..<slash], service[service.index(after: slash)...])
