@@ -63,11 +63,6 @@ final class Context {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
   }
 
-  /// Says to a person what was done. A script reads it from the exit status.
-  func tell(_ text: String) {
-    if !quiet, !json, isatty(STDERR_FILENO) == 1 { Output.message(Printable.text(text)) }
-  }
-
   /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.
   ///
   /// - Parameter note: what is said elsewhere; nothing, unless given.

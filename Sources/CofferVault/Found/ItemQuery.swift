@@ -13,6 +13,9 @@ package struct ItemQuery: Sendable, Equatable {
   /// Names of attributes that must be there, whatever their values.
   package var attributeNames: [String] = []
 
+  /// Whether fields are asked for, in the place of items: what is given must hold for the field.
+  package var ofFields = false
+
   /// One attribute that must be there.
   package struct Attribute: Sendable, Equatable {
     package let name: String

@@ -75,18 +75,17 @@ struct MergeCampaign {
   /// Values that a vault has, had or deleted.
   private static func known(_ vault: borrowing UnlockedVault) throws -> Set<String> {
     var values: Set<String> = []
-    for name in names + numbered {
-      for value in try vault.values(name) { values.insert(value) }
-    }
+    for name in allNames { values.formUnion(try vault.values(name)) }
     return values
   }
 
-  private static let numbered = names.flatMap { name in
-    (2...4).map { number in
-      name.field.isEmpty
-        ? ItemName(sealed: "svc", "\(name.account) (\(number))")
-        : ItemName(sealed: "svc", name.account, field: "\(name.field) (\(number))")
-    }
+  /// The names, with the numbers that a merge may put behind them.
+  private static let allNames = numbered(["a", "b", "c", "d"]).flatMap { account in
+    ([""] + numbered(["f", "g"])).map { ItemName(sealed: "svc", account, field: $0) }
+  }
+
+  private static func numbered(_ names: [String]) -> [String] {
+    names.flatMap { name in [name] + (2...4).flatMap { ["\(name) (\($0))", "\(name) (\($0)) (2)"] } }
   }
 
   /// What each item of both vaults should be, by its id, from what each knows of it.

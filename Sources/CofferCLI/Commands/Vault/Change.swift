@@ -39,7 +39,7 @@ struct VaultDeleteCommand: OpeningCommand {
     guard isatty(STDIN_FILENO) == 1, let terminal = Terminal() else { return true }
     let label = found.metadata.label.isEmpty ? "" : " '\(found.metadata.label)'"
     return try terminal.confirm(
-      "Delete \(found.name)\(label) (changed \(Age.text(found.modified)))\(until == nil ? " for good" : "")?")
+      "Delete \(found.name)\(label) (changed \(LocalTime().ago(found.modified)))\(until == nil ? " for good" : "")?")
   }
 }
 

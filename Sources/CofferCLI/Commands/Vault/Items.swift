@@ -48,7 +48,7 @@ struct VaultGetCommand: OpeningCommand {
       return try show(value, attribute, clipboard, context)
     }
     guard let field else {
-      let json = ItemJSON(found, fields: try items.fields(of: found.name))
+      let json = ItemJSON(found, fields: try items.fields(of: found.name).map(\.name.field))
       return try JSONText.write(JSONText.encode(json), "value", items.value(of: found.name).bytes)
     }
     switch try ItemPart(field, of: found, in: items) {
@@ -110,7 +110,7 @@ struct VaultShowCommand: OpeningCommand {
     try item.check()
     let items = try context.itemsToRead()
     let found = try part.item(in: item.item(in: items), items)
-    let fields = part.field == nil ? try items.fields(of: found.name) : nil
+    let fields = part.field == nil ? try items.fields(of: found.name).map(\.name.field) : nil
     let secret = reveal ? try items.get(found.name) : nil
     let json = ItemJSON(found, fields: fields)
     if options.json {
