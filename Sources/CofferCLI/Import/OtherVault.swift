@@ -48,7 +48,8 @@ struct OtherVault {
     guard let own = try FileStatus(at: place.file()), let other = try FileStatus(at: FilePath(path)), own.isSameFile(as: other)
     else { return }
     throw StoreError(
-      .refused, "it is the vault itself", place: path, cure: "the path of another vault, or --vault with that of the one to merge into")
+      .refused, "it is the vault itself", place: path,
+      cure: "the path of another vault, or --vault with that of the one to merge into")
   }
 
   /// All its items with their fields, expired ones too.

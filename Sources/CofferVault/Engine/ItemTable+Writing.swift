@@ -50,6 +50,17 @@ extension ItemTable {
     return meta
   }
 
+  /// Whether a record, or the item whose field it is, ends with a session: nothing of it is kept.
+  func endsWithSession(
+    _ meta: RecordMeta, _ name: ItemName, _ change: inout Change
+  ) throws(StoreError) -> Bool {
+    guard !meta.itemMetadata.isSessionItem else { return true }
+    guard !name.field.isEmpty else { return false }
+    let item = index(of: name.item)
+    guard let id = try records.touch(bucket(of: item), change).record(at: item) else { return false }
+    return try self.meta(item, id, of: name.item).itemMetadata.isSessionItem
+  }
+
   /// Checks that a field that is not there yet may be made: its item is there, and has room for it.
   func checkRoom(for name: ItemName, _ change: inout Change) throws(StoreError) {
     guard !name.field.isEmpty else { return }
@@ -132,7 +143,7 @@ extension ItemTable {
       let name = try ItemName(service: service, account: account)
       switch write {
       case .set(let form): _ = try put(form, for: name, if: .always, &change)
-      case .remove: _ = try remove(name, &change)
+      case .remove: _ = try removals.remove(name, &change)
       }
     }
     if let id = batch.decides { try view.database.outcomes.commit(id, now: view.now) }

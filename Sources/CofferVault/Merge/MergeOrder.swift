@@ -6,7 +6,7 @@ internal import CofferStorage
 extension OpenRecord {
   /// Whether both are one value with one description, whenever they were written.
   borrowing func isSame(as other: borrowing OpenRecord) -> Bool {
-    meta.describes(like: other.meta) && valueOrder(other) == 0
+    MergeDescription(meta).isSame(as: MergeDescription(other.meta)) && valueOrder(other) == 0
   }
 
   /// Whether both are one content, written once.
@@ -20,7 +20,7 @@ extension OpenRecord {
     if meta.written != other.meta.written { return meta.written < other.meta.written }
     if meta.modified != other.meta.modified { return meta.modified < other.meta.modified }
     let order = valueOrder(other)
-    return order == 0 ? meta.descriptionOrder(other.meta) < 0 : order < 0
+    return order == 0 ? MergeDescription(meta).order(MergeDescription(other.meta)) < 0 : order < 0
   }
 
   private borrowing func valueOrder(_ other: borrowing OpenRecord) -> Int {
@@ -43,26 +43,34 @@ extension OpenRecord {
 }
 
 extension RecordMeta {
-  /// Whether both say the same of their values.
-  func describes(like other: RecordMeta) -> Bool { valueCount == other.valueCount && descriptionOrder(other) == 0 }
-
   /// Whether both are of one content, so far as the value does not tell.
   func isOfOneWrite(with other: RecordMeta) -> Bool {
-    written == other.written && modified == other.modified && describes(like: other)
+    written == other.written && modified == other.modified && MergeDescription(self).isSame(as: MergeDescription(other))
+  }
+}
+
+/// What a record says of its value; times, names and ids take no part.
+private struct MergeDescription {
+  private let expires: UInt64
+  private let valueCount: Int?
+  private let texts: [String]
+
+  init(_ meta: RecordMeta) {
+    (expires, valueCount) = (meta.expires, meta.valueCount)
+    texts = [meta.label, meta.contentType] + meta.describingAttributes.flatMap { [$0.name, $0.value] }
   }
 
-  /// Byte by byte; times, names and ids take no part.
-  fileprivate func descriptionOrder(_ other: RecordMeta) -> Int {
+  func isSame(as other: MergeDescription) -> Bool { valueCount == other.valueCount && order(other) == 0 }
+
+  /// Byte by byte.
+  func order(_ other: MergeDescription) -> Int {
     if expires != other.expires { return expires < other.expires ? -1 : 1 }
-    let (own, others) = (descriptionTexts, other.descriptionTexts)
-    for (left, right) in zip(own, others) {
+    for (left, right) in zip(texts, other.texts) {
       let order = left.byteOrder(right)
       if order != 0 { return order }
     }
-    return own.count - others.count
+    return texts.count - other.texts.count
   }
-
-  private var descriptionTexts: [String] { [label, contentType] + describingAttributes.flatMap { [$0.name, $0.value] } }
 }
 
 extension UnsafeRawBufferPointer {

@@ -65,6 +65,7 @@ public struct MergeReport: Sendable, Equatable {
 
   /// Whether nothing of the vault changes.
   public var isEmpty: Bool {
-    added.isEmpty && updated.isEmpty && renamed.isEmpty && deleted.isEmpty && conflicts.allSatisfy { $0.winner == .this && $0.kept == nil }
+    added.isEmpty && updated.isEmpty && renamed.isEmpty && deleted.isEmpty
+      && conflicts.allSatisfy { $0.winner == .this && $0.kept == nil }
   }
 }

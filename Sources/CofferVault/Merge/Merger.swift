@@ -20,7 +20,7 @@ struct Merger {
   /// Makes all changes, and returns what was done.
   func run(_ change: inout Change) throws(StoreError) -> MergeReport {
     for (record, moment) in plan.removed + plan.groups.flatMap({ $0.removed.map { ($0.field, $0.at) } }) {
-      _ = try items.remove(record.name, keptUntil: keptUntil, at: moment, &change)
+      _ = try items.removals.remove(record.name, keptUntil: keptUntil, at: moment, &change)
     }
     // Everything that gets another name leaves its place first: one may go where another one was.
     var lifted: [RecordIndex: Lifted] = [:]

@@ -47,7 +47,9 @@ struct FaultCampaign {
       ),
       (
         "merge",
-        Facts(target: [], field: ["deleted field plaintext"], moved: ["present their plaintext", "former old plaintext", "former backup plaintext"])
+        Facts(
+          target: [], field: ["deleted field plaintext"],
+          moved: ["present their plaintext", "former old plaintext", "former backup plaintext"])
       ),
     ]
     + (Campaign.isLong

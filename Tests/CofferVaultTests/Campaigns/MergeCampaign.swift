@@ -35,7 +35,8 @@ struct MergeCampaign {
       (what, outcome) = ("revert", kind { try vault.revert(name, to: UInt64.random(in: 1...6, using: &random)) })
     default:
       // Mostly one that is there, to a name that may be taken.
-      let moved = (kind { _ = try vault.fields(of: name.item) } == nil ? [name, name.item] : [name]).randomElement(using: &random) ?? name
+      let moved =
+        (kind { _ = try vault.fields(of: name.item) } == nil ? [name, name.item] : [name]).randomElement(using: &random) ?? name
       let other = names.filter { $0.field.isEmpty == moved.field.isEmpty && $0 != moved }.randomElement(using: &random) ?? moved
       let condition: WriteCondition = Int.random(in: 0..<4, using: &random) == 0 ? .always : .absent
       (what, outcome) = ("move", kind { try vault.apply([.move(moved, to: other, if: condition)]) })
@@ -93,7 +94,8 @@ struct MergeCampaign {
     var mine: [UUID: VaultItem] = [:], expected: [UUID: String] = [:]
     for item in try pair.here.list() { mine[item.id] = item }
     for other in try pair.there.list() {
-      guard let own = mine[other.id], let ours = try text(pair.here.get(own.name)), let theirs = try text(pair.there.get(other.name))
+      guard let own = mine[other.id], let ours = try text(pair.here.get(own.name)),
+        let theirs = try text(pair.there.get(other.name))
       else { continue }
       let weKnow = try pair.here.revisions(of: own.name).dropFirst().contains { try pair.here.isFormer($0, other, theirs) }
       let theyKnow = try pair.there.revisions(of: other.name).dropFirst().contains { try pair.there.isFormer($0, own, ours) }

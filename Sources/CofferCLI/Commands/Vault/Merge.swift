@@ -47,7 +47,8 @@ struct VaultMergeCommand: OpeningCommand {
   }
 
   private func merge(
-    _ source: borrowing UnlockedVault, into vault: borrowing UnlockedVault, isTrial: Bool, _ progress: Progress, _ context: Context
+    _ source: borrowing UnlockedVault, into vault: borrowing UnlockedVault, isTrial: Bool, _ progress: Progress,
+    _ context: Context
   ) throws -> MergeReport {
     try vault.merge(
       source, keeping: past.keeping(nil, context), keptUntil: Settings(context).keptUntil, isTrial: isTrial,

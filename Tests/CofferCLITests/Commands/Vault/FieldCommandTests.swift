@@ -92,7 +92,7 @@ struct FieldCommandTests {
     let json = try home.coffer("vault list --json").bytes
     let items = try #require(JSONSerialization.jsonObject(with: json) as? [[String: Any]])
     #expect(UUID(uuidString: items[0]["id"] as? String ?? "") != nil && items[0]["history"] as? Int == 10)
-    #expect((items[0]["written"] as? String).flatMap { Moment.parse($0) } != nil && items[0]["fields"] == nil)
+    #expect((items[0]["written"] as? String).flatMap { Moment.parse($0) } != nil && items[0]["fields"] as? [String] == [])
     let export = try home.file("export.json", home.coffer("vault export --reveal").bytes)
     let other = try Home.withVault()
     #expect(try other.coffer("vault import \(export)").status == 0)

@@ -27,7 +27,9 @@ struct MergeCommandTests {
     try here.transcript("vault set web ann", in: "ours")
     try here.transcript(
       Self.merge(there, "--dry-run"), out: "added     new  bob\nconflict  web  ann\n",
-      err: "coffer: note: 'web/ann' was changed in both: this vault's value stays\ncoffer: note: nothing was changed: this was --dry-run\n")
+      err:
+        "coffer: note: 'web/ann' was changed in both: this vault's value stays\ncoffer: note: nothing was changed: this was --dry-run\n"
+    )
     try here.transcript("vault list", out: "web  ann  L\n")
     try here.transcript(
       Self.merge(there), out: "added     new  bob\nconflict  web  ann\n",
@@ -100,7 +102,8 @@ struct MergeCommandTests {
       let answer = try here.coffer("vault merge \(here.path)/\(path) --other-key-file \(there.path)/key")
       #expect(answer.status == Int32(status) && answer.out.isEmpty, "\(path): \(answer)")
     }
-    try here.transcript(Self.merge(there).replacing("\(there.path)/key", with: "\(here.path)/key"), err: "wrong key file", exit: 77)
+    try here.transcript(
+      Self.merge(there).replacing("\(there.path)/key", with: "\(here.path)/key"), err: "wrong key file", exit: 77)
     let locked = Self.merge(there).replacing(" --other-key-file \(there.path)/key", with: "")
     try here.transcript(locked, err: "the other vault is locked", exit: 69)
     #expect(try here.generation() == 2)

@@ -3,15 +3,20 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-extension ItemTable {
+/// Changes what is said of an item and leaves its value. Its calls belong into a transaction.
+struct ItemDescribing {
+  let items: ItemTable
+  private var view: VerifiedView { items.view }
+  private var records: RecordSet { items.records }
+
   /// Replaces what is said of the record of `name` within a write transaction, and leaves its value.
   func describe(
     _ name: ItemName, as metadata: ItemMetadata, if condition: WriteCondition, keeping: Int?, _ change: inout Change
   ) throws(StoreError) -> VaultItem {
     try RecordLimits.check(metadata)
-    let target = try target(name, &change)
-    try require(condition, revision: target.old?.revision)
-    guard let id = try records.touch(bucket(of: target.index), change).record(at: target.index) else {
+    let target = try items.target(name, &change)
+    try items.require(condition, revision: target.old?.revision)
+    guard let id = try records.touch(items.bucket(of: target.index), change).record(at: target.index) else {
       throw missing("there is no such item", "look at the list of items")
     }
     let record = try view.withRow(target.index, id, .all) { (row) throws(StoreError) in
@@ -22,8 +27,8 @@ extension ItemTable {
     meta.modified = view.now
     if let keeping { meta.history = try RecordLimits.history(keeping) }
     switch record.value {
-    case .some(let value): return item(try store(meta, value, at: target, &change))
-    case .none: throw Self.withoutValue(name, view.path)
+    case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
+    case .none: throw ItemTable.withoutValue(name, view.path)
     }
   }
 
