@@ -50,7 +50,8 @@ struct QuestionInterruptTests {
     _ = try home.file("netrc", "machine example.com login ada password s3cret\n")
     _ = try home.file("nobody/.netrc", "machine example.com login ada password s3cret\n")
     let passphrase = try home.file("passphrase", "plum sofa kite unit")
-    #expect(try home.coffer("vault export \(home.path)/other --service github.com --new-passphrase-file \(passphrase)").status == 0)
+    #expect(
+      try home.coffer("vault export \(home.path)/other --service github.com --new-passphrase-file \(passphrase)").status == 0)
     return home
   }
 
@@ -60,7 +61,9 @@ struct QuestionInterruptTests {
       "vault list --json", "vault history github.com ada --json", "vault deleted --json", "vault slot list --json",
       "defaults read com.example.app --json",
     ].map { try home.coffer($0).out }
-    let files = try FileManager.default.subpathsOfDirectory(atPath: home.path).filter { !$0.hasPrefix("run") && !$0.hasPrefix(".run") }
+    let files = try FileManager.default.subpathsOfDirectory(atPath: home.path).filter {
+      !$0.hasPrefix("run") && !$0.hasPrefix(".run")
+    }
     return answers + files.sorted() + [try home.content("nobody/.netrc")]
   }
 
@@ -77,7 +80,8 @@ struct QuestionInterruptTests {
       let status = try child.wait()
       #expect(key != "\u{3}" || status == 130, "\(status): \(terminal.shown)")
       #expect(key == nil || terminal.echoes)
-      #expect(try Self.content(of: home) == before, "\(line) after \(key?.debugDescription ?? "a closed window"): \(terminal.shown)")
+      #expect(
+        try Self.content(of: home) == before, "\(line) after \(key?.debugDescription ?? "a closed window"): \(terminal.shown)")
     }
   }
 }
