@@ -26,6 +26,7 @@ struct QuestionInterruptTests {
     Asked("vault rotate", "[y/N] "),
     Asked("vault import --from netrc HOME/netrc", "[y/N] "),
     Asked("vault import --from coffer HOME/other", ": "),
+    Asked("vault merge HOME/other", ": "),
     Asked("doctor --fix", "[y/N] "),
     Asked("recover", ": "),
     Asked("vault otp --set github.com ada", ": "),
