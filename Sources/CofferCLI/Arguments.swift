@@ -19,7 +19,8 @@ struct Arguments {
 
   /// - Parameter line: every word of the process, the program's name first.
   init(_ line: [ByteWord]) {
-    given = Self.split(ProgramName.arguments(line.map(\.text)))
+    let typed = Self.split(ProgramName.arguments(line.map(\.text)))
+    given = typed == ["-V"] ? ["version"] : typed
     (words, depth, command) = Self.commandFirst(given)
     let isSet = words.first == "set"
     wantsJSON = given.prefix { $0 != "--" && !(isSet && $0 == "set") }.contains("--json")

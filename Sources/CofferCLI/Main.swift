@@ -29,8 +29,9 @@ enum Main {
       }
       try ProcessEnvironment.refuseUnreadable()
       var command = try parse(arguments)
+      // A family of commands, or what the parser makes of --help.
       guard let ours = command as? any Command else {
-        try command.run()
+        if arguments.asksTree { try command.run() } else { try Output.line(arguments.help()) }
         return .done
       }
       if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }

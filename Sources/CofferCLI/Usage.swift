@@ -45,8 +45,9 @@ extension ParsableCommand {
   }
 }
 
-extension Substring {
-  fileprivate var trimmingDot: Substring { hasSuffix(".") ? dropLast() : self }
+extension StringProtocol {
+  /// Without the dot that ends a sentence.
+  var trimmingDot: String { String(hasSuffix(".") ? dropLast() : self[...]) }
 }
 
 extension ParsableCommand {
@@ -85,20 +86,41 @@ extension ParsableCommand {
 }
 
 extension Arguments {
-  /// The text that `coffer help …` and `coffer --version` print; nil for any other command line.
-  func topic() throws(Failure) -> String? {
+  /// The text that `coffer` alone, `coffer help …` and `coffer --version` print; nil for any other command line.
+  func topic() throws -> String? {
+    if given.isEmpty { return StartPage.text }
     if given == ["--version"] { return CofferCommand.configuration.version }
     guard given.first == "help" else { return nil }
-    let names = given.dropFirst()
-    if names.first == "exit-codes" { return Self.exitCodes }
+    let names = given.dropFirst().filter { $0 != "--man" }
+    let isManual = given.contains("--man")
+    let isCommand = CofferCommand.configuration.subcommands.contains { type in names.first.map { type.answers(to: $0) } ?? true }
+    if names.count == 1, !isCommand, let topic = HelpTopic.named(names[0]) {
+      return try isManual ? ManualPage.page(of: topic).text.trimmedEnd : topic.text(width: TextWidth.ofOutput)
+    }
     var type: any ParsableCommand.Type = CofferCommand.self
+    var path: [any ParsableCommand.Type] = []
     for name in names {
       guard let next = type.configuration.subcommands.first(where: { $0.answers(to: name) }) else {
         throw Failure.usage("there is no command or topic of the name '\(Printable.line(name))'", try: "coffer --help")
       }
       type = next
+      path.append(next)
     }
-    return CofferCommand.helpMessage(for: type).trimmedEnd
+    // A family is one page.
+    if isManual { return try ManualPage.page(of: path.first ?? CofferCommand.self).text.trimmedEnd }
+    return try HelpPage(CommandDefinition(path.map { $0.configuration.commandName ?? "" }, type)).text()
+  }
+
+  /// The help of the command that the words name.
+  func help() throws -> String {
+    var type: any ParsableCommand.Type = CofferCommand.self
+    // Under its own name, whichever was given.
+    let names = words.prefix(depth).compactMap { word -> String? in
+      guard let next = type.configuration.subcommands.first(where: { $0.answers(to: word) }) else { return nil }
+      type = next
+      return next.configuration.commandName
+    }
+    return try HelpPage(CommandDefinition(names, type)).text()
   }
 
   /// Whether a word asks the parser for something that needs the whole tree of commands.
@@ -106,13 +128,5 @@ extension Arguments {
     rest.contains { word in
       ["--version", "--generate-completion-script", "--experimental-dump-help"].contains { word.hasPrefix($0) }
     }
-  }
-
-  private static var exitCodes: String {
-    "Every exit status of coffer has one meaning.\n\n"
-      + ExitStatus.allCases.map { status in
-        let code = String(status.rawValue)
-        return String(repeating: " ", count: 5 - code.count) + code + "  " + status.meaning
-      }.joined(separator: "\n")
   }
 }

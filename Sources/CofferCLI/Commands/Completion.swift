@@ -13,6 +13,8 @@ struct CompletionCommand: Command {
       agent has it open. Completion never asks for anything.
       """)
 
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
+
   enum Shell: String, ExpressibleByArgument, CaseIterable {
     case bash, zsh, fish
     var kind: CompletionShell {
@@ -22,19 +24,23 @@ struct CompletionCommand: Command {
       case .fish: .fish
       }
     }
+
+    /// Without its last newline.
+    var script: String {
+      CofferCommand.completionScript(for: kind) + (self == .bash ? "\n" + CompletionCommand.wholeWords : "")
+    }
   }
 
   @Argument(help: "bash, zsh or fish.") var shell: Shell
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
-    try Output.line(CofferCommand.completionScript(for: shell.kind))
-    if shell == .bash { try Output.line(Self.wholeWords) }
+    try Output.line(shell.script)
   }
 
   /// bash ends a word at a colon, which stands in many a service. The words are put together again for the script, and what the line
   /// has of the last one already is taken off the answers.
-  private static let wholeWords = #"""
+  fileprivate static let wholeWords = #"""
 
     _coffer_whole_words() {
         local -r typed="${COMP_LINE:0:${COMP_POINT}}"

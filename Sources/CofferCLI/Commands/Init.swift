@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 internal import SystemPackage
 
@@ -59,16 +60,30 @@ struct InitCommandAt<Place: CommandPlace>: Command {
 
   private func answer(_ vault: borrowing UnlockedVault, _ context: Context) throws {
     let made = ["vault": vault.place.description, "id": vault.id.description]
-    guard recoveryCode else {
+    guard recoveryCode || context.offersMore else {
       if options.json { return try Output.line(JSONText.encode(made)) }
       return context.note("made a vault at \(vault.place); keep what opens it, there is no other way in")
     }
-    let code = try RecoveryCode.generate()
-    var credentials = Credentials()
-    credentials.recoveryCode = try code.duplicate()
-    try vault.addSlot(credentials, label: "recovery code")
-    if options.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
-    context.note("made a vault at \(vault.place); keep what opens it, there is no other way in")
-    try NewRecoveryCode.show(code, context)
+    if !options.json { context.note("made a vault at \(vault.place); keep what opens it, there is no other way in") }
+    if try recoveryCode || isCodeWanted(context) {
+      let code = try RecoveryCode.generate()
+      var credentials = Credentials()
+      credentials.recoveryCode = try code.duplicate()
+      try vault.addSlot(credentials, label: "recovery code")
+      if options.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
+      try NewRecoveryCode.show(code, context)
+    }
+    guard context.offersMore else { return }
+    context.note("next: 'coffer vault set github.com ada' stores a password, 'coffer unlock' asks once for all your shells")
   }
+
+  private func isCodeWanted(_ context: Context) throws -> Bool {
+    guard !new.hasPassphrase, new.newKeyFile == nil, existing.isEmpty, let terminal = Terminal() else { return false }
+    return try terminal.confirm("Make a recovery code too? It opens the vault if you forget the passphrase.")
+  }
+}
+
+extension Context {
+  /// Whether a person sits at the terminal that the answer goes to, and may be offered what was not asked for.
+  var offersMore: Bool { !quiet && !json && !yes && Output.isTerminal && isatty(STDERR_FILENO) == 1 && isatty(STDIN_FILENO) == 1 }
 }

@@ -47,6 +47,15 @@ struct LockCommand: Command {
 
   func perform(_ context: Context) throws {
     let client = AgentClient(folder: context.places.run)
-    do throws(StoreError) { try client.lock() } catch { guard error.kind == .noAgent else { throw error } }
+    do throws(StoreError) { try client.lock() } catch {
+      guard error.kind == .noAgent else { throw error }
+      return context.tell("nothing to lock: no agent runs")
+    }
+    context.tell("locked; the agent has wiped its keys, and 'coffer unlock' opens the vault again")
   }
+}
+
+extension Context {
+  /// Says what was done to whom sits at the terminal; a pipe hears nothing.
+  func tell(_ text: String) { if !json, isatty(STDERR_FILENO) == 1 { note(text) } }
 }

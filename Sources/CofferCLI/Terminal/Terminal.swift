@@ -58,11 +58,13 @@ struct Terminal: ~Copyable {
 
   /// A secret that has no other copy yet: asked for twice, and anew where both differ or `objection` has something against it.
   ///
-  /// - Parameter objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
+  /// - Parameters:
+  ///   - purpose: what the secret will be for, in a sentence.
+  ///   - objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
   func newSecret(
-    _ what: String, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
+    _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
   ) throws -> SecretBytes {
-    var question = Question("New \(what)")
+    var question = Question("New \(what)", reason: purpose)
     for left in (0..<Question.tries).reversed() {
       let wrong: Failure
       do {

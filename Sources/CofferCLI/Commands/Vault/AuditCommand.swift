@@ -13,9 +13,9 @@ struct VaultAuditCommand: OpeningCommand {
       """)
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
-  @Option(help: ArgumentHelp("Tell of what has been the same for so long: 365d (unless given), 52w.", valueName: "time"))
+  @Option(help: ArgumentHelp("Tell of what has been the same for so long, as 365d or 52w. [default: 365d]", valueName: "time"))
   var old: AuditTime?
-  @Option(help: ArgumentHelp("Tell of what expires within this time: 30d (unless given), 12h.", valueName: "time"))
+  @Option(help: ArgumentHelp("Tell of what expires within this time, as 30d or 12h. [default: 30d]", valueName: "time"))
   var expiring: AuditTime?
   @Option(
     help: ArgumentHelp(

@@ -21,25 +21,6 @@ struct VaultDeleteCommand: OpeningCommand {
   }
 }
 
-/// The other name of an item.
-struct TargetName: ParsableArguments {
-  @Option(help: ArgumentHelp("The other service; the same one when left out.", valueName: "service")) var toService: String?
-  @Option(help: ArgumentHelp("The other account; the same one when left out.", valueName: "account")) var toAccount: String?
-  @Flag(help: "Take the place of an item that has that name.") var replace = false
-
-  func validate() throws {
-    guard toService != nil || toAccount != nil else { throw ValidationError("give --to-service, --to-account or both") }
-  }
-
-  func name(from old: ItemName) throws -> ItemName {
-    let new = try ItemName(service: toService ?? old.service, account: toAccount ?? old.account)
-    guard new != old else { throw Failure.usage("the item has that name already", try: "another --to-service or --to-account") }
-    return new
-  }
-
-  var condition: WriteCondition { replace ? .always : .absent }
-}
-
 struct VaultRenameCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "rename", abstract: "Give an item another name, in one step.",
@@ -48,15 +29,14 @@ struct VaultRenameCommand: OpeningCommand {
       + "unless --replace.",
     aliases: ["mv", "move"])
 
-  @OptionGroup var item: ItemArguments
-  @OptionGroup var target: TargetName
+  @OptionGroup var pair: ItemPair
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let items = try context.items()
-    let name = try item.item(in: items).name
-    let moved = try items.apply([.move(name, to: target.name(from: name), if: target.condition)])
+    let name = try pair.item(in: items).name
+    let moved = try items.apply([.move(name, to: pair.name(from: name), if: pair.condition)])
     if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
@@ -69,19 +49,18 @@ struct VaultCopyCommand: OpeningCommand {
       + "that has the name already is left alone, unless --replace.",
     aliases: ["cp"])
 
-  @OptionGroup var item: ItemArguments
-  @OptionGroup var target: TargetName
+  @OptionGroup var pair: ItemPair
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let items = try context.items()
-    let name = try item.item(in: items).name
-    let copy = try target.name(from: name)
+    let name = try pair.item(in: items).name
+    let copy = try pair.name(from: name)
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
-    let stored = try items.apply([.set(items.value(of: name), for: copy, if: target.condition)] + fields)
+    let stored = try items.apply([.set(items.value(of: name), for: copy, if: pair.condition)] + fields)
     if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }

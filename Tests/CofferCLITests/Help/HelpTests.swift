@@ -8,7 +8,7 @@ struct HelpTests {
   @Test
   func `the first screen says in three lines what this is, and groups the commands`() throws {
     let home = try Home()
-    let answer = try home.coffer("")
+    let answer = try home.coffer("--help")
     #expect(answer.status == 0)
     #expect(
       answer.out.hasPrefix(
@@ -19,8 +19,21 @@ struct HelpTests {
 
         """))
     for group in ["EVERYDAY", "VAULT", "PREFERENCES", "PROGRAMS"] { #expect(answer.out.contains("\(group) SUBCOMMANDS:")) }
-    #expect(try home.coffer("--help").out == answer.out)
     #expect(try home.coffer("help").out == answer.out)
+  }
+
+  @Test
+  func `coffer alone is one screen of twenty lines, with five examples and the names of all commands`() throws {
+    let answer = try Home().coffer("")
+    #expect(answer.status == 0 && answer.err.isEmpty)
+    let lines = answer.out.dropLast().components(separatedBy: "\n")
+    #expect(lines.count <= 20 && lines.allSatisfy { $0.count <= 80 }, "\(answer.out)")
+    #expect(lines.filter { $0.hasPrefix("  coffer ") }.count == 5)
+    #expect(answer.out.contains("People use 'vault'; programs use 'set' and 'get'"))
+    let words = Set(answer.out.split { " \n".contains($0) }.map(String.init))
+    for type in CofferCommand.configuration.subcommands where type.configuration.shouldDisplay {
+      #expect(words.contains(type.configuration.commandName ?? ""), "\(type)")
+    }
   }
 
   @Test(arguments: [
@@ -31,7 +44,8 @@ struct HelpTests {
     "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",
     "vault identity", "vault identity new", "vault identity show", "defaults", "defaults read",
     "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
-    "run", "inject", "generate", "doctor", "install", "completion", "credential", "credential git", "credential docker",
+    "run", "inject", "generate", "doctor", "install", "uninstall", "version", "agent", "completion", "credential",
+    "credential git", "credential docker",
     "vault rename", "vault copy", "vault edit", "vault import", "vault export", "defaults find", "defaults export",
     "defaults import", "defaults explain", "defaults watch",
   ])
@@ -63,6 +77,49 @@ struct HelpTests {
   func `a mistyped command is met with the one that was meant, and a word that may be a secret is not repeated`(
     line: String, error: String
   ) throws { try Home().transcript(line, err: error, exit: 64) }
+
+  @Test
+  func `options that open the vault are one line of a page, and a topic`() throws {
+    let home = try Home()
+    let page = try home.coffer("vault list --help").out
+    #expect(page.contains("UNLOCKING: see 'coffer help unlocking'") && !page.contains("--key-file"))
+    let topic = try home.coffer("help unlocking").out
+    for option in try HelpTopic.unlocking { #expect(topic.contains(option.label), "\(option.label)") }
+  }
+
+  @Test
+  func `an option that does nothing in a command is not in its help, and taken all the same`() throws {
+    let home = try Home()
+    #expect(try !home.coffer("env --help").out.contains("--yes"))
+    #expect(try home.coffer("defaults delete --help").out.contains("--yes"))
+    #expect(try !home.coffer("generate --help").out.contains("--home"))
+    #expect(try home.coffer("generate --yes --home \(home.path)").status == 0)
+  }
+
+  @Test
+  func `a default stands in brackets`() throws {
+    let page = try Home().coffer("unlock --help").out
+    #expect(page.contains("[default: 15m]") && page.contains("[default: 8h]"))
+  }
+
+  @Test
+  func `a page is as wide as COLUMNS says`() throws {
+    for width in [40, 72, 100] {
+      let page = try Home().coffer("vault set --help", with: ["COLUMNS": String(width)]).out
+      let lines = page.components(separatedBy: "\n").filter { !$0.hasPrefix("  coffer ") && !$0.hasPrefix("UNLOCKING") }
+      #expect(lines.allSatisfy { $0.count <= width }, "\(width): \(lines.filter { $0.count > width })")
+    }
+  }
+
+  @Test
+  func `coffer version names what a report of a bug needs`() throws {
+    let home = try Home()
+    let answer = try home.coffer("version")
+    for word in ["coffer        0.1.0\n", "commit ", "vault format  1\n", "libsodium     1.", "SQLite        3."] {
+      #expect(answer.out.contains(word), "\(answer.out)")
+    }
+    #expect(try home.coffer("-V").out == answer.out)
+  }
 
   @Test
   func `coffer --version`() throws { try Home().transcript("--version", out: "coffer 0.1.0\n") }

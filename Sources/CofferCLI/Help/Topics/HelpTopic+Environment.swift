@@ -1,0 +1,39 @@
+extension HelpTopic.Part {
+  static let environment = HelpTopic.Part(
+    page: "CommandLine", section: "Environment",
+    text: #"""
+      | Variable | Meaning |
+      |---|---|
+      | `COFFER_HOME` | the one folder for everything: `data/vault.sqlite`, `config/`, `state/`, `run/` |
+      | `COFFER_VAULT` | the place of the vault, where it is another |
+      | `COFFER_DOMAIN` | the router's domain |
+      | `COFFER_PASSPHRASE_FILE` | a file with the passphrase; `-` is standard input |
+      | `COFFER_KEY_FILE` | a key file |
+      | `COFFER_ASKPASS` | a program that asks for the passphrase where no terminal is |
+      | `SSH_ASKPASS` | the same, as ssh has it |
+      | `SSH_ASKPASS_REQUIRE` | `never`, `prefer` or `force`: when such a program asks |
+      | `DISPLAY` | a display that the program of `SSH_ASKPASS` can show a window on |
+      | `WAYLAND_DISPLAY` | the same |
+      | `COFFER_IDENTITY` | a file with a recipient's identity, and perhaps invitations |
+      | `COFFER_PASSPHRASE` | the passphrase itself, which every program that saw this environment can read |
+      | `COFFER_EXPECT_VAULT` | `ID[:GENERATION]`, or invitations with spaces between them: any other vault, an older one, or one whose key does not come from theirs is refused with 66; `init` makes no vault where it is set, as a new one is never the expected one |
+      | `COFFER_CLIPBOARD` | what `--clip` copies by: `wl-copy`, `xclip`, `xsel` or `osc52` |
+      | `VISUAL` | the editor of `vault edit`; else `EDITOR`, else `vi` |
+      | `EDITOR` | the same, where `VISUAL` is not set |
+      | `PASSWORD_STORE_DIR` | the pass store to import, where none is named (`~/.password-store`) |
+      | `CREDENTIALS_DIRECTORY` | a systemd service's folder; `coffer.passphrase` in it is the passphrase |
+      | `XDG_DATA_HOME` | the vault is in `coffer/` below it (`~/.local/share`) |
+      | `XDG_CONFIG_HOME` | the property lists are in it (`~/.config`) |
+      | `XDG_STATE_HOME` | the state is in `coffer/` below it (`~/.local/state`) |
+      | `XDG_RUNTIME_DIR` | sockets are in `coffer/` below it; without it, below `/run/user/UID` where that is this user's, and else in `run/` of the state |
+      """#)
+
+  static let place = HelpTopic.Part(
+    page: "CommandLine", section: "The place of the vault",
+    text: #"""
+      `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below `COFFER_HOME` or
+      `XDG_DATA_HOME`. A place is a path. A URL such as `postgresql://host/database` is refused with 77, as this version keeps vaults in files
+      alone, and only its scheme is repeated; a path that looks like one is given with `./` before it. Pins, locks, the agent's socket and
+      preferences stay where `COFFER_HOME` or the XDG variables say.
+      """#)
+}
