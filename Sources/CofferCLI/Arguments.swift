@@ -50,12 +50,16 @@ struct Arguments {
     var (options, rest) = ProgramOptions.split(given[...])
     var path: [String] = []
     var command: any ParsableCommand.Type = CofferCommand.self
-    while let word = rest.first, !word.hasPrefix("-"),
-      let next = command.configuration.subcommands.first(where: { $0.answers(to: word) })
-    {
+    while true {
+      // Between the words of a command's name as well. Behind a name that is whole they are its own.
+      let (between, words) = path.isEmpty || command.configuration.subcommands.isEmpty ? ([], rest) : ProgramOptions.split(rest)
+      guard let word = words.first, !word.hasPrefix("-"),
+        let next = command.configuration.subcommands.first(where: { $0.answers(to: word) })
+      else { break }
+      options += between
       path.append(word)
       command = next
-      rest = rest.dropFirst()
+      rest = words.dropFirst()
     }
     guard !path.isEmpty else { return (given, 0, CofferCommand.self) }
     // Behind `set`, --json is the type of a value; before it, it asks for errors in JSON.

@@ -80,7 +80,7 @@ extension ArgumentHelp {
     ArgumentHelp("Keep everything under this folder (also COFFER_HOME).", valueName: "dir")
   }
   fileprivate static var vault: ArgumentHelp {
-    ArgumentHelp("Use the vault at this place, a path (also COFFER_VAULT).", valueName: "place")
+    ArgumentHelp("Use the vault at this path, or of this name (also COFFER_VAULT).", valueName: "place")
   }
   fileprivate static var quiet: ArgumentHelp { "No notes on standard error, only errors." }
   fileprivate static var yes: ArgumentHelp { "Answer yes where the command would ask whether it shall go on." }

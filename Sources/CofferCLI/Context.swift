@@ -25,7 +25,7 @@ final class Context {
 
   /// - Parameters:
   ///   - home: the folder of all places; nil leaves it to the environment.
-  ///   - vault: the place of the vault; nil leaves it to the environment.
+  ///   - vault: the place of the vault, or its name; nil leaves it to the environment.
   init(home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil)
     throws
   {
@@ -42,6 +42,10 @@ final class Context {
     self.yes = yes
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
+    if let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), let path = try VaultNames(context: self).path(of: name) {
+      try ProcessEnvironment.set("COFFER_VAULT", path)
+      places = try Places.standard()
+    }
   }
 
   /// Says that an export has nothing to tell of `item`.

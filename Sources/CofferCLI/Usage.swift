@@ -7,15 +7,23 @@ enum UsageError {
     guard let arguments else { return said(CofferCommand.message(for: error)[...], "coffer") }
     let name = (["coffer"] + arguments.words.prefix(arguments.depth)).joined(separator: " ")
     if name == "coffer", let word = arguments.given.first, !word.hasPrefix("-") {
-      return .usage("there is no command of the name '\(word)'", try: hint(name, arguments.command, word))
+      let family = VaultCommand.configuration.subcommands.contains { $0.answers(to: word) }
+      let cure = family ? "coffer vault \(word)? coffer --help lists all commands" : hint(name, arguments.command, word)
+      return .usage("there is no command of the name '\(word)'", try: cure)
     }
     let message = withoutValues(CofferCommand.message(for: error), arguments.given)
-    if let first = message.split(separator: "\n").first, !message.contains("nexpected argument") { return said(first, name) }
+    if let first = message.split(separator: "\n").first, !message.contains("nexpected argument") {
+      return OptionForm.explain(first, arguments, name) ?? said(first, name)
+    }
     guard name != "coffer run" else {
       return .usage("the command does not stand after --", try: "coffer run --env NAME=coffer://… -- COMMAND WORDS")
     }
     if !arguments.command.configuration.subcommands.isEmpty, let word = arguments.rest.first, !word.hasPrefix("-") {
-      return .usage("\(name) has no such command (not repeated here)", try: hint(name, arguments.command, word))
+      // A word that is nearly a command is no secret in the wrong place.
+      let isNear = arguments.command.nearest(to: word) != nil
+      return .usage(
+        isNear ? "\(name) has no command of the name '\(word)'" : "\(name) has no such command (not repeated here)",
+        try: hint(name, arguments.command, word))
     }
     return .usage("there is an argument too many (not repeated here)", try: "\(name) --help; a secret is never an argument")
   }
@@ -34,7 +42,9 @@ enum UsageError {
   }
 
   private static func hint(_ name: String, _ command: any ParsableCommand.Type, _ word: String) -> String {
-    command.nearest(to: word).map { "\(name) \($0)? \(name) --help lists all commands" } ?? "\(name) --help"
+    // What undoes a command is not another spelling of it.
+    command.nearest(to: word).flatMap { word == "un\($0)" ? nil : $0 }.map { "\(name) \($0)? \(name) --help lists all commands" }
+      ?? "\(name) --help"
   }
 }
 

@@ -41,6 +41,19 @@ package enum TrustedPath {
     return resolved
   }
 
+  /// Where `folder` leads if it is a symbolic link of this user's in a folder that nobody else can write to, as those have who keep their
+  /// settings elsewhere; any other `folder` as it is.
+  ///
+  /// - Throws: ``StoreError/Kind/denied`` where others could lead the link elsewhere, `.io` for a link that leads nowhere.
+  package static func throughOwnLink(_ folder: FilePath) throws(StoreError) -> FilePath {
+    guard !folder.isEmpty, let found = try Stat.ofLink(folder), found.type == .symbolicLink, found.userID.rawValue == geteuid(),
+      let name = folder.lastComponent
+    else { return folder }
+    let parent = folder.parent.isEmpty ? "." : folder.parent
+    try checkParents(of: resolve(parent).appending(name))
+    return try resolve(folder)
+  }
+
   /// What stands at `file`, which is in a folder checked before; nil when nothing does.
   ///
   /// - Throws: ``StoreError/Kind/denied`` unless it is a regular file of this user, with one name, closed to everyone else.

@@ -29,10 +29,19 @@ package enum SecretFile {
     }
     defer { close(descriptor) }
     var facts = stat()
-    if warning, fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 {
-      Notices.warn("\(path) can be read by other users; chmod 600 closes it")
-    }
+    if warning, fstat(descriptor, &facts) == 0 { warn(path, facts) }
     return try read(descriptor, limit: limit, what: what, place: path.string)
+  }
+
+  /// Notes in the log `coffer` that others can read the file at `path`, where they can.
+  package static func warn(ofFileAt path: FilePath) {
+    var facts = stat()
+    if path.withPlatformString({ stat($0, &facts) }) == 0 { warn(path, facts) }
+  }
+
+  private static func warn(_ path: FilePath, _ facts: stat) {
+    guard facts.st_mode & S_IFMT == S_IFREG, facts.st_mode & 0o077 != 0 else { return }
+    Notices.warn("\(path) can be read by other users; chmod 600 closes it")
   }
 
   /// Everything that `descriptor` delivers.

@@ -55,7 +55,7 @@ struct Audit: ~Copyable {
     passwords += 1
     let strength = try PasswordStrength(value, of: [item.name.service, item.name.account])
     if strength.bits < PasswordStrength.least {
-      add(.weak, item.name, "about \(Int(strength.bits)) bits" + (strength.reason.map { ": \($0)" } ?? ""))
+      add(.weak, item.name, "about \(Int(strength.bits)) bits: \(strength.reason)")
     }
     if let count = try leaks?.count(value), count > 0 { add(.leaked, item.name, "\(count) times in leaks") }
     let tag = try value.withUnsafeBytes { try Self.digest.authenticate($0, with: key) }

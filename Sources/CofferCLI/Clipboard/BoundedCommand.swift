@@ -12,7 +12,10 @@ struct BoundedCommand: ~Copyable {
   /// Ten seconds: a program that only passes on some bytes takes milliseconds, and some hundred times that on a machine that is busy.
   static let standardPatience = Duration.seconds(10)
   /// Variables that say where the session's display and its files are. All others stay behind, secrets among them.
-  static let inherited = ["HOME", "PATH", "LANG", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"]
+  static let inherited = [
+    "HOME", "PATH", "LANG", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME",
+    "GIT_CONFIG_GLOBAL",
+  ]
 
   /// Runs it in a session of its own: it may stay behind to hand the clipboard out, when this terminal is closed too. Its streams are not
   /// ours, which would then never end.

@@ -87,7 +87,7 @@ struct LogoutCommandAt<Place: CommandPlace>: OpeningCommand {
 
   @Argument(help: "The host; may be left out where there is one.") var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
-  @Flag(help: "All accounts of the host.") var all = false
+  @Flag(help: "All accounts of the host, or of all hosts where none is named.") var all = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -98,19 +98,13 @@ struct LogoutCommandAt<Place: CommandPlace>: OpeningCommand {
   func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }
     let accounts = AuthAccounts(items: try context.items())
-    let gone = try all ? everyLogin(accounts, host) : [accounts.login(host, account)]
+    let gone = try all ? accounts.logins(of: host) : [accounts.login(host, account)]
+    guard !gone.isEmpty else { throw AuthAccounts.nobody(host) }
     let next = try accounts.remove(gone)
     for login in gone {
       context.note("logged out of \(Printable.line(login.host)), account \(Printable.line(login.account))")
     }
     if let next { context.note("\(Printable.line(next)) is the active account now") }
-  }
-
-  private func everyLogin(_ accounts: AuthAccounts, _ host: String?) throws -> [AuthAccounts.Login] {
-    let logins = try accounts.logins(of: host)
-    guard let first = logins.first else { throw AuthAccounts.nobody(host) }
-    // Several hosts: the same error as for one account.
-    return logins.allSatisfy { $0.host == first.host } ? logins : [try accounts.login(host, nil)]
   }
 }
 

@@ -147,6 +147,10 @@ extension Context {
   /// The items of the vault where something opens it at once and without a question: the agent, or a key file or an identity that
   /// the environment names.
   fileprivate func silentItems() throws -> [VaultItem] {
+    try everySilentItem().filter { !AuthAccounts.isPointer($0) }
+  }
+
+  private func everySilentItem() throws -> [VaultItem] {
     if let agent = try agent() { return try agent.list() }
     let sources = CredentialSources(self)
     var credentials = Credentials()

@@ -7,12 +7,25 @@ struct DoctorCommand: Command {
       Permissions and owners, memory locking, pins, SQLite's side files without their vault, what interrupted commands left, the agent, \
       stale sockets, the file system, what the environment gives away, and secrets that lie among preferences, known by their form or by how random they are. \
       The vault's pages are looked at, and all of it where an agent holds it unlocked or the environment names what opens it. Nothing is \
-      changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise.
+      changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise. \
+      --fix moves what git, docker, curl, aws, gh and preferences keep in the clear into the vault, after a question for each. A file is \
+      rewritten only when the vault has given each value back, and its old bytes are overwritten.
+
+      Example: coffer doctor --fix
       """)
+
+  static var idleOptions: Set<String> { [] }
+
+  @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
+  @OptionGroup(title: "Unlocking, with --fix") var unlocking: UnlockingOptions
 
   @OptionGroup var options: AnswerOptions
 
+  /// Without --fix nothing is opened that would need them.
+  var opening: UnlockingOptions? { fix ? unlocking : nil }
+
   func perform(_ context: Context) throws {
+    if fix { return try mend(context) }
     let checks = Checkup(context: context).checks
     let results = checks.map { (name: $0.name, findings: $0.run($0.name)) }
     let findings = results.flatMap(\.findings)
@@ -25,6 +38,20 @@ struct DoctorCommand: Command {
       }
     }
     guard findings.allSatisfy({ $0.severity == .note }) else { throw Failure.said(.failed) }
+  }
+
+  private func mend(_ context: Context) throws {
+    let rows = try DoctorFix(context).run()
+    if options.json {
+      try Output.line(JSONText.encode(rows))
+    } else {
+      if !rows.isEmpty {
+        try Output.line(
+          Columns.align(rows.map { [$0.kept == nil ? "moved" : "kept", Printable.line($0.item), $0.kept ?? "", $0.place] }))
+      }
+      if rows.isEmpty { context.note("nothing lies in the clear that could move into the vault") }
+    }
+    guard rows.allSatisfy({ $0.kept == nil }) else { throw Failure.said(.failed) }
   }
 
   private static func text(_ finding: Finding) -> String {

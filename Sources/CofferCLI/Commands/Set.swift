@@ -110,19 +110,10 @@ struct SetCommand: OpeningCommand {
     try vault.save(SecretForm(try source.read("secret for \(key)", context)), for: key)
   }
 
-  /// One transaction over both stores: the value is in the vault, or still where it was.
   private func moveToVault(_ stored: PlainForm, _ router: ShellRouter, _ context: Context) throws {
-    let vault = try router.existingVault()
-    guard try !vault.contains(key) else { throw router.inBoth(key) }
-    let form: SecretForm
-    if source.isExplicit {
-      form = SecretForm(try source.read("secret for \(key)", context))
-    } else {
-      form = try PlainBytes.secret(stored)
-    }
-    let stores = try StorageRouter(plain: router.writablePlain(), vault: vault, spaces: [])
-    try stores.move(key, stored, intoVaultAs: form)
-    try router.finish()
-    context.note("'\(Printable.line(key))' moved into the vault; old backups of \(router.plain.place) may still hold it")
+    // Before a value is asked for.
+    guard try !router.existingVault().contains(key) else { throw router.inBoth(key) }
+    let given = source.isExplicit ? try SecretForm(source.read("secret for \(key)", context)) : try PlainBytes.secret(stored)
+    try router.moveToVault(key, stored, as: given)
   }
 }

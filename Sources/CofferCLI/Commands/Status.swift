@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
+internal import CofferVault
 
 struct StatusCommand: Command {
   static let configuration = CommandConfiguration(
@@ -20,7 +21,7 @@ struct StatusCommand: Command {
       vault: vault.map { vault in
         Answer.Vault(
           path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
-          slots: vault.slots.map(\.kind.description))
+          slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
       }, agent: AgentReport(try context.agentStatus()), session: try logins(context), domains: domains)
     try Output.line(options.json ? JSONText.encode(answer) : text(answer, context))
   }
@@ -41,6 +42,7 @@ struct StatusCommand: Command {
       rows.append(["vault", vault.path])
       rows.append(["", "id \(vault.id), format \(vault.format)"])
       rows.append(["", "opens with: \(vault.slots.joined(separator: ", "))"])
+      if let problem = vault.problem { rows.append(["", "problem: \(Printable.line(problem))"]) }
     } else {
       rows.append(["vault", "none at \(context.places.vault); coffer init makes one"])
     }
@@ -60,7 +62,21 @@ struct StatusCommand: Command {
     let agent: AgentReport
     let session: [LoginJSON]?
     let domains: [String]
-    struct Vault: Encodable { let path: String, id: String, format: Int, slots: [String] }
+    struct Vault: Encodable {
+      let path: String, id: String, format: Int, slots: [String]
+      /// Why every command that opens it refuses it.
+      let problem: String?
+    }
+  }
+}
+
+extension LockedVault {
+  /// What the pins of this machine say against the vault; nil where they say nothing, as far as that shows without a key.
+  var ageProblem: Failure? {
+    do throws(StoreError) {
+      try checkAge()
+      return nil
+    } catch { return Failure(error) }
   }
 }
 

@@ -24,9 +24,11 @@ struct Checkup {
 
   /// Our folders are this user's alone, and so is the way to them.
   private func folders(_ check: String) -> [Finding] {
-    [file?.removingLastComponent(), places.state, places.run].compactMap(\.self).compactMap { folder in
+    [file?.removingLastComponent(), places.state, places.run].enumerated().compactMap { index, folder in
       do throws(StoreError) {
-        _ = try TrustedPath.privateFolder(folder)
+        guard let folder else { return nil }
+        // The vault's alone may be a link of this user's.
+        _ = try TrustedPath.privateFolder(index == 0 ? TrustedPath.throughOwnLink(folder) : folder)
         return nil
       } catch { return Finding(check, error) }
     }

@@ -9,19 +9,29 @@ internal import SystemPackage
 struct SecretSearch {
   let context: Context
 
-  func findings(_ check: String) -> [Finding] { inPreferences(check) + inOtherFiles(check) }
+  func findings(_ check: String) -> [Finding] {
+    preferences().map { secret in
+      let (key, domain) = (Printable.line(secret.name), secret.domain)
+      return Finding(
+        check, .warning, "'\(key)' of domain '\(domain.name)': \(secret.reason)", place: domain.file.string,
+        cure: "coffer set '\(key)' --secret --domain \(domain.name), and read it as a secret from then on")
+    }
+      + files().map { file in
+        let cure = file.format == nil ? file.cure : "coffer doctor --fix; or \(file.cure)"
+        return Finding(check, .warning, "\(file.owner) in the clear", place: file.path.string, cure: cure)
+      }
+  }
 
-  private func inPreferences(_ check: String) -> [Finding] {
+  /// What looks like a secret among preferences.
+  func preferences() -> [PlainSecret] {
     let domains: [DefaultsDomain]
-    do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [Finding(check, error)] }
-    return domains.flatMap { domain -> [Finding] in
+    // What cannot be read the check of preferences tells.
+    do { domains = try DefaultsDomain.list(in: context.places.defaults) } catch { return [] }
+    return domains.flatMap { domain -> [PlainSecret] in
       let values: [String: PlainForm]
-      do { values = try context.domain(domain.name).contents() } catch { return [] }  // Said by the check of preferences.
+      do { values = try context.domain(domain.name).contents() } catch { return [] }
       return values.sorted { $0.key < $1.key }.compactMap { key, form in
-        guard let reason = Self.reason(key, form) else { return nil }
-        return Finding(
-          check, .warning, "'\(Printable.line(key))' of domain '\(domain.name)': \(reason)", place: domain.file.string,
-          cure: "coffer set '\(Printable.line(key))' --secret --domain \(domain.name), and read it as a secret from then on")
+        Self.reason(key, form).map { PlainSecret(domain: domain, name: key, form: form, reason: $0) }
       }
     }
   }
@@ -38,13 +48,10 @@ struct SecretSearch {
   }
 
   /// What other programs keep in the clear where nobody gave them a better place.
-  private func inOtherFiles(_ check: String) -> [Finding] {
+  func files() -> [CredentialFile] {
     guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }) else { return [] }
     let config = context.places.home == nil ? context.places.defaults : home.appending(".config")
-    return CredentialFile.known(home: home, config: config).compactMap { file in
-      guard let text = Self.text(file.path), file.holdsSecret(text) else { return nil }
-      return Finding(check, .warning, "\(file.owner) in the clear", place: file.path.string, cure: file.cure)
-    }
+    return CredentialFile.known(home: home, config: config).filter { Self.text($0.path).map($0.holdsSecret) ?? false }
   }
 
   /// Bytes of such a file that are looked at.
@@ -52,6 +59,22 @@ struct SecretSearch {
 
   private static func text(_ path: FilePath) -> String? {
     do { return String(decoding: try PlainFile.read(path.string, limit: largestFile), as: UTF8.self) } catch { return nil }
+  }
+}
+
+/// A preference that looks like a secret.
+struct PlainSecret {
+  let domain: DefaultsDomain
+  let name: String
+  let form: PlainForm
+  let reason: String
+
+  /// Whether it is a value by itself, which can move as it is.
+  var isSimple: Bool {
+    switch form {
+    case .string, .data: true
+    default: false
+    }
   }
 }
 
@@ -108,55 +131,5 @@ enum SecretSigns {
       let share = Double(count) / Double(bytes.count)
       return sum - share * log2(share)
     }
-  }
-}
-
-/// A file in which another program keeps credentials in the clear, as its own documentation says.
-struct CredentialFile {
-  let path: FilePath
-  /// What stands in the file where it holds a secret, and what shows that a variable stands there instead.
-  let sign: String, variable: String?
-  /// Who keeps what there.
-  let owner: String
-  let cure: String
-
-  func holdsSecret(_ text: String) -> Bool {
-    text.split(whereSeparator: \.isNewline).contains { line in
-      line.contains(sign) && !(variable.map(line.contains) ?? false)
-    }
-  }
-
-  /// The files of a user whose home is `home` and whose settings are in `config`.
-  static func known(home: FilePath, config: FilePath) -> [CredentialFile] {
-    let git = [home.appending(".git-credentials"), config.appending("git").appending("credentials")].map { path in
-      CredentialFile(
-        path: path, sign: "@", variable: nil, owner: "git keeps passwords",
-        cure: "coffer vault import --from git-credentials \(path); coffer install; git config --global credential.helper coffer; "
-          + "remove the file")
-    }
-    return git + [
-      CredentialFile(
-        path: home.appending(".docker").appending("config.json"), sign: "\"auth\":", variable: nil,
-        owner: "docker keeps passwords",
-        cure: "coffer vault import --from docker; coffer install; in the file \"credsStore\": \"coffer\" and no \"auths\""),
-      CredentialFile(
-        path: home.appending(".netrc"), sign: "password", variable: nil, owner: "curl and others find passwords",
-        cure: "coffer vault set netrc --file ~/.netrc; coffer run --file NETRC=coffer://netrc -- "
-          + "sh -c 'curl --netrc-file \"$NETRC\" …'; remove the file"),
-      CredentialFile(
-        path: home.appending(".npmrc"), sign: "_authToken=", variable: "${", owner: "npm keeps a token",
-        cure: "coffer vault set npm; _authToken=${NPM_TOKEN} in the file; coffer run --env NPM_TOKEN=coffer://npm -- npm …"),
-      CredentialFile(
-        path: home.appending(".pypirc"), sign: "password", variable: nil, owner: "twine keeps a password",
-        cure: "coffer vault set pypi; coffer run --env TWINE_PASSWORD=coffer://pypi -- twine …; remove the line"),
-      CredentialFile(
-        path: home.appending(".aws").appending("credentials"), sign: "aws_secret_access_key", variable: nil,
-        owner: "aws keeps a key",
-        cure: "coffer vault import --from aws; coffer run --env AWS_SECRET_ACCESS_KEY=coffer://aws/default … -- aws …; "
-          + "remove the line"),
-      CredentialFile(
-        path: config.appending("gh").appending("hosts.yml"), sign: "oauth_token:", variable: nil, owner: "gh keeps a token",
-        cure: "coffer vault import --from gh; coffer run --env GH_TOKEN=coffer://github.com -- gh …; gh auth logout"),
-    ]
   }
 }

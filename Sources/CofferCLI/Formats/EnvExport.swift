@@ -6,7 +6,7 @@ internal import CofferVault
 enum EnvExport {
   /// Prints `NAME=coffer://service/NAME` for each item.
   static func references(_ items: VaultItems, services: [String]) throws {
-    let found = try items.list().filter { services.isEmpty || services.contains($0.name.service) }
+    let found = try items.list().filter { isWanted($0, services) }
     try check(found.map(\.name))
     let lines = found.map { "\($0.name.account)=\(Reference(service: $0.name.service, account: $0.name.account))\n" }
     try Output.write(lines.joined())
@@ -15,11 +15,10 @@ enum EnvExport {
   /// Prints `NAME='value'` for each item, once all of them are known to be printable.
   static func values(_ vault: borrowing UnlockedVault, services: [String], _ context: Context) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
-    let isWanted = { (item: VaultItem) in services.isEmpty || services.contains(item.name.service) }
     try vault.forEachItem {
-      if isWanted($0) { context.leavesOut($0) }
+      if isWanted($0, services) { context.leavesOut($0) }
     } _: { item, form in
-      if isWanted(item) { found.append((item.name, form)) }
+      if isWanted(item, services) { found.append((item.name, form)) }
     }
     try check(found.map(\.name))
     for (name, form) in found where !form.bytes.withUnsafeBytes({ UTF8Validity.isValid($0) && !$0.contains(0) }) {
@@ -31,6 +30,11 @@ enum EnvExport {
       try Output.write(quoted(form.bytes))
       try Output.write("\n")
     }
+  }
+
+  /// What Coffer keeps for itself is no variable of anybody's.
+  private static func isWanted(_ item: VaultItem, _ services: [String]) -> Bool {
+    services.isEmpty ? !AuthAccounts.isPointer(item) : services.contains(item.name.service)
   }
 
   private static func check(_ names: [ItemName]) throws(StoreError) {

@@ -9,7 +9,8 @@ struct JSONScanner {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
   private let outcome: String
-  private var offset = 0
+  /// Bytes that are read already.
+  private(set) var offset = 0
 
   /// - Parameter outcome: what an error adds, which is thrown before anything is done.
   init(_ bytes: UnsafeRawBufferPointer, place: String, outcome: String = "nothing was imported") {

@@ -10,6 +10,8 @@ internal import FoundationEssentials
 /// hold is told in ``leftOut``, a name that had to be changed in ``renamed``.
 struct EntryItems {
   private(set) var items: [ImportedItem] = []
+  /// For each entry the items that it became, and whether they are all of it.
+  private(set) var parts: [(items: Range<Int>, isWhole: Bool)] = []
   private(set) var leftOut: [LeftOut]
   /// The names that are not what the file says, each with what it is now.
   private(set) var renamed: [String] = []
@@ -26,7 +28,11 @@ struct EntryItems {
 
   init(_ found: ImportedEntries) throws {
     leftOut = found.leftOut
-    for entry in found.entries { try add(entry) }
+    for entry in found.entries {
+      let (first, left) = (items.count, leftOut.count)
+      try add(entry)
+      parts.append((first..<items.count, leftOut.count == left))
+    }
   }
 
   private mutating func add(_ entry: ImportedEntry) throws {

@@ -29,6 +29,14 @@ struct ImportedEntry {
   /// A seed of one-time passwords, or the URI with one.
   var oneTime: OneTimeSeed?
   var created: Date?, modified: Date?, expires: Date?
+  /// What is to be cut out of the file once the entry is elsewhere; none where nobody knows.
+  var cuts: [Cut] = []
+
+  /// Bytes of the file, and what is written in their place.
+  struct Cut {
+    let range: Range<Int>
+    var stub = ""
+  }
 
   /// Adds a secret, where there is one.
   mutating func add(_ secret: SecretForm?, as name: String) {

@@ -87,16 +87,18 @@ struct AuthAccounts {
 
   /// Removes logins of one host, in one transaction; a single account that remains becomes the active one. Returns that.
   func remove(_ gone: [Login]) throws -> String? {
-    guard let host = gone.first?.host else { return nil }
-    let rest = try logins(of: host).filter { login in !gone.contains { $0.account == login.account } }
-    var changes: [ItemChange] = []
-    for login in gone { changes.append(.remove(try ItemName(service: host, account: login.account))) }
-    let keepsActive = rest.contains(where: \.isActive)
-    let next = keepsActive ? nil : rest.count == 1 ? rest[0].account : nil
-    if let next {
-      changes.append(try pointer(host, to: next))
-    } else if !keepsActive {
-      changes.append(.remove(try ItemName(service: Self.pointers, account: host)))
+    var (changes, next) = ([ItemChange](), String?.none)
+    for host in Set(gone.map(\.host)).sorted() {
+      let leaving = gone.filter { $0.host == host }
+      let rest = try logins(of: host).filter { login in !leaving.contains { $0.account == login.account } }
+      for login in leaving { changes.append(.remove(try ItemName(service: host, account: login.account))) }
+      guard !rest.contains(where: \.isActive) else { continue }
+      next = rest.count == 1 ? rest[0].account : nil
+      if let next {
+        changes.append(try pointer(host, to: next))
+      } else {
+        changes.append(.remove(try ItemName(service: Self.pointers, account: host)))
+      }
     }
     try items.apply(changes)
     return next

@@ -29,6 +29,24 @@ enum Attributes {
   }
 }
 
+/// `--type`: what programs go by that show a value.
+enum MediaType {
+  /// - Throws: a usage failure for what is no media type; an empty one says nothing of the value. Source: RFC 6838, section 4.2.
+  static func check(_ type: String) throws(Failure) {
+    let essence = type.prefix { $0 != ";" }
+    let parts = essence.split(separator: "/", omittingEmptySubsequences: false)
+    let signs = "()<>@,;:\\\"[]?=".utf8
+    let isSound =
+      parts.count == 2
+      && parts.allSatisfy { part in
+        1...127 ~= part.utf8.count && part.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !signs.contains($0) }
+      }
+    guard type.isEmpty || isSound else {
+      throw .usage("'\(Printable.line(type))' is no media type", try: "--type text/plain, application/json or the like")
+    }
+  }
+}
+
 /// `--expires`: a moment, a day, or a time from now.
 enum Expiry {
   private static let seconds: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]

@@ -22,8 +22,10 @@ final class ShellRouter {
   private let context: Context
   private var openedVault: (any Store<Vault>)??
 
-  init(_ options: RouterOptions, _ context: Context) throws {
-    domain = try StoredName.check(options.name, as: "domain")
+  convenience init(_ options: RouterOptions, _ context: Context) throws { try self.init(domain: options.name, context) }
+
+  init(domain name: String, _ context: Context) throws {
+    domain = try StoredName.check(name, as: "domain")
     guard domain != Settings.domain else {
       throw Failure.usage(
         "the domain '\(domain)' holds the settings of coffer itself, and no keys",
@@ -76,13 +78,33 @@ final class ShellRouter {
     return store
   }
 
+  /// Moves a preference, as `form`. One transaction over both stores: the value is in the vault, or still where it was.
+  func moveToVault(_ key: String, _ stored: PlainForm, as form: SecretForm) throws {
+    let vault = try existingVault()
+    guard try !vault.contains(key) else { throw inBoth(key) }
+    try StorageRouter(plain: writablePlain(), vault: vault, spaces: []).move(key, stored, intoVaultAs: form)
+    try finish()
+    context.note("'\(Printable.line(key))' moved into the vault; old backups of \(plain.place) may still hold it")
+  }
+
   /// Writes what changed in the property list to the disk, for other programs too.
   func finish() throws(StoreError) { try openedPlain?.close() }
 
   func notFound(_ key: String) -> StoreError {
     StoreError(
       .notFound, "nothing is stored in domain '\(domain)'", key: key,
-      cure: "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
+      cure: isService(key)
+        ? "the vault has items of a service of that name: coffer vault get \(key)"
+        : "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
+  }
+
+  /// Whether the vault has an item of the service `name`, as far as that shows without a question.
+  private func isService(_ name: String) -> Bool {
+    let questions = context.questions
+    context.questions = .nowhere
+    defer { context.questions = questions }
+    // The error that is about to be told is another one.
+    do { return try !context.items().list(service: name).isEmpty } catch { return false }
   }
 
   func inBoth(_ key: String) -> StoreError {

@@ -27,6 +27,11 @@ enum SecretBase32 {
     return bytes
   }
 
+  /// Hands the digits of `text` to `put`, in upper case and without what stands between them.
+  static func normalize(_ text: UnsafeRawBufferPointer, _ put: (UInt8) -> Void) {
+    for byte in text where value(byte) != nil { put(byte >= UInt8(ascii: "a") ? byte & ~0x20 : byte) }
+  }
+
   private static func write(_ text: UnsafeRawBufferPointer, to out: UnsafeMutableRawBufferPointer) {
     var (bits, held, at): (UInt32, Int, Int) = (0, 0, 0)
     for byte in text {

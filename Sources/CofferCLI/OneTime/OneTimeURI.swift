@@ -11,6 +11,9 @@ enum OneTimeURI {
   static let largest = 4096
   private static let scheme = Array("otpauth://".utf8)
 
+  /// Whether `text` is to be such a URI, sound or not.
+  static func isMeant(by text: borrowing SecretBytes) -> Bool { text.withUnsafeBytes { starts(trimmed($0), with: scheme) } }
+
   /// What `text` says.
   ///
   /// - Throws: `.damaged`; `.unsupported` for codes that are not made from the clock.
@@ -54,8 +57,10 @@ enum OneTimeURI {
       let sign = part.firstIndex(of: UInt8(ascii: "=")) ?? part.count
       let name = UnsafeRawBufferPointer(rebasing: part[..<sign])
       guard ["secret", "algorithm", "digits", "period", "encoder"].contains(where: { equals(name, $0) }) else { return }
-      let value = try unescaped(UnsafeRawBufferPointer(rebasing: part[min(sign + 1, part.count)...]))
-      try value.withUnsafeBytes { value in
+      guard let value = try PercentEncoding.decode(part[min(sign + 1, part.count)...]) else {
+        throw malformed("a value of it is empty, or a % is not followed by two hexadecimal digits")
+      }
+      try value.bytes.withUnsafeBytes { value in
         if equals(name, "secret") {
           guard secret == nil else { throw malformed("it has two secrets") }
           guard let decoded = try SecretBase32.decode(value) else { throw malformed("its secret is no Base32") }
@@ -95,36 +100,6 @@ enum OneTimeURI {
       guard 1...6 ~= value.count, value.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
       let number = value.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
       return range ~= number ? number : nil
-    }
-  }
-
-  /// `text` with `%3D` and the like taken back: RFC 3986, section 2.1.
-  private static func unescaped(_ text: UnsafeRawBufferPointer) throws -> SecretBytes {
-    var bytes = try SecretBytes(zeros: text.count)
-    var (at, end) = (0, 0)
-    while at < text.count {
-      var byte = text[at]
-      at += 1
-      if byte == UInt8(ascii: "%") {
-        guard at + 1 < text.count, let high = hex(text[at]), let low = hex(text[at + 1]) else {
-          throw malformed("a % in it is not followed by two hexadecimal digits")
-        }
-        byte = high << 4 | low
-        at += 2
-      }
-      bytes.withUnsafeMutableBytes { $0[end] = byte }
-      end += 1
-    }
-    bytes.truncate(to: end)
-    return bytes
-  }
-
-  private static func hex(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    default: nil
     }
   }
 

@@ -74,10 +74,12 @@ struct RunPlan {
     let content =
       path == "-"
       ? try SecretReader.read(0, limit: Self.largestFile, what: "the environment file", place: "standard input")
-      : try SecretReader.file(path, limit: Self.largestFile, what: "the environment file")
-    for entry in try EnvFile.read(content, place: path == "-" ? "standard input" : path) {
-      variables.append((entry.name, try Self.value(entry)))
-    }
+      : try SecretReader.file(path, limit: Self.largestFile, what: "the environment file", warning: false)
+    let read = try EnvFile.read(content, place: path == "-" ? "standard input" : path).map { ($0.name, try Self.value($0)) }
+    // One of references alone is meant to be seen, and to be kept with a project.
+    let hasSecrets = read.contains { if case .literal = $0.1 { true } else { false } }
+    if hasSecrets, path != "-" { SecretReader.warn(ofFileAt: path) }
+    variables += read
   }
 
   private static func value(_ entry: EnvFile.Entry) throws -> Value {

@@ -154,10 +154,10 @@ struct NewSecrets {
   ///
   /// - Parameter purpose: what it will be for, in a sentence.
   private func typed(_ what: String, purpose: String? = nil, _ terminal: borrowing Terminal) throws -> SecretBytes {
-    let least = new.minStrength.map(Double.init) ?? PassphraseStrength.least
+    let least = new.minStrength.map(Double.init) ?? PasswordStrength.leastOfPassphrase
     var failure: (any Error)?
     let found = try terminal.newSecret(what, purpose: purpose) { passphrase in
-      do { return Self.objection(try PassphraseStrength(of: passphrase), least) } catch {
+      do { return Self.objection(try PasswordStrength(passphrase), least) } catch {
         failure = error
         return nil
       }
@@ -169,9 +169,11 @@ struct NewSecrets {
   /// A passphrase that nobody types: one that is easy to guess is told of, and refused where an option wants it so.
   private func checked(_ passphrase: consuming SecretBytes?) throws -> SecretBytes? {
     guard let passphrase else { return nil }
-    let strength = try PassphraseStrength(of: passphrase)
+    let strength = try PasswordStrength(passphrase)
     if let least = new.minStrength, let failure = Self.objection(strength, Double(least)) { throw failure }
-    if new.minStrength == nil, let failure = Self.objection(strength, PassphraseStrength.least) { context.note(failure.what) }
+    if new.minStrength == nil, let failure = Self.objection(strength, PasswordStrength.leastOfPassphrase) {
+      context.note(failure.what)
+    }
     return passphrase
   }
 
@@ -179,7 +181,7 @@ struct NewSecrets {
     "This passphrase will open your vault, \(place.short). Nobody can restore it: four or more words are easy to remember."
   }
 
-  private static func objection(_ strength: PassphraseStrength, _ least: Double) -> Failure? {
+  private static func objection(_ strength: PasswordStrength, _ least: Double) -> Failure? {
     guard strength.bits < least else { return nil }
     return .usage(
       "the passphrase is easy to guess: \(strength.reason)",

@@ -28,12 +28,19 @@ enum SecretReader {
   }
 
   /// The content of the file at `path`. The owner is told of a file that others can read.
-  static func file(_ path: String, limit: Int, what: String) throws -> SecretBytes {
+  ///
+  /// - Parameter warning: false where it may hold no secret after all: see ``warn(ofFileAt:)``.
+  static func file(_ path: String, limit: Int, what: String, warning: Bool = true) throws -> SecretBytes {
     try GivenPath.check(path)
-    do throws(StoreError) { return try SecretFile.content(of: FilePath(path), limit: limit, what: what) } catch {
+    do throws(StoreError) {
+      return try SecretFile.content(of: FilePath(path), limit: limit, what: what, warning: warning)
+    } catch {
       throw Failure(error)
     }
   }
+
+  /// Tells the owner of a file that others can read.
+  static func warn(ofFileAt path: String) { SecretFile.warn(ofFileAt: FilePath(path)) }
 
   /// `read(2)`, again when a signal came in between.
   static func readOnce(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, _ count: Int) -> Int {

@@ -285,7 +285,7 @@ extension ItemTable {
       guard revision != nil else { return }
       throw StoreError(
         .alreadyExists, "the item exists already", place: view.path.string,
-        cure: "choose another name, or replace it")
+        cure: "choose another name, or remove that item first")
     case .revision(let expected):
       guard revision != expected else { return }
       throw StoreError(

@@ -19,10 +19,14 @@ struct VaultFile {
   }
 
   /// The resolved path, once the folder and its parents are found safe; nil when there is no folder.
-  func existing() throws(StoreError) -> FilePath? { try TrustedPath.privateFolder(folder)?.appending(name) }
+  func existing() throws(StoreError) -> FilePath? {
+    try TrustedPath.privateFolder(TrustedPath.throughOwnLink(folder))?.appending(name)
+  }
 
   /// The resolved path, in a folder that is made with mode 0700 where it is missing.
-  func made() throws(StoreError) -> FilePath { try TrustedPath.makePrivateFolder(folder).appending(name) }
+  func made() throws(StoreError) -> FilePath {
+    try TrustedPath.makePrivateFolder(TrustedPath.throughOwnLink(folder)).appending(name)
+  }
 }
 
 /// The name of what stood in a vault's place before a command that could lose something.

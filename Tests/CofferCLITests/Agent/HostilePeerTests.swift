@@ -66,7 +66,7 @@ struct HostilePeerTests {
     for (bytes, words, status) in [
       ([2, 0, 0, 0, 9, 0], "speak different versions", 76),
       (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "announces more", 65),
-      ([1, 0, 0, 0, 3], "malformed", 65), ([3, 0, 0, 0, 3, 7, 7], "malformed", 65),
+      ([1, 0, 0, 0, 4], "malformed", 65), ([3, 0, 0, 0, 4, 7, 7], "malformed", 65),
     ] as [([UInt8], String, Int32)] {
       let home = try home()
       let agent = try FalseAgent(home) { client in

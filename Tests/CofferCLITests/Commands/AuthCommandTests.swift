@@ -65,11 +65,22 @@ struct AuthCommandTests {
       err: "logged out of github.com, account cid\ncoffer: note: ada is the active account now")
     try home.transcript("auth token github.com", out: "ada-1")
     try home.transcript("auth logout", err: "there are logins at 2 hosts", exit: 2)
-    try home.transcript("auth logout --all", err: "there are logins at 2 hosts", exit: 2)
     try home.transcript("auth login github.com --account bob --with-token --quiet", in: "bob-2")
     try home.transcript("auth logout github.com --all --quiet")
     try home.transcript("auth status", out: "gitlab.com  default  active  does not expire\n")
-    try home.transcript("vault list", out: "coffer.auth  gitlab.com\ngitlab.com   default\n")
+    // Which login is active is nobody's secret, and shown to who asks for it.
+    try home.transcript("vault list", out: "gitlab.com  default\n")
+    try home.transcript("vault find gitlab", out: "gitlab.com  default\n")
+    try home.transcript("vault list --internal", out: "coffer.auth  gitlab.com\ngitlab.com   default\n")
+    try home.transcript("vault find gitlab --internal", out: "coffer.auth  gitlab.com\ngitlab.com   default\n")
+    try home.transcript("vault list coffer.auth", out: "coffer.auth  gitlab.com\n")
+    try home.transcript("vault export --references", out: "default=coffer://gitlab.com/default\n")
+    try home.transcript("auth login github.com --account ada --with-token --quiet", in: "ada-3")
+    try home.transcript("auth login github.com --account bob --with-token --quiet", in: "bob-3")
+    try home.transcript("auth logout --all", err: "logged out of gitlab.com, account default")
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+    try home.transcript("vault list --internal")
+    try home.transcript("auth logout --all", err: "nobody is logged in", exit: 1)
   }
 
   @Test

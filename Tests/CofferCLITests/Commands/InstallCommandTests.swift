@@ -26,7 +26,7 @@ struct InstallCommandTests {
     let json = try #require(JSONSerialization.jsonObject(with: Data(again.out.utf8)) as? [String: Any])
     #expect(json["onPath"] as? Bool == true && json["program"] as? String == bin + "/coffer")
     let kept = try #require(try home.program(["coffer", "install", "-q", "--prefix", home.path + "/prefix"]))
-    #expect(kept.out.hasPrefix("kept  \(bin)/coffer\n") && kept.err.isEmpty)
+    #expect(kept.out.hasPrefix("kept    \(bin)/coffer\n") && kept.err.isEmpty)
   }
 
   @Test

@@ -69,9 +69,16 @@ struct HelpTests {
     ("statsu", "the name 'statsu'\n  try: coffer status? coffer --help lists all commands\n"),
     ("vualt get x", "the name 'vualt'\n  try: coffer vault? coffer --help lists all commands\n"),
     (
-      "vault gett x", "coffer vault has no such command (not repeated here)\n  try: coffer vault get? coffer vault --help lists"
+      "vault gett x", "coffer vault has no command of the name 'gett'\n  try: coffer vault get? coffer vault --help lists"
     ),
-    ("vault slot remvoe", "coffer vault slot has no such command (not repeated here)\n  try: coffer vault slot remove?"),
+    ("vault slot remvoe", "coffer vault slot has no command of the name 'remvoe'\n  try: coffer vault slot remove?"),
+    ("rotate", "the name 'rotate'\n  try: coffer vault rotate? coffer --help lists all commands\n"),
+    ("vault log --limit abc", "--limit does not take 'abc'\n  try: a whole number; coffer vault log --help\n"),
+    ("vault log --limit -1", "--limit does not take '-1'\n  try: a whole number; coffer vault log --help\n"),
+    ("unlock --idle 5", "--idle does not take '5'\n  try: a time: 90s, 15m, 2h or 1d; coffer unlock --help\n"),
+    ("vault get a --min-generation x", "--min-generation does not take 'x'\n"),
+    ("vault set a --fd hunter2", "--fd does not take the value that was given (not repeated here)\n  try: a whole number"),
+    ("vault set a --type nonsense", "'nonsense' is no media type\n  try: --type text/plain"),
     ("vault hunter2", "coffer vault has no such command (not repeated here)\n  try: coffer vault --help\n"),
   ])
   func `a mistyped command is met with the one that was meant, and a word that may be a secret is not repeated`(

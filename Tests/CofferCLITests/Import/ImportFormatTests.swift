@@ -215,8 +215,10 @@ import Testing
       return "\(field.name) \(field.secret.plainText)"
     }
     #expect(try made("OTPAUTH://totp/x?secret=A") == "otpauth OTPAUTH://totp/x?secret=A")
-    #expect(try made("jbsw y3dp-ehpk3pxp==", 8) == "otpauth otpauth://totp/a%20b?secret=JBSWY3DPEHPK3PXP&digits=8")
+    #expect(try made("jbsw y3dp-ehpk3pxp", 8) == "otpauth otpauth://totp/a%20b?secret=JBSWY3DPEHPK3PXP&digits=8")
     #expect(try made("steam://ABC") == "totp steam://ABC")
+    // What no code can be made of is kept, and not called a seed.
+    #expect(try made("jbswy3dpe") == "totp jbswy3dpe" && made("jbswy3dp=") == "totp jbswy3dp=")
     #expect(OneTimeSeed(nil).map { _ in 0 } == nil)
   }
 }

@@ -249,7 +249,7 @@ import Testing
     let home = try Home.withVault()
     try home.transcript("vault import \(other.path)/copy", err: "--other-key-file", exit: 69)
     try home.transcript(
-      "vault import \(other.path)/copy --other-key-file \(other.path)/export-key", err: "no slot of the vault opens", exit: 77)
+      "vault import \(other.path)/copy --other-key-file \(other.path)/export-key", err: "wrong key file", exit: 77)
     for (file, key) in [("copy", "key"), ("export", "export-key"), ("data/vault.sqlite", "key")] {
       let home = try Home.withVault()
       try home.transcript(

@@ -63,12 +63,20 @@ import Testing
     expectError(.alreadyExists) { () throws(StoreError) in _ = try VaultDatabase.create(at: link) { _ in } }
   }
 
-  @Test func `a folder that is a link is refused and a link above it is resolved`() throws {
+  @Test func `a folder that is a link is refused where others can change it, and any link of this user's is resolved`() throws {
     let real = fixture.folder.appending("real").appending("vaults")
     try VaultDatabase.create(at: real.appending("v")) { _ in }.close()
     let direct = fixture.folder.appending("direct")
     #expect(symlink(real.string, direct.string) == 0)
-    expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.open(direct.appending("v")) }
+    #expect(try VaultDatabase.open(direct.appending("v")).path == real.appending("v"))
+    let shared = fixture.folder.appending("shared")
+    #expect(mkdir(shared.string, 0o700) == 0 && symlink(real.string, shared.appending("link").string) == 0)
+    #expect(chmod(shared.string, 0o777) == 0)
+    expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.open(shared.appending("link").appending("v")) }
+    if geteuid() == 0 {
+      #expect(lchown(direct.string, 65534, 65534) == 0)
+      expectError(.denied) { () throws(StoreError) in _ = try VaultDatabase.open(direct.appending("v")) }
+    }
     let above = fixture.folder.appending("above")
     #expect(symlink(fixture.folder.appending("real").string, above.string) == 0)
     let vault = try VaultDatabase.open(above.appending("vaults").appending("v"))

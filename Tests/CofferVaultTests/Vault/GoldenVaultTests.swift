@@ -6,7 +6,7 @@ import Testing
 
 @testable import CofferVault
 
-/// Vaults of format 1, which every version from the first release on must open with every slot.
+/// Vaults of format 1, which is frozen: every version must open them with every slot.
 @Suite struct GoldenVaultTests {
   @Test(arguments: GoldenVaults.all) func `a vault of format 1 opens with each of its slots and reads as it was written`(
     golden: GoldenVaults.Vault

@@ -102,8 +102,7 @@ extension GoldenVaults {
     let description: String
     static let isThere = Refusal(
       description: """
-        Fixtures/Vaults/v1 is there, and is not written over. From the first release on format 1 is frozen, and a new format has a \
-        folder of its own; before that, remove the folder to write it anew
+        Fixtures/Vaults/v1 is there, and is not written over: format 1 is frozen, and a new format has a folder of its own
         """)
     static let sideFiles = Refusal(description: "the closed vault left other files than its own")
   }

@@ -38,7 +38,7 @@ struct InstallCommand: Command {
             completions: paths(scripts), links: paths(links), manuals: paths(manuals), onPath: isOnPath,
             program: program.path.string)))
     }
-    try Output.line("\(isCopied ? "copied" : "kept")  \(program.path)")
+    try Output.line("\(isCopied ? "copied" : "kept  ")  \(program.path)")
     for link in links { try Output.line("linked  \(link.path)") }
     if !isOnPath { context.note("\(folder) is not on PATH: export PATH=\(folder):$PATH") }
     context.note("\(manuals.count) manual pages, from coffer(1) on, are in \(prefix.appending("share").appending("man"))")

@@ -36,7 +36,7 @@ struct VaultRenameCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let items = try context.items()
     let name = try pair.item(in: items).name
-    let moved = try items.apply([.move(name, to: pair.name(from: name), if: pair.condition)])
+    let moved = try pair.applying { try items.apply([.move(name, to: pair.name(from: name), if: pair.condition)]) }
     if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
@@ -60,7 +60,9 @@ struct VaultCopyCommand: OpeningCommand {
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
-    let stored = try items.apply([.set(items.value(of: name), for: copy, if: pair.condition)] + fields)
+    let stored = try pair.applying {
+      try items.apply([.set(items.value(of: name), for: copy, if: pair.condition)] + fields)
+    }
     if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }

@@ -36,6 +36,7 @@ struct VaultSetCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
     let name = try ItemName(service: service, account: account)
+    try MediaType.check(type)
     let metadata = ItemMetadata(
       label: label, contentType: type, attributes: try Attributes.parse(attribute),
       expires: try expires.map { try Expiry.parse($0) })

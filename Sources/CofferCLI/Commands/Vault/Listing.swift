@@ -7,12 +7,15 @@ struct VaultListCommand: OpeningCommand {
     commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
+  @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let items = try context.itemsToRead()
-    try ItemTable.show(items.list(service: service), json: options.json)
+    // Whoever names their service wants them.
+    let found = try items.list(service: service)
+    try ItemTable.show(found.filter { `internal` || service != nil || !AuthAccounts.isPointer($0) }, json: options.json)
   }
 }
 
@@ -25,12 +28,15 @@ struct VaultFindCommand: OpeningCommand {
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
+  @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let items = try context.itemsToRead()
-    let found = try items.list().filter { item in terms.allSatisfy { Self.matches(item, $0) } }
+    let found = try items.list().filter { item in
+      (`internal` || !AuthAccounts.isPointer(item)) && terms.allSatisfy { Self.matches(item, $0) }
+    }
     guard !found.isEmpty else {
       throw StoreError(.notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")
     }
@@ -44,6 +50,11 @@ struct VaultFindCommand: OpeningCommand {
     let wanted = term.lowercased()
     return texts.contains { $0.lowercased().contains(wanted) }
   }
+}
+
+extension ArgumentHelp {
+  /// Items that Coffer keeps for itself are nobody's secrets.
+  fileprivate static var internalItems: ArgumentHelp { "Also what Coffer keeps for itself: which login of a host is active." }
 }
 
 /// Items, one a line.

@@ -28,13 +28,15 @@ struct PinShowCommand: Command {
     let answer = Answer(
       vault: vault.place.description, id: vault.id.description, expected: memory.expected?.description, generation: memory.seen,
       own: memory.own, epoch: memory.invitation?.epoch, mark: memory.invitation?.shortMark,
-      invitation: memory.invitation?.description, pins: context.places.vaultOptions.pins?.string ?? "")
+      invitation: memory.invitation?.description, pins: context.places.vaultOptions.pins?.string ?? "",
+      problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
     if options.json { return try Output.line(JSONText.encode(answer)) }
     let seen = memory.seen.map { "generation \($0)" } ?? "never"
     var rows = [
       ["vault", answer.vault], ["id", answer.id], ["expected here", answer.expected ?? "any vault"], ["seen", seen],
       ["last written here", memory.own.map { "generation \($0)" } ?? "never"], ["pins", answer.pins],
     ]
+    if let problem = answer.problem { rows.append(["problem", Printable.line(problem)]) }
     if let invitation = memory.invitation {
       rows += [["epoch", String(invitation.epoch)], ["mark", invitation.shortMark], ["invitation", invitation.description]]
     }
@@ -45,7 +47,7 @@ struct PinShowCommand: Command {
 
   private struct Answer: Encodable {
     let vault: String, id: String, expected: String?, generation: UInt64?, own: UInt64?
-    let epoch: UInt64?, mark: String?, invitation: String?, pins: String
+    let epoch: UInt64?, mark: String?, invitation: String?, pins: String, problem: String?
   }
 }
 

@@ -54,7 +54,7 @@ struct SlotAddCommand: OpeningCommand {
   func claimInput(_ context: Context) throws { try NewSecrets(new: new, context: context).claimInput() }
 
   func perform(_ context: Context) throws {
-    let recipient = try recipient.map { try Recipient($0) }
+    let recipient = try recipient.map(Self.given)
     let secrets = NewSecrets(new: new, context: context)
     let vault = try context.unlockedVault()
     if let recipient { return try add(recipient, to: vault, context) }
@@ -62,6 +62,12 @@ struct SlotAddCommand: OpeningCommand {
     // Answered outside: an answer that cannot be printed must not take the key file from a slot that is made.
     let slot = try secrets.using { credentials in try vault.addSlot(credentials, label: label) }
     try answer(slot, context)
+  }
+
+  private static func given(_ text: String) throws -> Recipient {
+    do throws(StoreError) { return try Recipient(text) } catch {
+      throw Failure.usage("--recipient: \(error.what)", try: error.commandCure)
+    }
   }
 
   private func add(_ recipient: Recipient, to vault: borrowing UnlockedVault, _ context: Context) throws {

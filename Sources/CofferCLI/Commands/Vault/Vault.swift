@@ -14,7 +14,7 @@ struct VaultCommand: ParsableCommand {
     subcommands: [
       [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, UpkeepCommands.all,
       [VaultJoinCommand.self, SlotCommand.self],
-      KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self],
+      KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self, VaultNameCommand.self],
     ].flatMap(\.self))
 }
 

@@ -23,7 +23,7 @@ enum AWSCredentials {
         } else {
           guard let (name, value) = line.parted(at: "=") else { throw damaged("'=' is missing", number, place) }
           guard entry != nil else { throw damaged("a value before the first profile", number, place) }
-          try take(name.trimmed.word.lowercased(), value.trimmed, in: &entry)
+          if try take(name.trimmed.word.lowercased(), value.trimmed, in: &entry) { entry?.cuts.append(text.lineCut) }
         }
       }
       if let entry { found.add(entry) }
@@ -39,13 +39,23 @@ enum AWSCredentials {
     return entry
   }
 
-  private static func take(_ name: String, _ value: TextLines.Line, in entry: inout ImportedEntry?) throws {
+  /// Whether the line belongs to the key, and not to the profile's settings.
+  private static func take(_ name: String, _ value: TextLines.Line, in entry: inout ImportedEntry?) throws -> Bool {
     switch name {
-    case "aws_secret_access_key": entry?.value = try SecretForm.copy(value)
-    // Neither opens anything by itself.
-    case "aws_access_key_id", "region", "output", "role_arn", "source_profile": entry?.say(value.word, as: name)
+    case "aws_secret_access_key":
+      // Of two, the second would take the place of the first, and one of them would be nowhere.
+      guard entry?.value == nil else {
+        throw StoreError(.damaged, "a profile has two secret keys", cure: "remove one; nothing was imported")
+      }
+      entry?.value = try SecretForm.copy(value)
+    // None of these opens anything by itself.
+    case "aws_access_key_id": entry?.say(value.word, as: name)
+    case "region", "output", "role_arn", "source_profile":
+      entry?.say(value.word, as: name)
+      return false
     default: entry?.add(try SecretForm.copy(value), as: name)
     }
+    return true
   }
 
   private static func damaged(_ what: String, _ line: Int, _ place: String) -> StoreError {

@@ -27,9 +27,14 @@ struct DockerConfig {
 
   private mutating func readServer(_ scanner: inout JSONScanner, _ server: String) throws {
     var auth: SecretForm?, token: SecretForm?, password: SecretForm?
-    var user = ""
+    var registry: SecretForm?
+    var (user, email) = ("", "")
+    _ = scanner.peek()
+    let start = scanner.offset
     try scanner.object { scanner, name in
       switch name {
+      case "email": email = try scanner.textOrNothing()
+      case "registrytoken": registry = try scanner.secretOrNothing()
       case "auth": auth = try scanner.secretOrNothing()
       case "identitytoken": token = try scanner.secretOrNothing()
       case "username": user = try scanner.textOrNothing()
@@ -49,6 +54,11 @@ struct DockerConfig {
     }
     entry.user = token == nil ? user : Self.tokenUser
     entry.value = token ?? password
+    // The password, where the token is the value.
+    if token != nil { entry.add(password, as: "password") }
+    entry.add(registry, as: "registrytoken")
+    entry.say(email, as: "email")
+    entry.cuts = [ImportedEntry.Cut(range: start..<scanner.offset, stub: "{}")]
     guard entry.hasSecret else { return found.leaveOut(server, "kept by a credential helper, not in this file") }
     found.add(entry)
   }

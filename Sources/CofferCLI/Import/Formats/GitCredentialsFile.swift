@@ -11,10 +11,11 @@ enum GitCredentialsFile {
     var found = ImportedEntries()
     try file.withUnsafeBytes { raw in
       for (number, line) in TextLines(raw) where !line.trimmed.isEmpty && line.first != UInt8(ascii: "#") {
-        guard let entry = try entry(line.trimmed) else {
+        guard var entry = try entry(line.trimmed) else {
           found.leaveOut("line \(number)", "no URL with a user and a password")
           continue
         }
+        entry.cuts = [line.lineCut]
         found.add(entry)
       }
     }

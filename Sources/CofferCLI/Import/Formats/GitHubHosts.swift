@@ -13,7 +13,7 @@ struct GitHubHosts {
 
   private var open: [Key] = []
   /// By host: the accounts with their tokens, and who is active.
-  private var hosts: [(name: String, tokens: [(user: String, token: SecretForm)], active: String)] = []
+  private var hosts: [(name: String, tokens: [(user: String, token: SecretForm, cut: ImportedEntry.Cut)], active: String)] = []
   private let place: String
 
   static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
@@ -37,16 +37,18 @@ struct GitHubHosts {
     let key = name.trimmed.word.filter { $0 != "\"" && $0 != "'" }
     if open.isEmpty { hosts.append((key, [], "")) }
     let scalar = try Self.scalar(value.trimmed)
-    if let scalar, let host = open.first, host.name == hosts.last?.name { take(key, scalar, in: open.dropFirst().map(\.name)) }
+    if let scalar, let host = open.first, host.name == hosts.last?.name {
+      take(key, scalar, line.lineCut, in: open.dropFirst().map(\.name))
+    }
     open.append(Key(indent: indent, name: key))
   }
 
-  private mutating func take(_ key: String, _ value: SecretForm, in path: [String]) {
+  private mutating func take(_ key: String, _ value: SecretForm, _ cut: ImportedEntry.Cut, in path: [String]) {
     let last = hosts.count - 1
     switch (key, path.count) {
     case ("user", 0): hosts[last].active = value.plainText
-    case ("oauth_token", 0): hosts[last].tokens.append(("", value))
-    case ("oauth_token", 2) where path[0] == "users": hosts[last].tokens.append((path[1], value))
+    case ("oauth_token", 0): hosts[last].tokens.append(("", value, cut))
+    case ("oauth_token", 2) where path[0] == "users": hosts[last].tokens.append((path[1], value, cut))
     default: break
     }
   }
@@ -62,16 +64,19 @@ struct GitHubHosts {
     for host in hosts {
       // The token of who is active stands there twice.
       let named = Set(host.tokens.map(\.user))
-      let tokens = host.tokens.map { (user: $0.user.isEmpty ? host.active : $0.user, token: $0.token, isCopy: $0.user.isEmpty) }
-        .filter { !$0.isCopy || !named.contains($0.user) }
+      let all = host.tokens.map { token in
+        (user: token.user.isEmpty ? host.active : token.user, token: token.token, isCopy: token.user.isEmpty, cut: token.cut)
+      }
+      let tokens = all.filter { !$0.isCopy || !named.contains($0.user) }
       if tokens.isEmpty { found.leaveOut(host.name, "its token is in the system's keyring, not in this file") }
-      for (user, token, _) in tokens {
+      for (user, token, _, _) in tokens {
         var entry = ImportedEntry()
         entry.service = host.name
         entry.user = user
         entry.title = "GitHub token of \(host.name)"
         entry.urls = ["https://\(host.name)"]
         entry.value = token
+        entry.cuts = all.filter { $0.user == user && $0.token.bytes.isEqual(to: token.bytes) }.map(\.cut)
         found.add(entry)
       }
     }

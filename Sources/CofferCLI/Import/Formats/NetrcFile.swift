@@ -9,6 +9,9 @@ struct NetrcFile {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
   private var offset = 0
+  /// Where the word and its value begin that are read; nil before.
+  private var start: Int?
+  private var isCuttable = true
   private var found = ImportedEntries()
 
   /// - Throws: `.damaged`, naming the line and never what stands there.
@@ -27,19 +30,28 @@ struct NetrcFile {
 
   private mutating func read() throws {
     var entry: ImportedEntry?
-    while let word = try word()?.plainText {
+    while true {
+      start = nil
+      guard let word = try word()?.plainText else { break }
+      defer { cut(&entry) }
       switch word {
       case "machine", "default":
         finish(entry)
         entry = ImportedEntry()
+        isCuttable = true
         let host = word == "default" ? "default" : try value(of: word).plainText
         entry?.service = host
         entry?.title = host
       case "macdef":
         found.leaveOut(try value(of: word).plainText, "macros")
         skipMacro()
+        // A macro is the machine's before it, and would become another's.
+        isCuttable = false
       case "login" where entry != nil: entry?.user = try value(of: word).plainText
-      case "password" where entry != nil: entry?.value = try value(of: word)
+      case "password" where entry != nil:
+        // Of two, the item has the second.
+        if entry?.value != nil { isCuttable = false }
+        entry?.value = try value(of: word)
       case "account" where entry != nil: entry?.add(try value(of: word), as: "account")
       default: throw damaged("a word that is none of a netrc's: machine, default, login, password, account, macdef")
       }
@@ -47,7 +59,23 @@ struct NetrcFile {
     finish(entry)
   }
 
-  private mutating func finish(_ entry: ImportedEntry?) { if let entry { found.add(entry) } }
+  private mutating func finish(_ entry: ImportedEntry?) {
+    guard var entry else { return }
+    if !isCuttable { entry.cuts = [] }
+    found.add(entry)
+  }
+
+  /// Remembers where the word that was read last stands, with its value and the blanks and the end of the line behind it.
+  private mutating func cut(_ entry: inout ImportedEntry?) {
+    guard let start else { return }
+    var (first, end) = (start, offset)
+    while first > 0, [0x20, 0x09].contains(bytes[first - 1]) { first -= 1 }
+    // Blanks in the middle of a line are behind another word, and cut with it.
+    if first > 0, bytes[first - 1] != 0x0A { first = start }
+    while end < bytes.count, [0x20, 0x09, 0x0D].contains(bytes[end]) { end += 1 }
+    if end < bytes.count, bytes[end] == 0x0A { end += 1 }
+    entry?.cuts.append(ImportedEntry.Cut(range: first..<end))
+  }
 
   private mutating func value(of word: String) throws -> SecretForm {
     guard let value = try self.word() else { throw damaged("nothing follows '\(word)'") }
@@ -61,6 +89,7 @@ struct NetrcFile {
     }
     guard let first = peek else { return nil }
     let start = offset
+    if self.start == nil { self.start = start }
     return SecretForm(
       try SecretBytes.written { (put) throws(StoreError) in
         offset = start

@@ -68,7 +68,7 @@ struct PassBody {
   private mutating func split(after first: Int, _ style: Style) {
     for (_, line) in TextLines(raw) where line.startIndex > first {
       if line.starts(with: "otpauth://".utf8) {
-        add(Line(name: OneTimeSeed.field, value: line.indices))
+        add(Line(name: OneTimeURI.field, value: line.indices))
       } else if let part = Self.part(line) {
         add(part)
       } else if style == .gopass, line.first == 0x20 || line.first == 0x09, var last = parts.popLast() {

@@ -22,6 +22,12 @@ struct TextLines: Sequence, IteratorProtocol {
 }
 
 extension UnsafeRawBufferPointer.SubSequence {
+  /// Where the line stands in the whole text, with what ends it.
+  var lineCut: ImportedEntry.Cut {
+    let end = base[endIndex...].prefix(2).firstIndex(of: 0x0A).map { $0 + 1 } ?? endIndex
+    return ImportedEntry.Cut(range: startIndex..<end)
+  }
+
   /// Without white space at its ends.
   var trimmed: Self {
     var text = drop { $0 == 0x20 || $0 == 0x09 }

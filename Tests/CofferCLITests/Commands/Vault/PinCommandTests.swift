@@ -24,6 +24,11 @@ struct PinCommandTests {
     try home.transcript("vault get a --json", err: "\"kind\":\"rolledBack\"", exit: 66)
     try home.transcript("get a --domain a", err: "the vault is at generation 2, and was at 3 here before", exit: 66)
     #expect(try home.coffer("vault pin show").out.contains("seen               generation 3\n"))
+    for command in ["vault pin show", "status"] {
+      let answer = try home.coffer(command)
+      #expect(answer.out.contains("the vault is at generation 2, and was at 3 here before"), "\(answer.out)")
+      #expect(try home.coffer("\(command) --json").out.contains("\"problem\":\"the vault is at generation 2"))
+    }
     let id = try home.vaultID()
     try home.transcript(
       "vault pin accept", out: "vault \(id) at generation 2 is expected at \(home.vault) from now on\n")

@@ -85,7 +85,8 @@ struct SlotCommandTests {
     try home.transcript("vault get a", with: ["COFFER_IDENTITY": home.path + "/me"], out: "hush")
     #expect(try home.coffer("vault identity new \(home.path)/you").out != made.out)
     #expect(try home.coffer("vault get a --identity \(home.path)/you").status == 77)
-    try home.transcript("vault slot add --recipient \(recipient.dropLast())", err: "this is no recipient", exit: 65)
+    try home.transcript(
+      "vault slot add --recipient \(recipient.dropLast())", err: "--recipient: this is no recipient", exit: 64)
   }
 
   @Test

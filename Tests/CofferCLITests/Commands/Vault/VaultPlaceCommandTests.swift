@@ -46,6 +46,20 @@ struct VaultPlaceCommandTests {
   }
 
   @Test
+  func `the vault's folder may be a link of this user's, and doctor has nothing against it`() throws {
+    let home = try Home.sound()
+    try FileManager.default.moveItem(atPath: home.path + "/data", toPath: home.path + "/dots")
+    try FileManager.default.createSymbolicLink(atPath: home.path + "/data", withDestinationPath: "dots")
+    try home.transcript("vault get a", out: "1")
+    try home.transcript("vault set a", in: "2")
+    #expect(try home.coffer("doctor").out.hasPrefix("ok       places\n"))
+    // Others could put another link there.
+    chmod(home.path, 0o777)
+    #expect(try home.coffer("vault get a").status == 77)
+    chmod(home.path, 0o700)
+  }
+
+  @Test
   func `a place on a server is refused, and no more of it than its scheme is repeated`() throws {
     let home = try Home.withVault()
     let place = "postgresql://ada:hunter2@db.example.com/team#main"

@@ -16,7 +16,8 @@ import Testing
     ("aaaaaaaaaaaaaaaaaaaa", nil),
     ("abcdefghijklmnop", "characters in their order"), ("9876543210", "characters in their order"), ("abcabcabcabcabc", nil),
     ("hunter2", "a common password"), ("hunter2hunter2", "a common password"), ("monkey1987", "a common password"),
-    ("P@$$w0rd", nil), ("1q2w3e4r5t", nil), ("ASDFGHJKL", nil), ("kx7w9q2m", nil), ("0", nil), ("", "it is empty"),
+    ("P@$$w0rd", nil), ("1q2w3e4r5t", nil), ("ASDFGHJKL", nil), ("kx7w9q2m", "it is short for the characters that it is made of"),
+    ("0", "it has 1 character"), ("kx7", "it has 3 characters"), ("", "it is empty"),
     ("apple banana", nil), ("üüüüüü", nil),
   ])
   func `what people choose is weak, however it is dressed up`(text: String, reason: String?) throws {

@@ -2,20 +2,28 @@ internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
 
-/// How many guesses a password withstands, as bits: the logarithm of the guesses of somebody who tries what people choose first.
+/// How many guesses a password or passphrase withstands, as bits: the logarithm of the guesses of somebody who tries what people choose
+/// first.
 ///
-/// The password is cut into pieces so that the sum of their bits is least. A piece is a word of ``PasswordList`` or ``WordList`` or of the
+/// The text is cut into pieces so that the sum of their bits is least. A piece is a word of ``PasswordList`` or ``WordList`` or of the
 /// item's own name, a repetition, a run of letters, digits or keys in their order, a year, or one character. It is the method of zxcvbn
-/// (Wheeler, USENIX Security 2016) with smaller lists: it calls some passwords strong that are not.
+/// (Wheeler, USENIX Security 2016) with smaller lists. It is an estimate from above: who knows more about the person needs fewer guesses.
 struct PasswordStrength {
-  /// Below this a password is weak: four random words, the least that `coffer generate` makes, have 44 bits.
+  /// Below this a stored password is weak, which others keep and hash as they like: four random words, the least that `coffer generate`
+  /// makes, have 44 bits.
   static let least = 44.0
+  /// Below this a passphrase of a vault is too easy to guess: a guess costs at least 64 ms of a processor, so that 2^35 of them take 70
+  /// years of one.
+  static let leastOfPassphrase = 35.0
+
   /// Bytes that are looked at: what is longer is strong, or repeats itself long before.
   private static let longest = 128
+  /// Fewer characters are named as what is wrong, where no piece is.
+  private static let short = 8
 
   let bits: Double
-  /// What the longest piece is that is no single character; nil where there is none.
-  let reason: String?
+  /// What is weak about it, in words that give nothing of it away.
+  let reason: String
 
   init(_ password: borrowing SecretBytes, of names: [String] = []) throws {
     let text = try password.prefix(Self.longest)
@@ -24,15 +32,24 @@ struct PasswordStrength {
       let own = PieceWords(names.flatMap { $0.lowercased().split { !$0.isLetter && !$0.isNumber } }.filter { $0.count > 2 }) {
         _ in 3
       }
-      return Self.cheapest(raw, [(own, "the name of the item"), (.common, "a common password"), (.english, "words")])
+      let lists: Lists = [(own, "the name of the item"), (.common, "a common password"), (.english, "words")]
+      let (bits, piece) = Self.cheapest(raw, lists)
+      return (bits, piece ?? Self.lack(raw))
     }
+  }
+
+  /// What is missing where no piece is to be named.
+  private static func lack(_ raw: UnsafeRawBufferPointer) -> String {
+    let characters = raw.count { !isContinuation($0) }
+    guard characters < short else { return "it is short for the characters that it is made of" }
+    return "it has \(characters) character\(characters == 1 ? "" : "s")"
   }
 
   private typealias Lists = [(words: PieceWords, what: String)]
 
   /// The least sum of bits of the first so many bytes, for each count, and the last piece by which it is reached.
   private static func cheapest(_ raw: UnsafeRawBufferPointer, _ lists: Lists) -> (Double, String?) {
-    let single = log2(Double(alphabet(raw)))
+    let (single, kinds) = (log2(Double(alphabet(raw))), raw.map(isContinuation))
     var cost = [0.0] + [Double](repeating: .infinity, count: raw.count)
     var last = [(start: Int, what: String?)](repeating: (0, nil), count: raw.count + 1)
     func reach(_ end: Int, from start: Int, _ bits: Double, _ what: String?) {
@@ -40,7 +57,7 @@ struct PasswordStrength {
       (cost[end], last[end]) = (cost[start] + bits, (start, what))
     }
     for start in raw.indices {
-      reach(start + 1, from: start, single, nil)
+      reach(start + 1, from: start, kinds[start] ? bitsOfContinuation : single, nil)
       for (words, what) in lists {
         words.each(in: raw, at: start) { count, bits in reach(start + count, from: start, bits, what) }
       }
@@ -54,6 +71,10 @@ struct PasswordStrength {
     }
     return (cost[raw.count], reason)
   }
+
+  /// Each byte but the first of a character's says little more than which alphabet it is of.
+  private static let bitsOfContinuation = 3.0
+  private static func isContinuation(_ byte: UInt8) -> Bool { byte & 0xC0 == 0x80 }
 
   /// How many characters there are of the kinds that occur.
   private static func alphabet(_ raw: UnsafeRawBufferPointer) -> Int {

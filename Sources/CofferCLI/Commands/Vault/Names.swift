@@ -1,0 +1,64 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferVault
+
+struct VaultNameCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "name", abstract: "Short names for vaults, which --vault takes in the place of a path.",
+    discussion: """
+      coffer --vault work vault list opens the vault that has the name work. A name has no slash, and what has one is a path; ./work is the \
+      file of that name. The names are settings: coffer defaults read coffer.settings shows them too.
+
+      Example: coffer vault name add work ~/work/vault.sqlite
+      """,
+    subcommands: [VaultNameAddCommand.self, VaultNameRemoveCommand.self, VaultNameListCommand.self])
+}
+
+struct VaultNameAddCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Give a vault a name, or another vault the name.",
+    discussion: """
+      The vault need not be there yet: coffer --vault work init makes it.
+
+      Example: coffer vault name add work ~/work/vault.sqlite
+      """)
+
+  @Argument(help: "The name.") var name: String
+  @Argument(help: ArgumentHelp("The path of the vault.", valueName: "path"), completion: .file()) var path: String
+  @OptionGroup var options: CommonOptions
+
+  func perform(_ context: Context) throws {
+    try VaultNames.check(name)
+    let place = try VaultPlace.given(path).absolute()
+    try VaultNames(context: context).set(name, to: place.description)
+    context.note("\(Printable.line(name)) is the vault at \(place)")
+  }
+}
+
+struct VaultNameRemoveCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Forget a name. The vault stays where it is.",
+    discussion: "Example: coffer vault name remove work", aliases: ["rm"])
+
+  @Argument(help: "The name.") var name: String
+  @OptionGroup var options: CommonOptions
+
+  func perform(_ context: Context) throws { try VaultNames(context: context).remove(name) }
+}
+
+struct VaultNameListCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "Print the names with their paths.", discussion: "Example: coffer vault name list",
+    aliases: ["ls"])
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let all = try VaultNames(context: context).all()
+    if options.json { return try Output.line(JSONText.encode(all.map { Answer(name: $0.name, path: $0.path) })) }
+    guard !all.isEmpty else { return }
+    try Output.line(Columns.align(all.map { [$0.name, $0.path] }))
+  }
+
+  private struct Answer: Encodable { let name: String, path: String }
+}

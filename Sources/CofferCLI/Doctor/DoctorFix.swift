@@ -1,0 +1,78 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import SystemPackage
+
+/// `coffer doctor --fix`: moves what lies in the clear into the vault, entry by entry.
+final class DoctorFix {
+  private let context: Context
+  private var opened: VaultItems?
+  private var rows: [Row] = []
+
+  struct Row: Encodable {
+    let item: String, place: String
+    /// Why it stays; nil for what moved.
+    let kept: String?
+  }
+
+  init(_ context: Context) { self.context = context }
+
+  /// - Returns: what became of each entry that was found.
+  /// - Throws: a failure of status 77 where nobody can be asked and nobody said yes.
+  func run() throws -> [Row] {
+    let search = SecretSearch(context: context)
+    let (files, keys) = (search.files().filter { $0.format != nil }, search.preferences())
+    guard !files.isEmpty || !keys.isEmpty else { return [] }
+    guard context.yes || Terminal() != nil else {
+      throw Failure(
+        StoreError(
+          .refused, "nobody can be asked what shall move into the vault",
+          cure: "a terminal, or --yes for all of it; nothing was changed"))
+    }
+    for file in files { try move(file) }
+    for key in keys { try move(key) }
+    return rows
+  }
+
+  private func move(_ file: CredentialFile) throws {
+    guard let format = file.format else { return }
+    try SecretMove(
+      file: file, format: format, context: context, items: items, ask: ask,
+      tell: { [self] name, outcome in
+        if case .kept(let reason) = outcome { add(name, file.path, reason) } else { add(name, file.path, nil) }
+      }
+    ).run()
+  }
+
+  private func move(_ key: PlainSecret) throws {
+    let name = "\(key.domain.name)/\(key.name)"
+    guard key.isSimple else { return add(name, key.domain.file, "it stands inside a list or dictionary") }
+    guard key.domain.name != Settings.domain else { return add(name, key.domain.file, "it is a setting of coffer itself") }
+    guard try ask("Move \(name) out of \(key.domain.file) into the vault? Its program must read it as a secret then.") else {
+      return add(name, key.domain.file, "you said no")
+    }
+    _ = try items()
+    let router = try ShellRouter(domain: key.domain.name, context)
+    guard let stored = try router.plain.load(key.name) else { return }
+    try router.moveToVault(key.name, stored, as: PlainBytes.secret(stored))
+    add(name, key.domain.file, nil)
+  }
+
+  private func add(_ item: String, _ place: FilePath, _ kept: String?) {
+    rows.append(Row(item: item, place: place.string, kept: kept))
+  }
+
+  private func items() throws -> VaultItems {
+    if let opened { return opened }
+    let items = try context.items()
+    opened = items
+    return items
+  }
+
+  private func ask(_ question: String) throws -> Bool {
+    guard !context.yes else { return true }
+    guard let terminal = Terminal() else { return false }
+    return try terminal.confirm(question)
+  }
+}

@@ -1,0 +1,105 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferVault
+internal import SystemPackage
+
+/// A file of another program, open from before its secrets are elsewhere until what it was on the disk is overwritten.
+struct ScrubbedFile: ~Copyable {
+  /// The file itself, where a symbolic link leads to it.
+  let path: FilePath
+  /// All of it, in guarded memory.
+  let text: SecretBytes
+  private let status: FileStatus
+  private let descriptor: Int32
+
+  /// Bytes of such a file that are read: more than a thousand entries.
+  private static let largest = 1 << 20
+
+  private init(_ path: FilePath, _ descriptor: Int32, _ status: FileStatus, _ text: consuming SecretBytes) {
+    (self.path, self.descriptor, self.status) = (path, descriptor, status)
+    self.text = text
+  }
+
+  /// - Throws: `.denied` for a file of somebody else or one that cannot be written, and for what is no file; `.tooLarge`.
+  static func open(_ given: FilePath) throws -> ScrubbedFile {
+    let path = try target(of: given)
+    let descriptor = coffer_open(path.string, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0)
+    guard descriptor >= 0 else { throw StoreError(errno: errno, "open the file to write it", place: path) }
+    do {
+      let status = try FileStatus(of: descriptor, place: path)
+      guard status.isRegular, status.owner == geteuid() else {
+        throw StoreError(.denied, "it is not a file of this user", place: path.string, cure: "look who made it")
+      }
+      let text = try SecretFile.read(descriptor, limit: largest, what: "the file", place: path.string)
+      return ScrubbedFile(path, descriptor, status, text)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  private static func target(of path: FilePath) throws(StoreError) -> FilePath {
+    let found = path.withPlatformString { path -> String? in
+      guard let real = realpath(path, nil) else { return nil }
+      defer { free(real) }
+      return String(cString: real)
+    }
+    guard let found else { throw StoreError(errno: errno, "find the file", place: path) }
+    return FilePath(found)
+  }
+
+  /// Puts the file without `cuts` in its place, in one step, and then overwrites what it was.
+  ///
+  /// - Returns: whether the old bytes were overwritten: not where the file has another name, which may be meant to keep them.
+  /// - Throws: `.conflict` where another program wrote the file meanwhile; it stays as it is then.
+  func replace(_ cuts: [ImportedEntry.Cut]) throws -> Bool {
+    let rest = try remainder(cuts.sorted { $0.range.lowerBound < $1.range.lowerBound })
+    try rest.withUnsafeBytes { raw in
+      try AtomicFile(path).replace(with: raw.bytes, mode: status.permissions, like: status) { (_) throws(StoreError) in
+        try checkUnchanged()
+      }
+    }
+    return try overwritten()
+  }
+
+  private func remainder(_ cuts: [ImportedEntry.Cut]) throws -> SecretBytes {
+    try text.withUnsafeBytes { raw in
+      try SecretBytes.written { put in
+        var at = 0
+        for cut in cuts {
+          for byte in raw[at..<max(at, cut.range.lowerBound)] { put(byte) }
+          for byte in cut.stub.utf8 { put(byte) }
+          at = max(at, cut.range.upperBound)
+        }
+        for byte in raw[at...] { put(byte) }
+      }
+    }
+  }
+
+  private func checkUnchanged() throws(StoreError) {
+    let isThere = try FileStatus(at: path).map { $0.isSameFile(as: status) } ?? false
+    lseek(descriptor, 0, SEEK_SET)
+    let now = try SecretFile.read(descriptor, limit: Self.largest, what: "the file", place: path.string)
+    guard isThere, now.isEqual(to: text) else {
+      throw StoreError(
+        .conflict, "another program wrote the file meanwhile", place: path.string,
+        cure: "coffer doctor --fix again; what was read of it is in the vault, and the file is as that program left it")
+    }
+  }
+
+  private func overwritten() throws -> Bool {
+    var facts = stat()
+    guard fstat(descriptor, &facts) == 0, facts.st_nlink == 0 else { return false }
+    let zeros = [UInt8](repeating: 0, count: text.count)
+    var at = 0
+    while at < zeros.count {
+      let count = zeros.withUnsafeBytes { pwrite(descriptor, $0.baseAddress.map { $0 + at }, zeros.count - at, off_t(at)) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      at += count
+    }
+    return fsync(descriptor) == 0
+  }
+}

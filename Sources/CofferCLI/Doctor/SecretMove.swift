@@ -1,0 +1,128 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+/// Moves the entries of one file into the vault. Whenever it stops, each entry is in the file, in the vault, or in both: the file is
+/// written when the vault has given each value back.
+struct SecretMove {
+  /// What becomes of an entry.
+  enum Outcome {
+    case moved
+    /// It is in the file as before.
+    case kept(String)
+  }
+
+  let file: CredentialFile
+  let format: ImportFormat
+  let context: Context
+  /// Called when it is certain that something can move, and no earlier: the vault may have to be unlocked.
+  let items: () throws -> VaultItems
+  let ask: (String) throws -> Bool
+  let tell: (String, Outcome) throws -> Void
+
+  private struct Entry {
+    let items: [ImportedItem]
+    let cuts: [ImportedEntry.Cut]
+    /// Why it has to stay; nil where it may go.
+    let obstacle: String?
+    var name: ItemName { items[0].name }
+  }
+
+  func run() throws {
+    let opened = try ScrubbedFile.open(file.path)
+    guard let entries = try entries(opened.text, opened.path.string) else { return }
+    let chosen = try choose(entries)
+    guard !chosen.isEmpty else { return }
+    for entry in chosen { try store(entry) }
+    if format == .gitCredentials { try GitHelperSetting(context).set() }
+    var cuts = chosen.flatMap(\.cuts)
+    if format == .docker { cuts += try DockerHelperSetting.cuts(opened.text, opened.path.string) }
+    if try !opened.replace(cuts) {
+      context.note("\(opened.path) is rewritten, and its old content may still be on the disk: the file has another name")
+    }
+    for entry in chosen { try tell(entry.name.description, .moved) }
+    if let afterwards = file.afterwards { context.note("\(file.program) finds nothing there any more: \(afterwards)") }
+  }
+
+  /// The entries of the file; nil where none can be cut out of it, which is told.
+  private func entries(_ text: borrowing SecretBytes, _ place: String) throws -> [Entry]? {
+    let decoded = try ImportText.read(text.duplicate(), place: place)
+    guard decoded.isEqual(to: text) else {
+      try tell(file.path.string, .kept("it is not plain UTF-8"))
+      return nil
+    }
+    let found = try format.entries(in: text, place: place)
+    for part in found.leftOut { context.note("\(place): '\(Printable.line(part.entry))' stays: \(part.reason)") }
+    let made = try EntryItems(found)
+    return zip(found.entries, made.parts).compactMap { entry, part in
+      guard !part.items.isEmpty else { return nil }
+      let parts = part.isWhole ? nil : "it has more than an item may hold"
+      let obstacle = entry.cuts.isEmpty ? "only a person can tell where it ends in the file" : parts
+      return Entry(items: Array(made.items[part.items]), cuts: entry.cuts, obstacle: obstacle)
+    }
+  }
+
+  /// The entries that may go, and that whoever is asked wants to go.
+  private func choose(_ entries: [Entry]) throws -> [Entry] {
+    var (chosen, kept) = ([Entry](), 0)
+    let obstacle = try entries.isEmpty ? nil : wayBarred()
+    for entry in entries {
+      if let reason = try obstacle ?? entry.obstacle ?? refusal(entry) {
+        kept += 1
+        try tell(entry.name.description, .kept(reason))
+      } else {
+        chosen.append(entry)
+      }
+    }
+    // docker asks its helper for all servers, so that what stayed in the file would be found no more.
+    guard format == .docker, kept > 0 else { return chosen }
+    for entry in chosen { try tell(entry.name.description, .kept("docker keeps all in its helper or none")) }
+    return []
+  }
+
+  /// Why no entry of the file may go.
+  private func wayBarred() throws -> String? {
+    switch format {
+    case .gitCredentials: ProgramPath.lacks("git-credential-coffer")
+    case .docker: ProgramPath.lacks("docker-credential-coffer")
+    default: nil
+    }
+  }
+
+  private func refusal(_ entry: Entry) throws -> String? {
+    for item in entry.items {
+      if try held(item) == false { return "the vault has another value of that name" }
+    }
+    return try ask("Move \(entry.name) out of \(file.path) into the vault?") ? nil : "you said no"
+  }
+
+  /// Whether the vault has just that value; nil where it has none of the name.
+  private func held(_ item: ImportedItem) throws -> Bool? {
+    do { return try items().get(item.name).map { $0.bytes.isEqual(to: item.form.bytes) } } catch let error as StoreError
+      where error.kind == .expired
+    { return false }
+  }
+
+  /// Stores the entry in one transaction, and reads it back.
+  private func store(_ entry: Entry) throws {
+    let missing = try entry.items.filter { try held($0) == nil }
+    if !missing.isEmpty { try items().apply(missing.map { .set($0.form, for: $0.name, if: .absent) }) }
+    for item in entry.items where try held(item) != true {
+      throw StoreError(
+        .conflict, "the vault did not give back what was stored", key: item.name.description, place: file.path.string,
+        cure: "coffer vault verify; nothing was removed from the file")
+    }
+  }
+}
+
+/// Programs that another one looks for on PATH.
+enum ProgramPath {
+  /// Why `name` cannot be found; nil where it can.
+  static func lacks(_ name: String) -> String? {
+    do throws(Failure) {
+      _ = try Executable.find(ByteWord(name), path: ProcessEnvironment.word("PATH"))
+      return nil
+    } catch { return "\(name) is not on PATH: coffer install puts it there" }
+  }
+}

@@ -1,0 +1,58 @@
+internal import Coffer
+internal import CofferDefaults
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// Short names for vaults, which `--vault` and `COFFER_VAULT` take in the place of a path: settings of this program.
+struct VaultNames {
+  let context: Context
+
+  /// What the setting of a name begins with.
+  private static let prefix = "vault."
+
+  /// Whether `text` can be a name. What has a slash is a path, and stays one whatever names there are.
+  static func isName(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count <= 64 && !text.hasPrefix(".") && !text.hasPrefix("-")
+      && text.unicodeScalars.allSatisfy { $0 != "/" && $0.properties.generalCategory != .control && $0 != " " }
+  }
+
+  /// - Throws: a usage failure for what can be no name.
+  static func check(_ name: String) throws(Failure) {
+    guard !isName(name) else { return }
+    throw .usage(
+      "a vault's name has no slash and no space, does not begin with '.' or '-', and has at most 64 bytes", try: "work")
+  }
+
+  /// The path of the vault `name`; nil where nobody gave it one.
+  func path(of name: String) throws -> String? {
+    guard Self.isName(name) else { return nil }
+    guard case .string(let path) = try context.domain(Settings.domain).load(Self.prefix + name) else { return nil }
+    return path
+  }
+
+  /// All names with their paths, by name.
+  func all() throws -> [(name: String, path: String)] {
+    try context.domain(Settings.domain).contents().compactMap { key, form in
+      guard key.hasPrefix(Self.prefix), case .string(let path) = form else { return nil }
+      return (String(key.dropFirst(Self.prefix.count)), path)
+    }.sorted { $0.name < $1.name }
+  }
+
+  /// Gives the vault at `path` a name, or another path to the name.
+  func set(_ name: String, to path: String) throws {
+    let store = try context.places.openDefaults(Settings.domain)
+    try store.save(.string(path), for: Self.prefix + name)
+    try store.close()
+  }
+
+  /// - Throws: `.notFound`.
+  func remove(_ name: String) throws {
+    guard try path(of: name) != nil else {
+      throw StoreError(.notFound, "no vault has the name", key: name, cure: "coffer vault name list")
+    }
+    let store = try context.places.openDefaults(Settings.domain)
+    try store.save(nil, for: Self.prefix + name)
+    try store.close()
+  }
+}

@@ -1,0 +1,44 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite(.tags(.process), .wholeRun)
+struct VaultNameTests {
+  @Test
+  func `a name stands for a path wherever a vault is named, and a path is never a name`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "mine")
+    let other = home.path + "/other.sqlite"
+    try home.transcript("vault name add work \(other) -q")
+    try home.transcript("vault name list", out: "work  \(other)\n")
+    try home.transcript("vault name list --json", out: #"[{"name":"work","path":"\#(other)"}]"# + "\n")
+    try home.transcript("--vault work vault init --new-key-file \(home.path)/otherkey -q")
+    let key = ["COFFER_KEY_FILE": home.path + "/otherkey"]
+    try home.transcript("--vault work vault set b", in: "theirs", with: key)
+    try home.transcript("vault --vault=work get b", with: key, out: "theirs")
+    try home.transcript("vault get b", with: key.merging(["COFFER_VAULT": "work"]) { $1 }, out: "theirs")
+    try home.transcript("vault get b --vault ./work", err: "no vault", exit: 78)
+    try home.transcript("vault get a", out: "mine")
+    try home.transcript("vault name remove work")
+    try home.transcript("vault get b --vault work", err: "no vault", exit: 78)
+    try home.transcript("vault name remove work", err: "no vault has the name", exit: 1)
+  }
+
+  @Test(arguments: ["a/b", ".a", "", "a b"])
+  func `what looks like a path is no name`(name: String) throws {
+    try Home().transcript("vault name add '\(name)' /tmp/x", err: "a vault's name has no slash", exit: 64)
+  }
+
+  @Test
+  func `an export and a backup are read where they are, and another state of the vault is refused as everywhere`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set a", in: "1")
+    try home.transcript("vault backup \(home.path)/backup -q")
+    try home.transcript("vault export \(home.path)/export --new-key-file \(home.path)/exportkey -q")
+    let key = ["COFFER_KEY_FILE": home.path + "/exportkey"]
+    try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1")
+    try home.transcript("--vault \(home.path)/backup vault get a", out: "1")
+    try home.transcript("vault set a", in: "2")
+    try home.transcript("--vault \(home.path)/backup vault get a", err: "was at", exit: 66)
+  }
+}

@@ -1,0 +1,147 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// What other programs keep in the clear moves into the vault, and nothing is lost on the way.
+@Suite(.tags(.process), .wholeRun)
+struct DoctorFixTests {
+  private func home() throws -> Home {
+    let home = try Home.sound()
+    try home.withHelpers()
+    home.environment["HOME"] = home.path
+    return home
+  }
+
+  private static let git = "https://ada:hunter2@example.com\n# mine\nhttps://bob:s%40fe@git.example\n"
+
+  @Test
+  func `git's entries move, git asks coffer from then on, and the old bytes are overwritten`() throws {
+    let home = try home()
+    let file = try home.file(".git-credentials", Self.git)
+    let old = open(file, O_RDONLY)
+    defer { close(old) }
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 0, "\(answer.err)")
+    #expect(answer.out.contains("moved  https://example.com/ada") && !answer.out.contains("hunter2"))
+    #expect(try home.content(".git-credentials") == "# mine\n" && home.mode(".git-credentials") == 0o600)
+    try home.transcript("vault get https://example.com ada", out: "hunter2")
+    try home.transcript("vault get https://git.example bob", out: "s@fe")
+    var bytes = [UInt8](repeating: 1, count: 200)
+    #expect(read(old, &bytes, 200) == Self.git.utf8.count && bytes.prefix(Self.git.utf8.count).allSatisfy { $0 == 0 })
+    let again = try home.coffer("doctor --fix --yes")
+    #expect(again.status == 0 && again.out.isEmpty && again.err.contains("nothing lies in the clear"))
+    guard let set = try home.program(["git", "config", "--global", "--get-all", "credential.helper"]) else {
+      return print("skipped in part: git is not installed")
+    }
+    #expect(set.out == "coffer\n")
+    let filled = try home.program(["git", "credential", "fill"], in: "protocol=https\nhost=example.com\n\n")
+    #expect(filled?.out.contains("password=hunter2") == true)
+  }
+
+  @Test
+  func `git's store is replaced by coffer, and other helpers stay`() throws {
+    let home = try home()
+    _ = try home.file(".git-credentials", Self.git)
+    _ = try home.file(".gitconfig", "[credential]\n\thelper = cache\n\thelper = store --file x\n")
+    guard let there = try home.program(["git", "--version"]), there.status == 0 else { return print("skipped: no git") }
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try home.program(["git", "config", "--global", "--get-all", "credential.helper"])?.out == "cache\ncoffer\n")
+  }
+
+  @Test
+  func `docker's entries become its helper's`() throws {
+    let home = try home()
+    let auths = #"{ "auths": {"a.example": {"auth": "YWRhOmh1c2g=", "email": "a@x"}}, "proxies": {} }"#
+    _ = try home.file(".docker/config.json", auths)
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    let left = try home.content(".docker/config.json")
+    #expect(left == "{\n\t\"credsStore\": \"coffer\", \"auths\": {\"a.example\": {}}, \"proxies\": {} }")
+    #expect(try JSONSerialization.jsonObject(with: Data(left.utf8)) is [String: Any])
+    let got = try home.program(["docker-credential-coffer", "get"], in: "a.example")
+    #expect(got?.out.contains(#""Secret":"hush""#) == true, "\(String(describing: got))")
+  }
+
+  @Test
+  func `a netrc, AWS credentials and gh's hosts keep all that is no secret`() throws {
+    let home = try home()
+    _ = try home.file(
+      ".netrc", "# a comment\nmachine a.example login ada password hunter2\nmachine b.example # two\n  login bob\n  password p2\n"
+    )
+    _ = try home.file(
+      ".aws/credentials",
+      "[default]\naws_access_key_id = AKIA1\naws_secret_access_key = s3cr3t\nregion = eu\n[other]\nregion = us\n")
+    _ = try home.file(
+      ".config/gh/hosts.yml",
+      "github.com:\n    users:\n        ada:\n            oauth_token: gho_1\n    oauth_token: gho_1\n    user: ada\n")
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 0, "\(answer.out)\(answer.err)")
+    #expect(try home.content(".netrc") == "# a comment\n# two\n")
+    #expect(try home.content(".aws/credentials") == "[default]\nregion = eu\n[other]\nregion = us\n")
+    #expect(try home.content(".config/gh/hosts.yml") == "github.com:\n    users:\n        ada:\n    user: ada\n")
+    for (item, value) in [
+      ("a.example ada", "hunter2"), ("b.example bob", "p2"), ("aws default", "s3cr3t"), ("github.com ada", "gho_1"),
+    ] {
+      try home.transcript("vault get \(item)", out: value)
+    }
+    try home.transcript("vault get aws default --field aws_access_key_id", out: "AKIA1\n")
+  }
+
+  @Test
+  func `a preference that looks like a secret moves`() throws {
+    let home = try home()
+    try home.transcript("defaults write app apiToken ghp_0123456789abcdefghij")
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 0 && answer.out.contains("moved  app/apiToken"), "\(answer.err)")
+    try home.transcript("get apiToken --domain app", out: "ghp_0123456789abcdefghij\n")
+    #expect(try !home.coffer("defaults read app").out.contains("ghp_"))
+  }
+
+  @Test
+  func `each entry is asked about at a terminal, and what is not wanted stays where it is`() throws {
+    let home = try home()
+    _ = try home.file(".git-credentials", Self.git)
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("doctor --fix", in: home)
+    terminal.shows("Move https://example.com/ada out of \(home.path)/.git-credentials into the vault? [y/N] ")
+    terminal.type("y\n")
+    terminal.shows("Move https://git.example/bob ")
+    terminal.type("\n")
+    #expect(try child.wait() == 2)
+    terminal.shows("you said no")
+    #expect(try home.content(".git-credentials") == "# mine\nhttps://bob:s%40fe@git.example\n")
+    try home.transcript("vault get https://git.example bob", err: "the vault has no", exit: 1)
+  }
+
+  @Test
+  func `nothing changes where nobody can be asked, a helper is missing, or the vault has another value`() throws {
+    let home = try home()
+    let file = try home.file(".git-credentials", Self.git)
+    try home.transcript("doctor --fix", err: "nobody can be asked", exit: 77)
+    try home.transcript("vault set https://example.com ada", in: "other")
+    _ = try home.file(".docker/config.json", #"{"auths": {"a.example": {"auth": "YWRhOmh1c2g="}}}"#)
+    try FileManager.default.removeItem(atPath: home.path + "/bin/docker-credential-coffer")
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 2 && answer.out.contains("the vault has another value of that name"), "\(answer.err)")
+    #expect(answer.out.contains("docker-credential-coffer is not on PATH"))
+    #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("https://ada:hunter2@example.com\n# mine\n"))
+    #expect(try home.content(".docker/config.json").contains("YWRhOmh1c2g="))
+    try home.transcript("vault get https://example.com ada", out: "other")
+  }
+
+  @Test
+  func `a link stays a link, a file with another name keeps that, and a macro is left to a person`() throws {
+    let home = try home()
+    _ = try home.file("dots/netrc", "machine a.example login ada password hunter2\nmacdef init\ncd pub\n\n")
+    try FileManager.default.createSymbolicLink(atPath: home.path + "/.netrc", withDestinationPath: "dots/netrc")
+    _ = try home.file("dots/git", Self.git)
+    link(home.path + "/dots/git", home.path + "/.git-credentials")
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 2 && answer.out.contains("only a person can tell"), "\(answer.err)")
+    #expect(try home.content("dots/netrc").contains("hunter2") && home.content("dots/git") == Self.git)
+    #expect(answer.err.contains("the file has another name"))
+    _ = try home.file("dots/netrc", "machine a.example login ada password hunter2\n")
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try home.content("dots/netrc").isEmpty)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: home.path + "/.netrc") == "dots/netrc")
+  }
+}
