@@ -87,7 +87,7 @@ struct ArgumentDefinition: Decodable {
   /// The long name; nil for a positional argument.
   var name: String? { names?.last { $0.kind == "long" }?.name }
   /// Whether it is one of ``UnlockingOptions``.
-  var opensVault: Bool { sectionTitle.map { ["Unlocking", "Secrets that exist"].contains($0) } ?? false }
+  var opensVault: Bool { sectionTitle.map { $0.hasPrefix("Unlocking") || $0 == "Secrets that exist" } ?? false }
   /// Whether every command takes it.
   var isCommon: Bool { name.map { ["home", "vault", "quiet", "yes", "json", "help", "version"].contains($0) } ?? false }
 

@@ -124,7 +124,10 @@ extension Example {
       Example("a password", "coffer generate --length 24"),
       Example("a passphrase that can be remembered", "coffer generate --words 5"),
     ],
-    "doctor": [Example("what weakens the protection", "coffer doctor")],
+    "doctor": [
+      Example("what weakens the protection", "coffer doctor"),
+      Example("move what lies in the clear into the vault, after a question for each", "coffer doctor --fix"),
+    ],
     "install": [
       Example("for you: ~/.local/bin, manual pages and completion", "coffer install --completions"),
       Example("for all users", "sudo coffer install --completions --prefix /usr/local"),
