@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 
 /// Where a person may be asked.
@@ -51,6 +52,23 @@ final class Context {
   /// Says that an export has nothing to tell of `item`.
   func leavesOut(_ item: VaultItem) {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
+  }
+
+  /// Says to a person what was done. A script reads it from the exit status.
+  func tell(_ text: String) {
+    if !quiet, !json, isatty(STDERR_FILENO) == 1 { Output.message(Printable.text(text)) }
+  }
+
+  /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.
+  ///
+  /// - Parameter note: what is said elsewhere; nothing, unless given.
+  func done(_ text: String, elsewhere note: String? = nil) {
+    guard Display.errors.isTerminal else {
+      if let note { self.note(note) }
+      return
+    }
+    guard !quiet, !json else { return }
+    Output.message("\(Style.green.text(Sign.done.text(.errors), .errors)) \(Printable.text(text))")
   }
 
   /// Says something that is not an error, unless --quiet.

@@ -1,12 +1,14 @@
 internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
+internal import CofferVault
 
 /// What the user has set about this program itself: preferences of a domain that the router has no key in.
 struct Settings {
   static let domain = Places.settingsDomain
   /// What each setting is for, and what it takes.
   static let agentAuto = "agent.auto", agentIdle = "agent.idle", agentLifetime = "agent.lifetime"
+  static let historyKeep = "history.keep", trashDays = "trash.days"
 
   private let context: Context
 
@@ -35,6 +37,19 @@ struct Settings {
 
   /// After how long it locks in any case.
   var lifetime: Duration? { duration(Self.agentLifetime) }
+
+  /// How many former contents of an item are kept: 10 unless set.
+  var historyKeep: Int { count(Self.historyKeep, of: 0...VaultItem.longestHistory) ?? 10 }
+
+  /// For how many days a deleted item can be brought back: 30 unless set; 0 where what is deleted is gone.
+  var trashDays: Int { count(Self.trashDays, of: 0...3650) ?? 30 }
+
+  private func count(_ name: String, of range: ClosedRange<Int>) -> Int? {
+    guard case .there(let form) = form(name) else { return nil }
+    if let count = Int(PlainText.text(form)), range.contains(count) { return count }
+    context.note(Self.unknown(name, "a number from \(range.lowerBound) to \(range.upperBound); it does not count"))
+    return nil
+  }
 
   private func duration(_ name: String) -> Duration? {
     guard case .there(let form) = form(name) else { return nil }

@@ -15,23 +15,37 @@ extension String {
   ///
   /// - Parameter kept: a character that stays as it is, such as the newline of a text that may have lines.
   package func spelledOut(but kept: Unicode.Scalar? = nil) -> String {
-    let isSpelled = { (scalar: Unicode.Scalar) in scalar.isHidden && scalar != kept }
-    guard unicodeScalars.contains(where: isSpelled) else { return self }
-    return unicodeScalars.map { isSpelled($0) ? "\\u{\(String($0.value, radix: 16))}" : String($0) }.joined()
+    guard unicodeScalars.contains(where: { $0.isHidden || $0.isPartOfWriting }) else { return self }
+    var text = "", before: Unicode.Scalar?
+    for scalar in unicodeScalars {
+      let isSpelled = scalar.isPartOfWriting ? !scalar.belongs(after: before) : scalar.isHidden
+      text += isSpelled && scalar != kept ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+      before = scalar
+    }
+    return text
   }
 }
 
 extension Unicode.Scalar {
   /// Control characters, line and paragraph separators, and what Unicode says may be ignored in showing a text: the signs that change
-  /// its direction (UAX 9) are among that. Joiners and variation selectors are part of how words and emoji are written.
+  /// its direction (UAX 9) are among that.
   fileprivate var isHidden: Bool {
     if isASCII { return value < 0x20 || value == 0x7F }
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: return true
     default: break
     }
-    let isPartOfWriting = [0x200C, 0x200D].contains(value) || (0xFE00...0xFE0F).contains(value)
-    return properties.isDefaultIgnorableCodePoint && !isPartOfWriting
+    return properties.isDefaultIgnorableCodePoint
+  }
+
+  /// Joiners and variation selectors are part of how words of some scripts and emoji are written.
+  fileprivate var isPartOfWriting: Bool { (0x200C...0x200D).contains(value) || (0xFE00...0xFE0F).contains(value) }
+
+  /// Whether such a sign does something to the character before it. After a Latin letter it does nothing, and two names would look the
+  /// same; the keys of a telephone are an exception (UTS 51).
+  fileprivate func belongs(after before: Unicode.Scalar?) -> Bool {
+    guard let before, !before.isPartOfWriting, !before.isHidden else { return value == 0x200D && before?.value == 0xFE0F }
+    return !before.isASCII || (value == 0xFE0F && (before.properties.isEmoji))
   }
 }
 

@@ -39,9 +39,20 @@ struct AgentReport: Encodable {
     return "unlocked; locks after \(Self.words(idleLeft)) without use, in \(Self.words(lifetimeLeft)) at the latest"
   }
 
+  /// The same in few words, for a person who looks at all.
+  func short(_ display: Display) -> String {
+    let dot = Sign.dot.text(display)
+    guard running else { return Style.dim.text("not running", display) + "; coffer unlock starts it" }
+    guard let idleLeft, let lifetimeLeft else { return Style.yellow.text(dot, display) + " locked; coffer unlock" }
+    return Style.green.text(dot, display) + " unlocked, \(Self.words(min(idleLeft, lifetimeLeft))) left"
+  }
+
   func print(_ context: Context, json: Bool) throws {
     if json { return try Output.line(JSONText.encode(self)) }
-    context.note("agent: \(summary)")
+    guard let idleLeft, let lifetimeLeft else { return context.note("agent: \(summary)") }
+    context.done(
+      "unlocked for all your shells, \(Self.words(idleLeft)) after the last use, \(Self.words(lifetimeLeft)) at most; coffer lock ends it",
+      elsewhere: "agent: \(summary)")
   }
 
   /// `7 h 59 min`, `14 min` or `30 s`: to the nearest minute from one on, so that a time that has just begun is told whole.

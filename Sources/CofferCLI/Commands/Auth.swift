@@ -50,7 +50,8 @@ struct LoginCommandAt<Place: CommandPlace>: OpeningCommand {
     let accounts = AuthAccounts(items: try context.items())
     let token = try token(for: host)
     try accounts.store(token, host, account, expires: expires)
-    context.note("logged in to \(Printable.line(host)) as \(Printable.line(account))")
+    let done = "logged in to \(Printable.line(host)) as \(Printable.line(account))"
+    context.done(done, elsewhere: done)
   }
 
   private func token(for host: String) throws -> SecretBytes {
@@ -122,11 +123,26 @@ struct AuthStatusCommand: OpeningCommand {
     let logins = try AuthAccounts(items: try context.itemsToRead()).logins(of: host)
     guard !logins.isEmpty else { throw AuthAccounts.nobody(host) }
     guard !options.json else { return try Output.line(JSONText.encode(logins.map(LoginJSON.init))) }
+    if Output.isTerminal { return try Self.table(logins).show() }
     try Output.line(
       Columns.align(
         logins.map { login in
           [login.host, login.account, login.isActive ? "active" : "-", expiry(of: login)]
         }))
+  }
+
+  private static func table(_ logins: [AuthAccounts.Login], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .text("HOST"), .text("ACCOUNT"), .fixed("ACTIVE", rank: 2), .fixed("SINCE", rank: 3), .fixed("EXPIRES", rank: 1),
+      ],
+      rows: logins.map { login in
+        [
+          Table.Cell(login.host), Table.Cell(login.account), Table.Cell(login.isActive ? "active" : "", .green),
+          Table.Cell(time.ago(login.since), .dim),
+          Table.Cell(login.expires.map(time.expiry) ?? "never", login.hasExpired ? .red : nil),
+        ]
+      }, footer: counted(logins.count, "login"))
   }
 
   private func expiry(of login: AuthAccounts.Login) -> String {

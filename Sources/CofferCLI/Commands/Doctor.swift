@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import CofferPlatform
 
 struct DoctorCommand: Command {
   static let configuration = CommandConfiguration(
@@ -29,6 +30,8 @@ struct DoctorCommand: Command {
     let findings = results.flatMap(\.findings)
     if options.json {
       try Output.line(JSONText.encode(Answer(checks: results.map(\.name), findings: findings)))
+    } else if Output.isTerminal {
+      for line in Self.lines(results, quiet: context.quiet, .output) { try Output.line(line) }
     } else {
       for (name, findings) in results {
         if findings.isEmpty, !context.quiet { try Output.line("ok       \(name)") }
@@ -36,6 +39,29 @@ struct DoctorCommand: Command {
       }
     }
     guard findings.allSatisfy({ $0.severity == .note }) else { throw Failure.said(.failed) }
+  }
+
+  /// How many checks passed, and what the others found.
+  private static func lines(_ results: [(name: String, findings: [Finding])], quiet: Bool, _ display: Display) -> [String] {
+    let passed = results.count { $0.findings.isEmpty }
+    let sign = Style.green.text(Sign.done.text(display), display)
+    return (quiet || passed == 0 ? [] : ["\(sign) \(counted(passed, "check")) passed"])
+      + results.flatMap(\.findings).flatMap { finding in
+        let mark = mark(finding.severity, display)
+        let place = finding.place.map { Style.dim.text("  \(Printable.line($0))", display) } ?? ""
+        return [
+          "\(mark) \(Style.bold.text(finding.check, display)): \(Printable.line(finding.what))\(place)",
+          "  try: \(Printable.line(finding.cure))",
+        ]
+      }
+  }
+
+  private static func mark(_ severity: Finding.Severity, _ display: Display) -> String {
+    switch severity {
+    case .note: Style.dim.text("i", display)
+    case .warning: Style.yellow.text("!", display)
+    case .problem: Style.red.text("!!", display)
+    }
   }
 
   private func mend(_ context: Context) throws {

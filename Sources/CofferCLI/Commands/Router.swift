@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferStorage
 internal import FoundationEssentials
 
@@ -94,6 +95,8 @@ struct ListCommand: OpeningCommand {
       .sorted { ($0.key, $0.store) < ($1.key, $1.store) }
     if options.json {
       try Output.line(JSONText.encode(rows))
+    } else if Output.isTerminal {
+      try Self.table(rows).show()
     } else if !rows.isEmpty {
       try Output.line(Columns.align(rows.map { [$0.key, $0.store] }))
     }
@@ -108,6 +111,12 @@ struct ListCommand: OpeningCommand {
       guard !preferences.isEmpty, (error as? Failure)?.status != .interrupted else { throw error }
       return ([], error)
     }
+  }
+
+  private static func table(_ rows: [Row]) -> Table {
+    Table(
+      columns: [.text("KEY"), .fixed("STORE")], rows: rows.map { [Table.Cell($0.key), Table.Cell($0.store)] },
+      footer: rows.isEmpty ? "no keys" : counted(rows.count, "key"))
   }
 
   private struct Row: Encodable { let key: String, store: String }

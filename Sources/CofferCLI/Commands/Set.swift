@@ -106,6 +106,7 @@ struct SetCommand: OpeningCommand {
 
   private func setSecret(_ router: ShellRouter, _ context: Context) throws {
     guard words.isEmpty else { throw SecretArguments.refusal("the secret") }
+    try NewName.check(key, as: "key")
     let vault = try router.existingVault()
     try vault.save(SecretForm(try source.read("secret for \(key)", context)), for: key)
   }

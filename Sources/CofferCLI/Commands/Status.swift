@@ -23,7 +23,8 @@ struct StatusCommand: Command {
           path: vault.place.description, id: vault.id.description, format: vault.formatVersion,
           slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
       }, agent: AgentReport(try context.agentStatus()), session: try logins(context), domains: domains)
-    try Output.line(options.json ? JSONText.encode(answer) : text(answer, context))
+    if options.json { return try Output.line(JSONText.encode(answer)) }
+    try Output.line(Output.isTerminal ? sheet(answer, context, .output) : text(answer, context))
   }
 
   /// Who is logged in where, as far as the agent can say; nil where it cannot.
@@ -55,6 +56,28 @@ struct StatusCommand: Command {
       "domains", answer.domains.isEmpty ? "none in \(context.places.defaults)" : answer.domains.joined(separator: ", "),
     ])
     return Columns.align(rows)
+  }
+
+  /// For a person, who knows what a domain is called and not the vault's id.
+  private func sheet(_ answer: Answer, _ context: Context, _ display: Display) -> String {
+    var rows: [(String, String)] = []
+    if let vault = answer.vault {
+      rows = [("Vault", context.places.vault.short), ("Opens by", vault.slots.joined(separator: ", "))]
+    } else {
+      rows = [("Vault", "none at \(context.places.vault.short); coffer init makes one")]
+    }
+    rows.append(("Agent", answer.agent.short(display)))
+    if let logins = answer.session {
+      let active = logins.filter(\.active).map { login in
+        Printable.line("\(login.host) as \(login.account)") + (login.expired ? Style.red.text(" (expired)", display) : "")
+      }
+      rows.append(("Logins", active.isEmpty ? "none" : active.joined(separator: ", ")))
+    }
+    let domains = answer.domains.map(Printable.line)
+    rows.append(("Domains", domains.isEmpty ? "none in \(context.places.defaults)" : domains.joined(separator: ", ")))
+    return rows.map { title, text in
+      Style.bold.text(title, display) + String(repeating: " ", count: 10 - title.count) + text
+    }.joined(separator: "\n")
   }
 
   private struct Answer: Encodable {

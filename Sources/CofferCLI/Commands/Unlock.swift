@@ -49,13 +49,8 @@ struct LockCommand: Command {
     let client = AgentClient(folder: context.places.run)
     do throws(StoreError) { try client.lock() } catch {
       guard error.kind == .noAgent else { throw error }
-      return context.tell("nothing to lock: no agent runs")
+      return context.done("nothing to lock: no agent is running")
     }
-    context.tell("locked; the agent has wiped its keys, and 'coffer unlock' opens the vault again")
+    context.done("locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again")
   }
-}
-
-extension Context {
-  /// Says what was done to whom sits at the terminal; a pipe hears nothing.
-  func tell(_ text: String) { if !json, isatty(STDERR_FILENO) == 1 { note(text) } }
 }

@@ -57,7 +57,9 @@ enum JSONItems {
       case "created": created = try moment(&scanner)
       case "modified": modified = try moment(&scanner)
       case "expires": metadata.expires = try moment(&scanner)
-      case "revision", "bytes": _ = try scanner.number()
+      case "revision", "bytes", "history": _ = try scanner.number()
+      // Another vault gives an item another id, and sees its value for the first time.
+      case "id", "written": _ = try scanner.text()
       case "value": value = try secret(&scanner)
       default: throw scanner.damaged("an unknown field of an item")
       }

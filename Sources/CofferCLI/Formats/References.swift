@@ -1,7 +1,7 @@
 internal import Coffer
 internal import CofferStorage
 
-/// `coffer://service/account[/attribute]`: names a secret, or something said of it, in a place where the secret may not stand.
+/// `coffer://service/account[/field]`: names a secret, a secret field of an item or something said of it, in a place where the secret may not stand.
 ///
 /// Each part is percent-encoded, so that a service may be a URL: `coffer://https%3A%2F%2Fexample.com/ada`. Without an account
 /// the only item of the service is meant; `coffer://service/` is the one whose account is empty. Source: RFC 3986, section 2.1.
@@ -126,12 +126,14 @@ struct References {
       return try items.value(service: reference.service, account: reference.account)
     }
     let item = try items.item(service: reference.service, account: reference.account)
-    guard let text = ItemJSON(item).fields.first(where: { $0.0 == attribute })?.1, !text.isEmpty else {
+    switch try ItemPart(ifAny: attribute, of: item, in: items) {
+    case .secret(let secret): return secret
+    case .text(let text): return try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
+    case nil:
       throw StoreError(
         .notFound, "the item has nothing of the name '\(attribute)'",
         cure: "coffer vault show lists what an item has; without the last part the value is meant")
     }
-    return try text.utf8Span.span.bytes.withUnsafeBytes { raw in SecretForm(try SecretBytes(copying: raw)) }
   }
 }
 

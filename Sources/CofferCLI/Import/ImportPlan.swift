@@ -21,7 +21,7 @@ struct ImportPlan {
     }.filter { $0[1] != "0" }
     if !source.renamed.isEmpty { rows.append(["  renamed", "\(source.renamed.count)", "to be distinct and sound"]) }
     for (index, (reason, number)) in leftOut.enumerated() { rows.append([index == 0 ? "  left out" : "", "\(number)", reason]) }
-    return title + (fields > 0 ? " with \(Self.count(fields, "field"))" : "") + "\n" + Columns.align(rows)
+    return title + (fields > 0 ? " with \(Self.count(fields, "field"))" : "") + "\n" + Columns.align(rows, for: .errors)
   }
 
   /// What was done, in one line.
@@ -55,7 +55,7 @@ struct ImportPlan {
     return order.map { ($0, numbers[$0] ?? 0) }
   }
 
-  private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)" + (number == 1 ? "" : "s") }
+  private static func count(_ number: Int, _ noun: String) -> String { "\(grouped(number)) \(noun)" + (number == 1 ? "" : "s") }
 }
 
 extension ImportSource.Found {

@@ -73,13 +73,15 @@ struct AuthAccounts {
   /// Stores `token` and makes its account the active one, in one transaction. An item that is no login is not replaced.
   func store(_ token: consuming SecretBytes, _ host: String, _ account: String, expires: Date?) throws {
     let name = try ItemName(service: host, account: account)
+    try NewName.check(name)
     if let there = try items.item(name), !Self.isToken(there) {
       throw StoreError(
         .refused, "the vault has an item of that name which is no login", key: name.description,
         cure: "choose another account, or rename the item with coffer vault rename")
     }
     let metadata = ItemMetadata(attributes: [Self.mark: Self.token], expires: expires)
-    try items.apply([.set(SecretForm(token, metadata: metadata), for: name), try pointer(host, to: account)])
+    // Of a token nothing stays after a logout, nor before it.
+    try items.apply([.set(SecretForm(token, metadata: metadata), for: name, keeping: 0), try pointer(host, to: account)])
   }
 
   /// Makes `login` its host's active one.
@@ -119,7 +121,7 @@ struct AuthAccounts {
   private func pointer(_ host: String, to account: String) throws -> ItemChange {
     let bytes = try account.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
     let form = SecretForm(bytes, metadata: ItemMetadata(attributes: [Self.mark: "active"]))
-    return .set(form, for: try ItemName(service: Self.pointers, account: host))
+    return .set(form, for: try ItemName(service: Self.pointers, account: host), keeping: 0)
   }
 }
 

@@ -11,15 +11,21 @@ enum Attributes {
       guard let (name, value) = split(pair) else {
         throw Failure.usage("an attribute is not name=value", try: "--attribute env=production")
       }
-      guard !name.hasPrefix(reserved) else {
-        throw Failure.usage("attributes that begin with '\(reserved)' are reserved", try: "another name")
-      }
+      try checkFree(name)
       guard attributes.updateValue(value, forKey: name) == nil else {
         throw Failure.usage("the attribute '\(name)' was given twice", try: "one value for each name")
       }
     }
     return attributes
   }
+
+  /// Refuses a name that belongs to the library.
+  static func checkFree(_ name: String) throws(Failure) {
+    guard isReserved(name) else { return }
+    throw .usage("attributes that begin with '\(reserved)' are reserved", try: "another name")
+  }
+
+  static func isReserved(_ name: String) -> Bool { name.hasPrefix(reserved) }
 
   static func split(_ pair: String) -> (name: String, value: String)? {
     // Not among characters: a combining mark after the sign makes one character of both.
@@ -47,13 +53,27 @@ enum MediaType {
   }
 }
 
-/// `--expires`: a moment, a day, or a time from now.
-enum Expiry {
+/// `--expires`: a moment, a day, a time from now, never, or what it was.
+enum Expiry: Equatable {
+  case at(Date), never, keep
+
+  /// When; nil where that is never, or what it was.
+  var date: Date? { if case .at(let date) = self { date } else { nil } }
+
+  init(_ text: String) throws(Failure) {
+    switch text {
+    case "never": self = .never
+    case "keep": self = .keep
+    default: self = .at(try Self.parse(text))
+    }
+  }
+
   private static let seconds: [Character: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
 
   static func parse(_ text: String, now: Date = Date()) throws(Failure) -> Date {
     guard let moment = relative(text, now) ?? Moment.parse(text) else {
-      throw .usage("--expires is neither a time from now nor a date", try: "30d, 12h, 2026-12-31 or 2026-12-31T18:00:00Z")
+      throw .usage(
+        "--expires is neither a time from now nor a date", try: "30d, 12h, 2026-12-31, 2026-12-31T18:00:00Z, never or keep")
     }
     guard moment > now else { throw .usage("--expires is in the past", try: "a later moment") }
     return moment
@@ -69,6 +89,9 @@ enum Expiry {
 enum Moment {
   /// `2026-11-21T08:00:00Z`
   static func text(_ date: Date) -> String { date.formatted(.iso8601) }
+
+  /// `2026-11-21`, in UTC.
+  static func day(_ date: Date) -> String { String(text(date).prefix(10)) }
 
   /// `2026-11-21 08:00:00 +0000`, as macOS prints a date.
   static func classic(_ date: Date) -> String {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferStorage
 
 /// Which domain a router command is about, and how to open the vault should it be needed.
@@ -98,13 +99,17 @@ final class ShellRouter {
         : "coffer list --domain \(domain) shows what is, coffer set \(key) stores it")
   }
 
-  /// Whether the vault has an item of the service `name`, as far as that shows without a question.
+  /// Whether the vault has an item of the service `name`, as far as that shows without a question. Looked for where an agent answers or a
+  /// person reads the answer: the vault is opened once more for it, which a script should not pay for.
   private func isService(_ name: String) -> Bool {
     let questions = context.questions
     context.questions = .nowhere
     defer { context.questions = questions }
     // The error that is about to be told is another one.
-    do { return try !context.items().list(service: name).isEmpty } catch { return false }
+    do {
+      guard try isatty(STDERR_FILENO) == 1 || context.agent() != nil else { return false }
+      return try !context.items().list(service: name).isEmpty
+    } catch { return false }
   }
 
   func inBoth(_ key: String) -> StoreError {

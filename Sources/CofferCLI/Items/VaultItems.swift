@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferAgent
 internal import CofferStorage
 internal import CofferVault
+internal import FoundationEssentials
 
 /// The items of the vault, for commands that need no more than items: whoever holds the keys, a command works the same.
 ///
@@ -58,12 +59,7 @@ final class VaultItems {
     var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
     if found.isEmpty { found = try spelled(service, account) }
     guard let item = found.first else { throw Self.notFound(name, account == nil ? "item of this service" : "such item") }
-    guard found.count == 1 else {
-      let accounts = found.map { $0.name.account.isEmpty ? "''" : Printable.line($0.name.account) }.joined(separator: ", ")
-      throw StoreError(
-        .ambiguous, "\(found.count) items match: \(accounts)", key: service,
-        cure: "name the account as well; '' is the empty one")
-    }
+    guard found.count == 1 else { throw Self.ambiguous(found.map(\.name), service) }
     return item
   }
 
@@ -93,7 +89,7 @@ final class VaultItems {
     return value
   }
 
-  private static func notFound(_ name: ItemName, _ what: String) -> StoreError {
+  static func notFound(_ name: ItemName, _ what: String) -> StoreError {
     StoreError(
       .notFound, "the vault has no \(what)", key: name.description,
       cure: "coffer vault list shows what there is, coffer vault set stores it")
@@ -118,22 +114,28 @@ final class VaultItems {
   }
 
   /// Stores `form` under `name` and returns what a listing now says.
+  ///
+  /// - Parameter keeping: how many former contents are kept from now on; nil for as many as before.
   @discardableResult
-  func set(_ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always) throws -> VaultItem {
+  func set(
+    _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
+  ) throws -> VaultItem {
     try ask { (agent) throws(StoreError) in
-      try agent.set(form, for: name, if: condition)
+      try agent.set(form, for: name, if: condition, keeping: keeping)
     } or: { (vault) throws(StoreError) in
-      try vault.set(form, for: name, if: condition)
+      try vault.set(form, for: name, if: condition, keeping: keeping)
     }
   }
 
   /// Removes `name`; false when there was nothing.
+  ///
+  /// - Parameter date: until when it can be brought back; nil where nothing of its past is to stay.
   @discardableResult
-  func remove(_ name: ItemName, if condition: WriteCondition = .always) throws -> Bool {
+  func remove(_ name: ItemName, if condition: WriteCondition = .always, keptUntil date: Date? = nil) throws -> Bool {
     try ask { (agent) throws(StoreError) in
-      try agent.remove(name, if: condition)
+      try agent.remove(name, if: condition, keptUntil: date)
     } or: { (vault) throws(StoreError) in
-      try vault.remove(name, if: condition)
+      try vault.remove(name, if: condition, keptUntil: date)
     }
   }
 
@@ -147,7 +149,7 @@ final class VaultItems {
     }
   }
 
-  private func ask<Result>(
+  func ask<Result>(
     _ remote: (AgentClient) throws(StoreError) -> Result, or local: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws -> Result {
     if let agent {

@@ -5,8 +5,10 @@ enum Columns {
   private static let space = UInt8(ascii: " ")
 
   /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
-  static func align(_ rows: [[String]]) -> String {
-    let rows = rows.map { $0.map(Cell.init) }
+  ///
+  /// - Parameter display: who reads them. A terminal has cells; of what else reads them nothing is known but characters.
+  static func align(_ rows: [[String]], for display: Display = .output) -> String {
+    let rows = rows.map { $0.map { Cell($0, inCells: display.isTerminal) } }
     let widths = widths(of: rows)
     var lines: [UInt8] = []
     lines.reserveCapacity(rows.count * widths.reduce(0) { $0 + $1 + 2 })
@@ -41,11 +43,11 @@ enum Columns {
     let text: String
     let width: Int
 
-    init(_ text: String) {
+    init(_ text: String, inCells: Bool) {
       // Most text is, and needs no look at what Unicode says of each character.
       let isPlain = StoredName.isPrintableASCII(text)
       self.text = isPlain ? text : Printable.line(text)
-      width = isPlain ? text.utf8.count : self.text.count
+      width = isPlain ? text.utf8.count : inCells ? Cells.count(self.text) : self.text.count
     }
   }
 }

@@ -4,7 +4,7 @@ internal import Logging
 
 /// Data to standard output, messages to standard error. Buffers nothing, so that no secret stays behind in a buffer.
 enum Output {
-  static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+  static var isTerminal: Bool { Display.output.isTerminal }
 
   static func write(_ text: String) throws(Failure) { try write(text.utf8Span.span.bytes) }
 
@@ -27,6 +27,12 @@ enum Output {
   }
 
   static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
+    StatusLine.clear()
+    try put(bytes, to: descriptor)
+  }
+
+  /// Writes `bytes`, and leaves the line that tells what goes on as it is.
+  static func put(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(Failure) {
     var rest = bytes
     while !rest.isEmpty {
       let written = systemWrite(descriptor, rest.baseAddress, rest.count)
@@ -39,40 +45,6 @@ enum Output {
         throw .unwritable(errno, place: descriptor == STDOUT_FILENO ? "standard output" : "standard error")
       }
     }
-  }
-}
-
-/// A line on a terminal that counts.
-final class Progress {
-  private let isShown: Bool
-  /// What is counted, after a blank; nothing where it is items.
-  private let unit: String
-  private var lastPercent = -1
-
-  init(isShown: Bool, unit: String = "") {
-    self.isShown = isShown
-    self.unit = unit
-  }
-
-  /// Shown at a terminal where neither quiet nor an answer for a program was asked for.
-  convenience init(_ context: Context, json: Bool, unit: String = "") {
-    self.init(isShown: !context.quiet && !json && isatty(STDERR_FILENO) == 1, unit: unit)
-  }
-
-  func show(_ done: Int, _ total: Int) {
-    guard isShown, total > 0, case let percent = done * 100 / total, percent != lastPercent else { return }
-    lastPercent = percent
-    put("\r\(percent) % of \(total)\(unit)")
-  }
-
-  func clear() {
-    guard isShown, lastPercent >= 0 else { return }
-    lastPercent = -1
-    put("\r\u{1B}[K")
-  }
-
-  private func put(_ text: String) {
-    text.utf8Span.span.bytes.withUnsafeBytes { raw in do throws(Failure) { try Output.write(raw, to: STDERR_FILENO) } catch {} }
   }
 }
 

@@ -27,12 +27,20 @@ struct Opening: ~Copyable {
   borrowing func open<Result: ~Copyable>(_ body: (consuming Credentials, Bool) throws -> Result) throws -> Result {
     guard given.lacksPassphrase, let person = Person(context) else {
       guard !given.credentials.isEmpty else { throw CredentialSources.nothing(place) }
-      return try body(given.credentials.copied(), false)
+      let credentials = try given.credentials.copied()
+      if credentials.passphrase != nil { Spinner.show("Unlocking", context) }
+      defer { StatusLine.clear() }
+      return try body(credentials, false)
     }
     let wrong = given.credentials.keyFile == nil ? "Wrong passphrase." : "Wrong passphrase or key file."
     return try Question("Passphrase of \(place.short)", reason: context.reason).asked(
       wrong: { error in (error as? StoreError)?.kind == .wrongSecret ? wrong : nil },
-      { question in try body(asking(person, question), true) })
+      { question in
+        let credentials = try asking(person, question)
+        Spinner.show("Unlocking", context)
+        defer { StatusLine.clear() }
+        return try body(credentials, true)
+      })
   }
 
   private borrowing func asking(_ person: borrowing Person, _ question: Question) throws -> Credentials {

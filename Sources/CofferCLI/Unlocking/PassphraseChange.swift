@@ -16,7 +16,7 @@ struct PassphraseChange {
     guard changed.summary.kind.hasPassphrase else {
       throw Self.unfit("the slot has no passphrase", key: changed.summary.id.description)
     }
-    let progress = Progress(context, json: json)
+    let progress = Progress(context, json: json, .rotating)
     defer { progress.clear() }
     let secrets = NewSecrets(new: new, context: context)
     try secrets.usingPassphrase(withKeyFile: changed.summary.kind == .passphraseAndKeyFile) { credentials in

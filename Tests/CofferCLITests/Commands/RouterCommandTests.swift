@@ -103,4 +103,15 @@ struct RouterCommandTests {
     try home.transcript("set other x", err: "nothing says whether it is a secret", exit: 64)
     try home.transcript("list", out: "theme  defaults\n")
   }
+
+  @Test
+  func `who asks for a key that is the service of an item is sent to the vault`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set github.com ada", in: "1")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("get github.com", in: home)
+    terminal.shows("try: the vault has items of a service of that name: coffer vault get github.com")
+    #expect(try child.wait() == 1)
+    try home.transcript("get github.com", err: "coffer set github.com stores it", exit: 1)
+  }
 }

@@ -38,6 +38,12 @@ struct RunCommandTests {
     try home.transcript("run --env-file \(file) -- /bin/sh -c 'echo $TOKEN $MODE $DB'", out: "hunter2 a b s3cret-db\n")
     try home.transcript(
       "run --env-file \(file) -e MODE=coffer://github -- /bin/sh -c 'echo $MODE'", out: "hunter2\n")
+    // One of references alone is meant to be kept with a project, and to be read by all who work on it.
+    let shared = try home.file("shared.env", "TOKEN=coffer://github\n", mode: 0o644)
+    try home.transcript("run --env-file \(shared) -- /bin/sh -c 'echo $TOKEN'", out: "hunter2\n")
+    _ = try home.file("shared.env", "TOKEN=coffer://github\nMODE=x\n", mode: 0o644)
+    try home.transcript(
+      "run --env-file \(shared) -- /bin/sh -c 'echo $MODE'", out: "x\n", err: "shared.env can be read by other users")
     try home.transcript("run --env-file - -- /bin/sh -c 'echo $A'", in: "A=from input", out: "from input\n")
     home.locked()
     _ = try home.file("plain.env", "MODE=1\n")

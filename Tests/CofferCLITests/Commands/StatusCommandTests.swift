@@ -68,7 +68,7 @@ struct StatusCommandTests {
     let rows = answer.out.split(separator: "\n").map { $0.split(separator: " ", maxSplits: 1).map { $0.drop { $0 == " " } } }
     #expect(
       rows.map(\.first) == [
-        "vault", "id", "items", "generation", "epoch", "created", "rotated", "pin", "log", "memory", "slot",
+        "vault", "id", "items", "generation", "epoch", "created", "rotated", "pin", "log", "memory", "history", "slot",
       ])
     #expect(rows[2][1] == "1" && rows[4][1] == "1" && rows[8][1] == "3 entries" && answer.err.isEmpty && answer.status == 0)
     let slots = try home.coffer("vault slot list")

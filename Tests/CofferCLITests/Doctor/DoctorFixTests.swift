@@ -83,7 +83,7 @@ struct DoctorFixTests {
     ] {
       try home.transcript("vault get \(item)", out: value)
     }
-    try home.transcript("vault get aws default --field aws_access_key_id", out: "AKIA1\n")
+    try home.transcript("vault get aws default --field aws_access_key_id", out: "AKIA1")
   }
 
   @Test
@@ -92,7 +92,7 @@ struct DoctorFixTests {
     try home.transcript("defaults write app apiToken ghp_0123456789abcdefghij")
     let answer = try home.coffer("doctor --fix --yes")
     #expect(answer.status == 0 && answer.out.contains("moved  app/apiToken"), "\(answer.err)")
-    try home.transcript("get apiToken --domain app", out: "ghp_0123456789abcdefghij\n")
+    try home.transcript("get apiToken --domain app", out: "ghp_0123456789abcdefghij")
     #expect(try !home.coffer("defaults read app").out.contains("ghp_"))
   }
 

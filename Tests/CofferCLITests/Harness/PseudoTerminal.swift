@@ -7,7 +7,8 @@ final class PseudoTerminal {
   private let controller: Int32
   let path: String
 
-  init() throws {
+  /// - Parameter size: the columns and lines that the terminal says it has; it says nothing of them without.
+  init(_ size: (columns: Int, lines: Int)? = nil) throws {
     controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     // unlockpt and ptsname are behind _XOPEN_SOURCE: these are their requests, TIOCSPTLCK and TIOCGPTN.
     var locked: Int32 = 0
@@ -15,9 +16,20 @@ final class PseudoTerminal {
     try #require(controller >= 0)
     try #require(ioctl(controller, 0x4004_5431, &locked) == 0 && ioctl(controller, 0x8004_5430, &number) == 0)
     path = "/dev/pts/\(number)"
+    guard let size else { return }
+    var window = winsize(ws_row: UInt16(size.lines), ws_col: UInt16(size.columns), ws_xpixel: 0, ws_ypixel: 0)
+    try #require(ioctl(controller, UInt(TIOCSWINSZ), &window) == 0)
   }
 
-  deinit { close(controller) }
+  deinit { vanish() }
+
+  /// Closes the window: whoever has the terminal is hung up on.
+  func vanish() {
+    if isThere { close(controller) }
+    isThere = false
+  }
+
+  private var isThere = true
 
   /// Starts `coffer` with this as its only terminal. The first terminal that the leader of a session opens becomes its own.
   func coffer(_ line: String, in home: Home, standardInput: String? = nil) throws -> Child {

@@ -46,7 +46,8 @@ struct HelpTests {
     "defaults write", "defaults delete", "defaults domains", "defaults read-type", "defaults rename",
     "run", "inject", "generate", "doctor", "install", "uninstall", "version", "agent", "completion", "credential",
     "credential git", "credential docker",
-    "vault rename", "vault copy", "vault edit", "vault import", "vault export", "defaults find", "defaults export",
+    "vault rename", "vault copy", "vault edit", "vault history", "vault revert", "vault undelete", "vault deleted", "vault prune",
+    "vault import", "vault export", "defaults find", "defaults export",
     "defaults import", "defaults explain", "defaults watch",
   ])
   func `every command has help on standard output`(command: String) throws {

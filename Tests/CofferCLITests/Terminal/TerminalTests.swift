@@ -65,11 +65,14 @@ struct TerminalTests {
     }
     for (option, isShown) in [("", true), (" --quiet", false), (" --json", false)] {
       let (home, words) = try home()
+      home.environment["TERM"] = "xterm"
       let terminal = try PseudoTerminal()
       let child = try terminal.coffer(words + option, in: home)
       terminal.showsAll()
       #expect(try child.wait() == 0)
-      #expect(terminal.shown.contains(/[0-9]+ % of [0-9]+/) == isShown, "\(option): \(terminal.shown.suffix(300))")
+      #expect(
+        terminal.shown.contains(/[0-9]+ %  [0-9]+ of [0-9]+ (items|pages)/) == isShown, "\(option): \(terminal.shown.suffix(300))"
+      )
     }
     let (home, words) = try home()
     let answer = try home.coffer(words)

@@ -43,7 +43,7 @@ struct AskedOnceTests {
     try home.transcript("get other", out: "v")
     // Unlocked already: says so, and asks nobody.
     let (again, said) = try answer("unlock", home, [])
-    #expect(again == 0 && said.contains("agent: unlocked") && !said.contains("Passphrase"))
+    #expect(again == 0 && said.contains("unlocked for all your shells") && !said.contains("Passphrase"))
   }
 
   @Test(arguments: ["off", "-bool false", "nonsense", "damaged", "--no-agent", "CREDENTIALS_DIRECTORY"])

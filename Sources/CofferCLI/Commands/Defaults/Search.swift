@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferDefaults
+internal import CofferPlatform
 internal import CofferStorage
 
 struct DefaultsDomainsCommand: Command {
@@ -13,6 +14,10 @@ struct DefaultsDomainsCommand: Command {
   func perform(_ context: Context) throws {
     let domains = try DefaultsDomain.list(in: context.places.defaults).map(\.name)
     if options.json { return try Output.line(JSONText.encode(domains)) }
+    if Output.isTerminal {
+      let footer = domains.isEmpty ? "no domains in \(context.places.defaults)" : counted(domains.count, "domain")
+      return try Table(columns: [.text("DOMAIN")], rows: domains.map { [Table.Cell($0)] }, footer: footer).show()
+    }
     if !domains.isEmpty { try Output.line(domains.map(Printable.line).joined(separator: "\n")) }
   }
 }

@@ -32,7 +32,7 @@ struct VaultAuditCommand: OpeningCommand {
       leaks: leaked.map { (path) throws in try LeakedHashes(path) })
     let items = try context.itemsToRead()
     let all = try items.list(service: service).filter { !AuthAccounts.isPointer($0) }
-    let progress = Progress(context, json: options.json)
+    let progress = Progress(context, json: options.json, .auditing)
     for (index, item) in all.enumerated() {
       progress.show(index, all.count)
       // An item that was deleted or that expired in between has nothing to tell.

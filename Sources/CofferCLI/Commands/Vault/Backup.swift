@@ -17,7 +17,7 @@ struct VaultBackupCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let progress = Progress(context, json: options.json, unit: " pages")
+    let progress = Progress(context, json: options.json, .backingUp)
     defer { progress.clear() }
     let report = try context.lockedVault().backup(to: FilePath(file), progress: progress.show)
     progress.clear()
@@ -25,7 +25,9 @@ struct VaultBackupCommand: Command {
       return try Output.line(
         JSONText.encode(Answer(file: file, id: report.id.description, generation: report.generation)))
     }
-    context.note("backed up vault \(report.id) at generation \(report.generation) to \(file)")
+    context.done(
+      "backed up to \(file), at generation \(report.generation); whatever opens the vault now opens the copy",
+      elsewhere: "backed up vault \(report.id) at generation \(report.generation) to \(file)")
   }
 
   private struct Answer: Encodable { let file: String, id: String, generation: UInt64 }
@@ -51,13 +53,13 @@ struct VaultRestoreCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     try GivenPath.check(file)
-    let progress = Progress(context, json: options.json)
+    let progress = Progress(context, json: options.json, .restoring)
     defer { progress.clear() }
     let report = try restore(context, progress)
     progress.clear()
     if options.json { return try Output.line(JSONText.encode(Answer(report))) }
     try Output.line(
-      "restored \(counted(report.items, "item")) of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
+      "\(Sign.doneAtTerminal)restored \(counted(report.items, "item")) of vault \(report.id), from its generation \(report.restored); it is now at \(report.generation)"
     )
     if let kept = report.kept { try Output.line("what was there before is in \(Printable.line(kept.string))") }
     for line in ReturnedSlots.lines(report.returnedSlots) { try Output.line(line) }

@@ -1,23 +1,54 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
+internal import FoundationEssentials
 
 struct VaultDeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Remove an item.", aliases: ["rm", "del", "remove", "erase"])
+    commandName: "delete", abstract: "Remove an item; it can be brought back for 30 days.",
+    discussion: """
+      With its fields and former values. A terminal is asked first, unless --yes. The setting trash.days says for how long it can be \
+      brought back; what belongs to a login is removed for good. For example: coffer vault delete github.com ada
+      """, aliases: ["rm", "del", "remove", "erase"])
 
   @OptionGroup var item: ItemArguments
+  @OptionGroup var part: FieldOption
+  @Flag(help: "For good, with all that is kept of it.") var forever = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     try item.check()
     let items = try context.items()
-    let name = try item.item(in: items).name
-    guard try items.remove(name) else {
-      throw StoreError(.notFound, "someone else deleted it just now", key: name.description, cure: "nothing is left to do")
+    let found = try part.item(in: item.item(in: items), items)
+    let until = forever ? nil : Trash.end(found, context)
+    guard try context.yes || options.json || isAgreed(found, until) else {
+      throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
     }
+    guard try items.remove(found.name, keptUntil: until) else {
+      throw StoreError(.notFound, "someone else deleted it just now", key: found.name.description, cure: "nothing is left to do")
+    }
+    guard let until else { return context.done("deleted '\(found.name)' for good") }
+    context.done(
+      "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
+  }
+
+  private func isAgreed(_ found: VaultItem, _ until: Date?) throws -> Bool {
+    guard isatty(STDIN_FILENO) == 1, let terminal = Terminal() else { return true }
+    let label = found.metadata.label.isEmpty ? "" : " '\(found.metadata.label)'"
+    return try terminal.confirm(
+      "Delete \(found.name)\(label) (changed \(Age.text(found.modified)))\(until == nil ? " for good" : "")?")
+  }
+}
+
+/// How long what is deleted can be brought back.
+enum Trash {
+  /// Until when; nil where `item` is removed for good.
+  static func end(_ item: VaultItem, _ context: Context) -> Date? {
+    guard !item.isOfLogin, case let days = Settings(context).trashDays, days > 0 else { return nil }
+    return Date().addingTimeInterval(Double(days) * 86_400)
   }
 }
 
@@ -60,50 +91,11 @@ struct VaultCopyCommand: OpeningCommand {
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
+    let keeping = HistoryOptions.standard(try items.item(copy), context)
     let stored = try pair.applying {
-      try items.apply([.set(items.value(of: name), for: copy, if: pair.condition)] + fields)
+      try items.apply([.set(items.value(of: name), for: copy, if: pair.condition, keeping: keeping)] + fields)
     }
     if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
-  }
-}
-
-struct VaultEditCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "edit", abstract: "Change an item's value in your editor.",
-    discussion: """
-      The value is in a file that is in memory alone, in a folder that only you can enter, and is wiped when the editor ends; \
-      without a file system in memory nothing is edited. VISUAL or EDITOR names the editor. If it fails or is killed nothing is \
-      changed, and an unchanged value is not written. Editors add a newline at the end: it is dropped if the value had none, \
-      unless --exact. An expiry belonged to the old value and is not kept.
-      """)
-
-  @OptionGroup var item: ItemArguments
-  @Flag(help: "Keep a newline that the editor added at the end.") var exact = false
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
-
-  static var startsPrograms: Bool { true }
-
-  func perform(_ context: Context) throws {
-    let items = try context.items()
-    let found = try item.item(in: items)
-    let before = try items.value(of: found.name)
-    let edited = try Editor.edit(before.bytes, limit: SecretReader.largestValue, places: context.places)
-    let value = try trimmed(edited, like: before.bytes)
-    guard !value.isEqual(to: before.bytes) else { return context.note("nothing was changed") }
-    guard exact || value.count > 0 else {
-      throw Failure.usage("the value is empty now", try: "--exact, if it shall be; nothing was stored")
-    }
-    var metadata = before.metadata
-    metadata.expires = nil
-    try items.set(SecretForm(value, metadata: metadata), for: found.name, if: .revision(found.revision))
-    if before.metadata.expires != nil { context.note("the new value does not expire; coffer vault set --expires says when") }
-  }
-
-  private func trimmed(_ edited: consuming SecretBytes, like before: borrowing SecretBytes) throws -> SecretBytes {
-    let hadNewline = before.withUnsafeBytes { $0.last == 0x0A }
-    if exact || hadNewline { return edited }
-    return try edited.withoutTrailingNewline(.lineFeed)
   }
 }
 

@@ -64,12 +64,15 @@ struct VaultImportCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
-    let progress = Progress(context, json: options.json)
-    defer { progress.clear() }
+    let (reading, progress) = (Progress(context, json: options.json, .reading), Progress(context, json: options.json, .importing))
+    defer {
+      reading.clear()
+      progress.clear()
+    }
     let source = ImportSource(
       format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
-    let found = try source.read(progress)
-    progress.clear()
+    let found = try source.read(reading)
+    reading.clear()
     if !isShownFirst(context) || verbose { for remark in found.remarks { context.note(remark) } }
     if isShownFirst(context) {
       let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true))
@@ -81,13 +84,15 @@ struct VaultImportCommand: OpeningCommand {
     }
     let report = try add(found.items, to: vault, isTrial: dryRun) { progress.show($0, found.items.count) }
     progress.clear()
-    try tell(ImportPlan(found, report), report, found.leftOut)
+    try tell(ImportPlan(found, report), found.leftOut, context)
     if dryRun { context.note("nothing was changed: this was --dry-run") }
   }
 
-  private func tell(_ plan: ImportPlan, _ report: ImportReport, _ leftOut: [LeftOut]) throws {
+  private func tell(_ plan: ImportPlan, _ leftOut: [LeftOut], _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode(Answer(plan.rows, leftOut))) }
-    guard !Output.isTerminal || verbose else { return try Output.line(plan.total(isTrial: dryRun)) }
+    guard !Output.isTerminal || verbose else {
+      return try Output.line((dryRun ? "" : Sign.doneAtTerminal) + plan.total(isTrial: dryRun))
+    }
     if !plan.rows.isEmpty { try Output.line(Columns.align(plan.rows)) }
   }
 

@@ -50,9 +50,11 @@ struct ItemPair: ParsableArguments {
   }
 
   func name(from old: ItemName) throws -> ItemName {
-    let new = try ItemName(
-      service: slashes?.new.0 ?? otherService ?? toService ?? old.service,
-      account: slashes?.new.1 ?? otherAccount ?? toAccount ?? old.account)
+    let (service, account) = (slashes?.new.0 ?? otherService ?? toService, slashes?.new.1 ?? otherAccount ?? toAccount)
+    let new = try ItemName(service: service ?? old.service, account: account ?? old.account)
+    // A part that stays is the old one, whatever it is.
+    if let service { try NewName.check(service, as: "service") }
+    if let account { try NewName.check(account, as: "account") }
     guard new != old else { throw Failure.usage("the item has that name already", try: "another name") }
     return new
   }

@@ -3,113 +3,105 @@ internal import Coffer
 internal import CofferStorage
 internal import CofferVault
 
-struct VaultSetCommand: OpeningCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "set", abstract: "Store an item, replacing the one of that name.",
-    discussion: """
-      The value comes from standard input, --file, --fd, --generate or the prompt. Label and attributes that are not given \
-      stay as they were.
-      """, aliases: ["add", "insert", "store"])
-
-  @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
-  @Argument(help: "Whose it is; may be left out.", completion: Completions.accounts) var account: String = ""
-  // Here only so that a secret in the wrong place is refused with its reason, and not quoted by the parser.
-  @Argument(help: .hidden) var surplus: [String] = []
-  @Option(help: ArgumentHelp("A name for people.", valueName: "text")) var label: String = ""
-  @Option(help: ArgumentHelp("An attribute to find the item by; may be repeated.", valueName: "name=value"))
-  var attribute: [String] = []
-  @Option(help: ArgumentHelp("When the value stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
-  var expires: String?
-  @Option(help: ArgumentHelp("The value's media type, as text/plain.", valueName: "type")) var type: String = ""
-  @Flag(help: "Only if there is no such item.") var create = false
-  @Option(help: ArgumentHelp("Only if the item is at this revision, as coffer vault show tells it.", valueName: "number"))
-  var ifRevision: UInt64?
-  @OptionGroup(title: "Where the value comes from") var source: ValueOptions
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
-
-  func validate() throws {
-    guard create, ifRevision != nil else { return }
-    throw ValidationError("--create asks for no item, and --if-revision for one: give one of them")
-  }
-
-  func perform(_ context: Context) throws {
-    guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
-    let name = try ItemName(service: service, account: account)
-    try MediaType.check(type)
-    let metadata = ItemMetadata(
-      label: label, contentType: type, attributes: try Attributes.parse(attribute),
-      expires: try expires.map { try Expiry.parse($0) })
-    try source.claimInput(context)
-    let items = try context.items()
-    if create, try items.item(name) != nil {
-      throw StoreError(
-        .alreadyExists, "there is such an item already", key: name.description, cure: "leave --create out to replace it")
-    }
-    let value = try source.read("value of \(name)", context)
-    let item = try items.set(SecretForm(value, metadata: metadata), for: name, if: condition)
-    if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
-  }
-
-  private var condition: WriteCondition {
-    if create { return .absent }
-    return ifRevision.map(WriteCondition.revision) ?? .always
-  }
-}
-
 struct VaultGetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print the value of an item.",
     discussion: """
       Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. For example: \
-      coffer vault get github.com ada --clip copies the value for 45 seconds.
+      coffer vault get github.com ada --clip copies the value for 45 seconds; coffer vault get github.com ada --revision 3 prints \
+      a former one. The item may be given as coffer://service/account, or its field as coffer://service/account/field.
       """, aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
   @Option(
-    help: ArgumentHelp("Print this instead of the value: label, type, expires, or an attribute by its name.", valueName: "name"))
+    help: ArgumentHelp(
+      "Print this instead of the value: label, type, expires; else the secret field or the attribute of that name.",
+      valueName: "name"))
   var field: String?
+  @Option(help: ArgumentHelp("Print the attribute of this name, whatever else has it.", valueName: "name")) var attribute: String?
+  @Option(help: ArgumentHelp("What the item was at this revision, as coffer vault history lists them.", valueName: "number"))
+  var revision: UInt64?
   @OptionGroup(title: "Clipboard") var clipboard: ClipboardOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
-  func validate() throws { try clipboard.check(json: options.json) }
+  func validate() throws {
+    try clipboard.check(json: options.json)
+    guard field == nil || attribute == nil else { throw ValidationError("give --field or --attribute, not both") }
+    guard attribute == nil || revision == nil else {
+      throw ValidationError("--attribute is about the present item; coffer vault history --json has the former ones")
+    }
+  }
 
   func perform(_ context: Context) throws {
+    guard !Reference.isMeant(by: item.service) else { return try showReferred(context) }
     try item.check()
     let clipboard = try clipboard.open()
     let items = try context.itemsToRead()
-    if field == nil, !options.json {
-      let value = try item.value(in: items)
-      guard let clipboard else { return try show(value) }
-      return try clipboard.copy(value.bytes, "the value of \(item.description)", context)
+    if let revision { return try show(revision, items, clipboard, context) }
+    if field == nil, attribute == nil, !options.json {
+      return try show(item.value(in: items), "the value of \(item.description)", clipboard, context)
     }
     let found = try item.item(in: items)
-    if let field { return try show(field, of: ItemJSON(found), clipboard, context) }
-    try JSONText.write(JSONText.encode(ItemJSON(found)), "value", items.value(of: found.name).bytes)
+    if let attribute {
+      guard let value = found.metadata.attributes[attribute] else { throw StoreError.noField(attribute, of: found.name) }
+      return try show(value, attribute, clipboard, context)
+    }
+    guard let field else {
+      let json = ItemJSON(found, fields: try items.fields(of: found.name))
+      return try JSONText.write(JSONText.encode(json), "value", items.value(of: found.name).bytes)
+    }
+    switch try ItemPart(field, of: found, in: items) {
+    case .text(let text): try show(text, field, clipboard, context)
+    case .secret(let secret):
+      guard options.json else { return try show(secret, "'\(field)' of \(item.description)", clipboard, context) }
+      try JSONText.write("{}", field, secret.bytes)
+    }
   }
 
-  private func show(_ secret: SecretForm) throws {
+  private func showReferred(_ context: Context) throws {
+    guard item.account == nil, field == nil, attribute == nil, revision == nil, !options.json else {
+      throw Failure.usage("a reference says all by itself", try: "coffer vault get \(item.service)")
+    }
+    let reference = try Reference(item.service)
+    let clipboard = try clipboard.open()
+    try show(References([reference], context)[reference], reference.description, clipboard, context)
+  }
+
+  /// Prints what the item or its field was.
+  private func show(_ revision: UInt64, _ items: VaultItems, _ clipboard: Clipboard?, _ context: Context) throws {
+    let found = try items.knownName(service: item.service, account: item.account)
+    let name = try field.map { try found.field(named: FieldName.secret($0)) } ?? found
+    let value = try items.value(of: name, revision: revision)
+    guard options.json else { return try show(value, "revision \(revision) of \(name)", clipboard, context) }
+    guard let known = try items.revisions(of: name).first(where: { $0.item.revision == revision }) else {
+      throw StoreError(.conflict, "the item was changed just now", key: name.description, cure: "look again")
+    }
+    try JSONText.write(JSONText.encode(ItemJSON(known.item)), "value", value.bytes)
+  }
+
+  private func show(_ secret: SecretForm, _ what: String, _ clipboard: Clipboard?, _ context: Context) throws {
+    if let clipboard { return try clipboard.copy(secret.bytes, what, context) }
     try Output.write(secret.bytes)
     if Output.isTerminal { try Output.write("\n") }
   }
 
-  private func show(_ field: String, of item: ItemJSON, _ clipboard: Clipboard?, _ context: Context) throws {
-    guard let value = item.fields.first(where: { $0.0 == field })?.1, !value.isEmpty else {
-      throw StoreError(
-        .notFound, "the item has no field of that name", key: field, cure: "coffer vault show \(item.service) lists its fields")
-    }
+  private func show(_ value: String, _ field: String, _ clipboard: Clipboard?, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode([field: value])) }
-    if let clipboard { return try clipboard.copy(value, "'\(field)' of \(self.item.description)", context) }
+    if let clipboard { return try clipboard.copy(value, "'\(field)' of \(item.description)", context) }
     try Output.write(value + (Output.isTerminal ? "\n" : ""))
   }
 }
 
 struct VaultShowCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Print everything about an item but its value.")
+    commandName: "show", abstract: "Print everything about an item but its value.",
+    discussion: """
+      Secret fields are listed by name; --field shows one as an item of its own. For example: coffer vault show github.com ada
+      """)
 
   @OptionGroup var item: ItemArguments
+  @OptionGroup var part: FieldOption
   @Flag(help: "The value too.") var reveal = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -117,16 +109,18 @@ struct VaultShowCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     try item.check()
     let items = try context.itemsToRead()
-    let found = try item.item(in: items)
+    let found = try part.item(in: item.item(in: items), items)
+    let fields = part.field == nil ? try items.fields(of: found.name) : nil
     let secret = reveal ? try items.get(found.name) : nil
-    let json = ItemJSON(found)
+    let json = ItemJSON(found, fields: fields)
     if options.json {
       guard let secret else { return try Output.line(JSONText.encode(json)) }
       return try JSONText.write(JSONText.encode(json), "value", secret.bytes)
     }
-    try Output.line(Columns.align(json.fields.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] }))
+    let sheet = Output.isTerminal ? ItemSheet(found) : nil
+    try Output.line(sheet?.text(revealing: secret != nil) ?? Columns.align(json.rows))
     guard let secret else { return }
-    try Output.write("value     ")
+    try Output.write(sheet?.valueTitle ?? "value     ")
     try Output.write(secret.bytes)
     try Output.write("\n")
   }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
@@ -68,7 +69,7 @@ struct Rotation {
   /// - Throws: a usage failure without a terminal to ask at and without --yes.
   func perform(_ vault: borrowing UnlockedVault, _ context: Context, json: Bool) throws {
     try agree(context)
-    let progress = Progress(context, json: json)
+    let progress = Progress(context, json: json, .rotating)
     defer { progress.clear() }
     // Named, so that a slot that was added since the list was shown is not sealed to.
     try vault.rotate(only: kept.map(\.summary.id), progress: progress.show)
@@ -80,7 +81,9 @@ struct Rotation {
         JSONText.encode(
           Answer(slots: kept.map(SlotJSON.init), removed: removed.map(SlotJSON.init), invitation: invitation?.description)))
     }
-    context.note("the vault has a new key, sealed to \(kept.count) slot\(kept.count == 1 ? "" : "s")")
+    context.done(
+      "new key, sealed to \(counted(kept.count, "slot")) (\(kept.map(\.words).joined(separator: ", ")))",
+      elsewhere: "the vault has a new key, sealed to \(counted(kept.count, "slot"))")
     guard let invitation else { return context.note("coffer vault pin show prints the new invitation") }
     try NewInvitation.show(invitation, NewInvitation.ofNewKey, context)
   }

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferVault
+internal import FoundationEssentials
 
 struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
@@ -14,8 +15,11 @@ struct VaultListCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let items = try context.itemsToRead()
     // Whoever names their service wants them.
-    let found = try items.list(service: service)
-    try ItemTable.show(found.filter { `internal` || service != nil || !AuthAccounts.isPointer($0) }, json: options.json)
+    let found = try items.list(service: service).filter { `internal` || service != nil || !AuthAccounts.isPointer($0) }
+    try ItemTable.show(found, json: options.json)
+    if found.isEmpty, !Output.isTerminal {
+      context.tell(service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items")
+    }
   }
 }
 
@@ -60,9 +64,26 @@ extension ArgumentHelp {
 /// Items, one a line.
 enum ItemTable {
   static func show(_ items: [VaultItem], json: Bool) throws {
-    if json { return try Output.line(JSONText.encode(items.map(ItemJSON.init))) }
+    if json { return try Output.line(JSONText.encode(items.map { ItemJSON($0) })) }
+    if Output.isTerminal { return try table(items).show() }
     guard !items.isEmpty else { return }
     try Output.line(Columns.align(items.map { [$0.name.service, $0.name.account, $0.metadata.label] }))
+  }
+
+  /// For a person, who wants to know as well what is new and what has expired.
+  static func table(_ items: [VaultItem], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .text("SERVICE"), .text("ACCOUNT"), .text("LABEL", rank: 2), .fixed("CHANGED", rank: 3), .fixed("EXPIRES", rank: 1),
+      ],
+      rows: items.map { item in
+        let expires = item.metadata.expires
+        return [
+          Table.Cell(item.name.service), Table.Cell(item.name.account), Table.Cell(item.metadata.label),
+          Table.Cell(time.ago(item.modified), .dim),
+          Table.Cell(expires.map(time.expiry) ?? "", expires.map { $0 <= time.now } ?? false ? .red : nil),
+        ]
+      }, footer: items.isEmpty ? "no items" : "\(grouped(items.count)) item\(items.count == 1 ? "" : "s")")
   }
 }
 
@@ -73,11 +94,21 @@ struct ItemJSON: Encodable {
   let field: String?
   let label: String, type: String
   let attributes: [String: String]
-  let created: String, modified: String, expires: String?
+  let created: String, modified: String, written: String, expires: String?
   let revision: UInt64
   let bytes: Int
+  /// How many former contents are kept.
+  let history: Int
+  let id: String
+  /// The names of the secret fields, where they were asked for.
+  let fields: [String]?
 
-  init(_ item: VaultItem) {
+  /// - Parameter fields: the item's fields; nil where they are not told of.
+  init(_ item: VaultItem, fields: [VaultItem]? = nil) {
+    id = item.id.uuidString.lowercased()
+    history = item.history
+    written = Moment.text(item.written)
+    self.fields = fields?.map(\.name.field)
     service = item.name.service
     account = item.name.account
     field = item.name.field.isEmpty ? nil : item.name.field
@@ -91,12 +122,22 @@ struct ItemJSON: Encodable {
     bytes = item.valueBytes
   }
 
-  /// Names and values for people, in the order they are shown and asked for by `--field`.
-  var fields: [(String, String)] {
+  /// What is said of an item beside its attributes, in the order it is shown; `--field` reads it by these names before anything else.
+  var description: [(String, String)] {
     [
       ("service", service), ("account", account), ("label", label), ("type", type), ("created", created), ("modified", modified),
       ("expires", expires ?? ""), ("revision", String(revision)), ("bytes", String(bytes)),
-    ] + attributes.sorted { $0.key < $1.key }
+    ]
+  }
+
+  /// Names and values for people. An attribute whose name means something else is told as one.
+  var rows: [[String]] {
+    let said = description
+    let attributes = attributes.sorted { $0.key < $1.key }.map { name, value in
+      [said.contains { $0.0 == name } || name == "fields" ? "attribute \(name)" : name, value]
+    }
+    let fields = fields.map { $0.isEmpty ? [] : [["fields", $0.joined(separator: ", ")]] } ?? []
+    return said.filter { !$0.1.isEmpty }.map { [$0.0, $0.1] } + attributes + fields
   }
 }
 

@@ -65,7 +65,8 @@ struct VaultOneTimeCommand: OpeningCommand {
     let text = try given(name)
     // What no code can be made of is not stored.
     _ = try OneTimeURI.read(text).code(at: Date())
-    let stored = try items.set(SecretForm(text), for: name.field(named: OneTimeURI.field))
+    let field = try name.field(named: OneTimeURI.field)
+    let stored = try items.set(SecretForm(text), for: field, keeping: HistoryOptions.standard(items.item(field), context))
     if options.json { try Output.line(JSONText.encode(ItemJSON(stored))) }
   }
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 
 struct SlotCommand: ParsableCommand {
@@ -23,7 +24,9 @@ struct SlotListCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let slots = try context.unlockedVault().slots()
-    try Output.line(options.json ? JSONText.encode(slots.map(SlotJSON.init)) : SlotTable.text(slots))
+    if options.json { return try Output.line(JSONText.encode(slots.map(SlotJSON.init))) }
+    if Output.isTerminal { return try SlotTable.table(slots, .output).show() }
+    try Output.line(SlotTable.text(slots))
   }
 }
 
@@ -157,6 +160,25 @@ enum SlotTable {
     Columns.align(
       slots.map { [$0.summary.id.description, "\($0.summary.kind)\($0.isInUse ? " *" : "")", Printable.line($0.label)] })
   }
+
+  static func table(_ slots: [VaultStatus.Slot], _ display: Display) -> Table {
+    let dot = Sign.dot.text(display)
+    let isKnown = slots.contains(where: \.isInUse)
+    return Table(
+      columns: [.fixed(""), .text("SLOT"), .text("OPENED BY"), .text("LABEL", rank: 1)],
+      rows: slots.map { slot in
+        [
+          Table.Cell(slot.isInUse ? dot : isKnown ? " " : "", .green), Table.Cell(slot.summary.id.description),
+          Table.Cell(slot.summary.kind.description), Table.Cell(slot.label),
+        ]
+      },
+      footer: counted(slots.count, "slot") + (isKnown ? "; \(dot) opened the vault just now" : ""))
+  }
+}
+
+extension VaultStatus.Slot {
+  /// `recovery code 'paper'`
+  var words: String { summary.kind.description + (label.isEmpty ? "" : " '\(Printable.line(label))'") }
 }
 
 /// A slot in JSON.

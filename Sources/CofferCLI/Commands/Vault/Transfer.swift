@@ -55,10 +55,13 @@ struct VaultExportCommand: OpeningCommand {
     let secrets = NewSecrets(new: new, context: context)
     let target = VaultPlace(file)
     let count = try secrets.usingOwn(forVaultAt: target.file()) { credentials in
-      try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
+      Spinner.show("Exporting", context)
+      defer { StatusLine.clear() }
+      return try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
-    context.note("exported \(counted(count, "item")) to \(file), a vault of its own")
+    let done = "exported \(counted(count, "item")) to \(file), a vault of its own"
+    context.done(done, elsewhere: done)
   }
 
   private func print(_ vault: borrowing UnlockedVault, _ context: Context) throws {

@@ -11,11 +11,14 @@ struct VaultStatusCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
-    let answer = Answer(vault.place.description, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength())
+    let settings = Settings(context)
+    let answer = Answer(
+      vault.place.description, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength(),
+      Answer.History(keep: settings.historyKeep, trashDays: settings.trashDays, deleted: try vault.deleted().count))
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
-      ["epoch", String(answer.epoch)], ["created", answer.created], ["rotated", answer.rotated],
+      ["epoch", String(answer.epoch)], ["created", Self.moment(answer.created)], ["rotated", Self.moment(answer.rotated)],
     ]
     rows += [
       ["pin", try vault.pinStatus().meaning], ["log", "\(answer.log) entries"],
@@ -24,9 +27,17 @@ struct VaultStatusCommand: OpeningCommand {
         answer.memory.unlockedBytes == 0 ? "locked" : "\(answer.memory.unlockedBytes) bytes may reach swap; raise ulimit -l",
       ],
     ]
+    rows.append(["history", answer.history.meaning])
     rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
     if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
     try Output.line(Columns.align(rows))
+  }
+
+  /// A moment as it is told of: to a person by the clock on the wall.
+  private static func moment(_ text: String) -> String {
+    guard Output.isTerminal, let date = Moment.parse(text) else { return text }
+    let time = LocalTime()
+    return "\(time.minute(date)) (\(time.ago(date)))"
   }
 
   private struct Answer: Encodable {
@@ -34,9 +45,21 @@ struct VaultStatusCommand: OpeningCommand {
     let pin: String, log: Int, memory: Memory
     let slots: [SlotJSON]
     let oldBytesRemain: Bool
+    let history: History
+    struct History: Encodable {
+      let keep: Int, trashDays: Int, deleted: Int
+
+      var meaning: String {
+        let former = keep == 0 ? "no former values are kept" : "\(keep) former values are kept of an item"
+        let trash =
+          trashDays == 0 ? "what is deleted is gone" : "what is deleted can be brought back for \(trashDays) days"
+        return "\(former); \(trash), now \(deleted)"
+      }
+    }
     struct Memory: Encodable { let lockedBytes: Int, unlockedBytes: Int }
 
-    init(_ path: String, _ id: VaultID, _ status: VaultStatus, _ pin: PinStatus, _ log: Int) {
+    init(_ path: String, _ id: VaultID, _ status: VaultStatus, _ pin: PinStatus, _ log: Int, _ history: History) {
+      self.history = history
       self.path = path
       self.id = id.description
       items = status.items
@@ -86,7 +109,7 @@ struct VaultVerifyCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let vault = try context.unlockedVault()
-    let progress = Progress(context, json: options.json)
+    let progress = Progress(context, json: options.json, .verifying)
     defer { progress.clear() }
     let report = try vault.verify(progress: progress.show)
     progress.clear()
@@ -119,16 +142,41 @@ struct VaultLogCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let entries = try context.unlockedVault().log(limit: limit)
     if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
+    if Output.isTerminal { return try Self.table(entries).show() }
     guard !entries.isEmpty else { return }
     try Output.line(
       Columns.align(
         entries.map { entry in
           [
             String(entry.sequence), Moment.text(entry.date), entry.event.rawValue,
-            entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? "", entry.program,
+            Self.subject(entry), entry.program,
             "user \(entry.user)", "process \(entry.process)",
           ]
         }))
+  }
+
+  /// What an entry is about.
+  private static func subject(_ entry: VaultLogEntry) -> String {
+    entry.item?.description ?? entry.index ?? entry.slot.map { "slot \($0)" } ?? ""
+  }
+
+  private static func table(_ entries: [VaultLogEntry], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .number("#", rank: 3), .fixed("WHEN"), .fixed("EVENT"), .text("ITEM"), .text("PROGRAM", rank: 1),
+        .number("USER", rank: 2),
+        .number("PROCESS", rank: 4),
+      ],
+      rows: entries.map { entry in
+        [
+          Table.Cell(String(entry.sequence), .dim), Table.Cell(time.minute(entry.date)), Table.Cell(entry.event.rawValue),
+          Table.Cell(subject(entry)), Table.Cell(entry.program), Table.Cell(String(entry.user)),
+          Table.Cell(String(entry.process), .dim),
+        ]
+      },
+      footer: entries.isEmpty
+        ? "no entries" : "\(grouped(entries.count)) \(entries.count == 1 ? "entry" : "entries"), the newest last; times are local"
+    )
   }
 
   private struct Row: Encodable {

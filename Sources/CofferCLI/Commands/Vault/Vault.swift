@@ -12,7 +12,7 @@ struct VaultCommand: ParsableCommand {
       its domain. ACCOUNT may be left out where one item matches.
       """,
     subcommands: [
-      [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, UpkeepCommands.all,
+      [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, HistoryCommands.all, UpkeepCommands.all,
       [VaultJoinCommand.self, SlotCommand.self],
       KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self, VaultNameCommand.self],
     ].flatMap(\.self))

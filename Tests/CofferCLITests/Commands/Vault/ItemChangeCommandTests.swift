@@ -23,6 +23,8 @@ struct ItemChangeCommandTests {
     try home.transcript("vault get gitlab eve", out: "hunter2")
     try home.transcript("vault get gitlab eve --field env", out: "prod")
     try home.transcript("vault rename github bob --to-service gitlab --to-account eve", err: "exists already", exit: 73)
+    try home.transcript(
+      "vault rename github bob --to-service gitlab --to-account eve", err: "--replace takes the place", exit: 73)
     try home.transcript("vault get github bob", out: "hunter2")
     try home.transcript("vault mv github bob --to-service gitlab --to-account eve --replace")
     try home.transcript("vault list", out: "gitlab  eve  My GitHub\n")

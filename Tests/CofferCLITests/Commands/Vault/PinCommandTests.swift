@@ -164,7 +164,7 @@ struct PinCommandTests {
     for process in 1...8 { try home.transcript("vault get item\(process)", out: "\(process) 25") }
     let status = try #require(JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any])
     #expect(status["generation"] as? Int == 201 && status["log"] as? Int == 401)
-    try home.transcript("vault verify", out: "8 records are where and what they were when they were sealed\n")
+    try home.transcript("vault verify", out: "88 records are where and what they were when they were sealed\n")
   }
 
   @Test

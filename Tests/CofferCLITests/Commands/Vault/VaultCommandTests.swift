@@ -96,7 +96,7 @@ struct VaultCommandTests {
     let items = try #require(JSONSerialization.jsonObject(with: json.bytes) as? [[String: Any]])
     #expect(items.count == 1 && items[0]["service"] as? String == "github" && items[0]["bytes"] as? Int == 7)
     #expect(items[0]["value"] == nil && (items[0]["expires"] as? String)?.hasSuffix("Z") == true)
-    try home.transcript("vault set github ada", in: "hunter3")
+    try home.transcript("vault set github ada", in: "hunter3", err: "the new value does not expire")
     try home.transcript("vault get github --field label", out: "My GitHub")
   }
 

@@ -17,10 +17,10 @@ struct VaultNameTests {
     try home.transcript("--vault work vault set b", in: "theirs", with: key)
     try home.transcript("vault --vault=work get b", with: key, out: "theirs")
     try home.transcript("vault get b", with: key.merging(["COFFER_VAULT": "work"]) { $1 }, out: "theirs")
-    try home.transcript("vault get b --vault ./work", err: "no vault", exit: 78)
+    #expect(try home.coffer("vault get b --vault ./work", with: key).out.isEmpty)
     try home.transcript("vault get a", out: "mine")
     try home.transcript("vault name remove work")
-    try home.transcript("vault get b --vault work", err: "no vault", exit: 78)
+    #expect(try home.coffer("vault get b --vault work", with: key).out.isEmpty)
     try home.transcript("vault name remove work", err: "no vault has the name", exit: 1)
   }
 
@@ -36,9 +36,9 @@ struct VaultNameTests {
     try home.transcript("vault backup \(home.path)/backup -q")
     try home.transcript("vault export \(home.path)/export --new-key-file \(home.path)/exportkey -q")
     let key = ["COFFER_KEY_FILE": home.path + "/exportkey"]
-    try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1")
+    try home.transcript("--vault \(home.path)/export vault get a", with: key, out: "1", err: "for the first time")
     try home.transcript("--vault \(home.path)/backup vault get a", out: "1")
     try home.transcript("vault set a", in: "2")
-    try home.transcript("--vault \(home.path)/backup vault get a", err: "was at", exit: 66)
+    #expect(try home.coffer("--vault \(home.path)/backup vault get a").status == 66)
   }
 }

@@ -1,0 +1,79 @@
+internal import Coffer
+internal import CofferStorage
+internal import CofferVault
+
+/// What an item has beside its value, by a name: something said of it, a secret field, or an attribute, the first of these that is there.
+enum ItemPart {
+  case text(String)
+  case secret(SecretForm)
+
+  /// - Throws: `.notFound`; `.expired` for a field that has.
+  init(_ name: String, of item: VaultItem, in items: VaultItems) throws {
+    guard let part = try ItemPart(ifAny: name, of: item, in: items) else { throw StoreError.noField(name, of: item.name) }
+    self = part
+  }
+
+  /// The same; nil where there is nothing of that name.
+  init?(ifAny name: String, of item: VaultItem, in items: VaultItems) throws {
+    let isDescribed = FieldName.described.contains(name)
+    if let said = ItemJSON(item).description.first(where: { $0.0 == name })?.1, !said.isEmpty {
+      self = .text(said)
+    } else if !isDescribed, let secret = try Self.secret(FieldName.secret(name), of: item, in: items) {
+      self = .secret(secret)
+    } else if let attribute = item.metadata.attributes[name], !attribute.isEmpty {
+      self = .text(attribute)
+    } else {
+      return nil
+    }
+  }
+
+  private static func secret(_ name: String, of item: VaultItem, in items: VaultItems) throws -> SecretForm? {
+    let field: ItemName
+    // What no field can be called is none.
+    do throws(StoreError) { field = try item.name.field(named: name) } catch { return nil }
+    return try items.get(field)
+  }
+}
+
+/// The names of secret fields on the command line.
+enum FieldName {
+  /// What is said of every item. As the name of a field it would stand in the way of that.
+  static let described = ["service", "account", "label", "type", "created", "modified", "expires", "revision", "bytes"]
+
+  /// Before the name of a field where only a secret field is meant, such as one of another program called `label`.
+  private static let mark: Character = "#"
+
+  /// The field that `name` means, where it means a secret field.
+  static func secret(_ name: String) -> String { name.first == mark ? String(name.dropFirst()) : name }
+
+  /// Judges the name that a secret field is to get.
+  ///
+  /// - Throws: a usage failure.
+  static func check(_ name: String?) throws(Failure) {
+    guard let name else { return }
+    guard !described.contains(name), name.first != mark else {
+      throw .usage(
+        "'\(Printable.line(name))' is no name for a secret field: --field \(Printable.line(name)) would mean something else",
+        try: "another name")
+    }
+  }
+}
+
+extension FieldOption {
+  /// The item `item`, or what is said of its field.
+  ///
+  /// - Throws: `.notFound`.
+  func item(in item: VaultItem, _ items: VaultItems) throws -> VaultItem {
+    guard let field else { return item }
+    guard let found = try items.item(name(in: item.name)) else { throw StoreError.noField(field, of: item.name) }
+    return found
+  }
+}
+
+extension StoreError {
+  static func noField(_ field: String, of name: ItemName) -> StoreError {
+    StoreError(
+      .notFound, "the item has no field of that name", key: field,
+      cure: "coffer vault show \(Printable.line(name.service)) lists its fields")
+  }
+}

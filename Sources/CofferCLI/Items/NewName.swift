@@ -1,0 +1,23 @@
+internal import Coffer
+internal import CofferPlatform
+
+/// The name of something that the command line is about to store.
+enum NewName {
+  /// Refuses a name that reads as another, because a part of it is not seen or turns the rest around.
+  ///
+  /// Only here, where a person chooses a name. The library's rule stays the wider one: a program may store such a name, and an item that
+  /// stands in a vault already can be shown, renamed and deleted.
+  static func check(_ text: String, as role: String) throws(Failure) {
+    let shown = text.spelledOut()
+    guard shown != text else { return }
+    throw .usage(
+      "the \(role) '\(shown)' has a character that is not seen or changes the direction of text, and would look like another",
+      try: "the name without it")
+  }
+
+  static func check(_ name: ItemName) throws(Failure) {
+    try check(name.service, as: "service")
+    try check(name.account, as: "account")
+    try check(name.field, as: "field")
+  }
+}

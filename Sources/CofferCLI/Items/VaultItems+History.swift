@@ -1,0 +1,99 @@
+internal import Coffer
+internal import CofferAgent
+internal import CofferStorage
+internal import CofferVault
+
+/// What the items were: former contents, and deleted ones.
+extension VaultItems {
+  /// The contents that are known of `name`, the newest first.
+  func revisions(of name: ItemName) throws -> [VaultRevision] {
+    try ask { (agent) throws(StoreError) in
+      try agent.revisions(of: name)
+    } or: { (vault) throws(StoreError) in
+      try vault.revisions(of: name)
+    }
+  }
+
+  /// Value and metadata that `name` had at `revision`.
+  ///
+  /// - Throws: `.notFound` where that content is not kept.
+  func value(of name: ItemName, revision: UInt64) throws -> SecretForm {
+    let form = try ask { (agent) throws(StoreError) in
+      try agent.get(name, revision: revision)
+    } or: { (vault) throws(StoreError) in
+      try vault.get(name, revision: revision)
+    }
+    guard let form else {
+      throw StoreError(
+        .notFound, "its revision \(revision) is not kept", key: name.description,
+        cure: "coffer vault history lists those that are")
+    }
+    return form
+  }
+
+  /// What can be brought back, by name.
+  func deleted(service: String? = nil) throws -> [VaultRevision] {
+    try ask { (agent) throws(StoreError) in
+      try agent.deleted(service: service)
+    } or: { (vault) throws(StoreError) in
+      try vault.deleted(service: service)
+    }
+  }
+
+  /// Stores the content that `name` had at `revision` once more.
+  func revert(_ name: ItemName, to revision: UInt64) throws -> VaultItem {
+    try ask { (agent) throws(StoreError) in
+      try agent.revert(name, to: revision)
+    } or: { (vault) throws(StoreError) in
+      try vault.revert(name, to: revision)
+    }
+  }
+
+  /// Brings back what was last deleted of `name`.
+  func undelete(_ name: ItemName) throws -> VaultItem {
+    try ask { (agent) throws(StoreError) in
+      try agent.undelete(name)
+    } or: { (vault) throws(StoreError) in
+      try vault.undelete(name)
+    }
+  }
+
+  /// Removes former and deleted contents for good, and returns how many.
+  @discardableResult
+  func prune(_ rule: PruneRule, of name: ItemName? = nil) throws -> Int {
+    try ask { (agent) throws(StoreError) in
+      try agent.prune(rule, of: name)
+    } or: { (vault) throws(StoreError) in
+      try vault.prune(rule, of: name)
+    }
+  }
+
+  /// The name of a deleted item: the named one, or, without an account, the only one of the service.
+  ///
+  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  func deletedName(service: String, account: String?) throws -> ItemName {
+    if let account { return try ItemName(service: service, account: account) }
+    let names = Set(try deleted(service: service).map(\.item.name.item)).sorted()
+    return try Self.only(names, service) ?? ItemName(service: service)
+  }
+
+  /// The name of an item that is there or can be brought back: the named one, or, without an account, the only one of the service.
+  ///
+  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  func knownName(service: String, account: String?) throws -> ItemName {
+    if let account { return try ItemName(service: service, account: account) }
+    if let there = try Self.only(list(service: service).map(\.name), service) { return there }
+    return try deletedName(service: service, account: nil)
+  }
+
+  private static func only(_ names: [ItemName], _ service: String) throws -> ItemName? {
+    guard names.count > 1 else { return names.first }
+    throw ambiguous(names, service)
+  }
+
+  static func ambiguous(_ names: [ItemName], _ service: String) -> StoreError {
+    let accounts = names.map { $0.account.isEmpty ? "''" : Printable.line($0.account) }.joined(separator: ", ")
+    return StoreError(
+      .ambiguous, "\(names.count) items match: \(accounts)", key: service, cure: "name the account as well; '' is the empty one")
+  }
+}

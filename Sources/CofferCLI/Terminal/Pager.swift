@@ -1,0 +1,62 @@
+internal import Coffer
+internal import CofferPlatform
+
+/// Long text, a screen at a time, as git shows it.
+enum Pager {
+  /// What git has less do: go where all fits on the screen, pass colors on, leave the text on the screen. Source: git-config(1).
+  private static let usual = "less", usualOptions = "FRX"
+
+  /// Prints lines, by the pager where standard output is a terminal with fewer.
+  static func show(_ text: String) throws {
+    let display = Display.output
+    guard display.isTerminal, !display.isDumb, let height = display.height, text.utf8.count(where: { $0 == 0x0A }) + 1 >= height,
+      let pager, try run(pager, text + "\n")
+    else { return try Output.line(text) }
+  }
+
+  /// Nil where the user wants none.
+  private static var pager: String? {
+    // An empty one is one as well: it asks for none.
+    for name in ["COFFER_PAGER", "PAGER"] {
+      guard let word = ProcessEnvironment.word(name)?.text else { continue }
+      return word.isEmpty || word == "cat" ? nil : word
+    }
+    return usual
+  }
+
+  /// Runs the pager, and waits until the reader has enough.
+  ///
+  /// - Returns: false where there is no such program.
+  private static func run(_ pager: String, _ text: String) throws -> Bool {
+    // Control-C is the pager's, which goes back to its prompt.
+    var signals = HeldSignals([SIGINT, SIGQUIT])
+    let pipe = try Pipe()
+    let child = try start(pager, pipe.reading)
+    pipe.closeReading()
+    do throws(Failure) {
+      try text.utf8Span.span.bytes.withUnsafeBytes { (raw) throws(Failure) in try Output.put(raw, to: pipe.writing) }
+    } catch { guard error.isQuiet else { throw error } }  // Who has seen enough reads no more.
+    pipe.closeWriting()
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    while signals.next() != nil {}
+    return status & 0x7F != 0 || status >> 8 & 0xFF != ExitStatus.commandNotFound.rawValue
+  }
+
+  private static func start(_ pager: String, _ input: Int32) throws -> pid_t {
+    var environment = ChildEnvironment()
+    if ProcessEnvironment.word("LESS") == nil { try environment.set("LESS", usualOptions) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
+    var child: pid_t = 0
+    let code = SpawnAttributes.lend { attributes in
+      CStrings.lend(["/bin/sh", "-c", pager]) { argv in
+        environment.lend { posix_spawn(&child, "/bin/sh", &actions, attributes, argv, $0) }
+      }
+    }
+    guard code == 0 else { throw StoreError(errno: code, "start the pager", place: "/bin/sh") }
+    return child
+  }
+}

@@ -1,0 +1,94 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// Secret fields of an item, beside its value and its attributes.
+@Suite(.tags(.process), .wholeRun)
+struct FieldCommandTests {
+  private func home(throughAgent: Bool = false) throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set bank ann --attribute pin=public --attribute label=shadowed --attribute empty=", in: "value")
+    if throughAgent {
+      try home.transcript("unlock --quiet")
+      home.locked()
+    }
+    return home
+  }
+
+  @Test(arguments: [false, true])
+  func `a field is stored, read, shown, edited and deleted by its name`(throughAgent: Bool) throws {
+    let home = try home(throughAgent: throughAgent)
+    try home.transcript("vault get bank --field pin", out: "public")
+    try home.transcript("vault set bank ann --field pin", in: "4711")
+    try home.transcript("vault set bank --field pin --label 'of the card'", in: "4712")
+    try home.transcript("vault get bank ann --field pin", out: "4712")
+    try home.transcript("vault get bank --field pin --json", out: "{\"pin\":\"4712\"}\n")
+    try home.transcript("vault get bank", out: "value")
+    let shown = try home.coffer("vault show bank").out
+    #expect(shown.contains("\nfields           pin\n") || shown.hasSuffix("\nfields           pin\n"), "\(shown)")
+    #expect(!shown.contains("4712") && shown.contains("\nempty\n") && shown.contains("\nattribute label  shadowed\n"))
+    #expect(try home.coffer("vault show bank --json").out.contains("\"field" + "s\":[\"pin\"]"))
+    #expect(try home.coffer("vault show bank --field pin").out.contains("label     of the card\n"))
+    try home.transcript("vault edit bank --field pin --label ''")
+    try home.transcript("vault get bank --field pin --revision 1", out: "4711")
+    #expect(try home.coffer("vault history bank --field pin").out.contains("1  former"))
+    try home.transcript("vault revert bank ann 1 --field pin")
+    try home.transcript("vault get bank --field pin", out: "4711")
+    try home.transcript("vault delete bank --field pin")
+    try home.transcript("vault get bank --field pin", out: "public")
+    try home.transcript("vault show bank --field pin", err: "'pin': the item has no field of that name", exit: 1)
+    try home.transcript("vault history bank --field nope", err: "'nope': the item has no field of that name", exit: 1)
+    try home.transcript("vault set nobody --field pin", in: "x", err: "the vault has no item of this service", exit: 1)
+  }
+
+  @Test
+  func `what is said of an item, its fields and its attributes are each in reach`() throws {
+    let home = try home()
+    try home.transcript("vault set bank ann --field pin", in: "4711")
+    try home.transcript("vault get bank --attribute pin", out: "public")
+    try home.transcript("vault get bank --attribute label", out: "shadowed")
+    try home.transcript("vault get bank --attribute empty")
+    try home.transcript("vault get bank --attribute nope", err: "no field of that name", exit: 1)
+    try home.transcript("vault edit bank --label Mine")
+    try home.transcript("vault get bank --field label", out: "Mine")
+    // Another program's field of such a name is meant by a sign before it.
+    try home.transcript("vault set bank ann --field label", in: "x", err: "is no name for a secret field", exit: 64)
+    let file = try home.file(
+      "items.json", #"[{"service":"bank","account":"ann","field":"label","value":"secret label"}]"#)
+    #expect(try home.coffer("vault import \(file) --from json").status == 0)
+    try home.transcript("vault get bank --field label", out: "Mine")
+    try home.transcript("vault get bank --field #label", out: "secret label")
+    try home.transcript("vault get coffer://bank/ann/%23label", out: "secret label")
+    try home.transcript(
+      "vault history bank --field #label --json", out: try home.coffer("vault history bank --field #label --json").out)
+    try home.transcript("vault delete bank --field #label")
+    try home.transcript("vault get bank --field #label", err: "no field of that name", exit: 1)
+  }
+
+  @Test
+  func `a reference names a field`() throws {
+    let home = try home()
+    try home.transcript("vault set bank ann --field pin", in: "4711")
+    try home.transcript("vault get coffer://bank/ann/pin", out: "4711")
+    try home.transcript("vault get coffer://bank", out: "value")
+    try home.transcript("vault get coffer://bank/ann/none", err: "the item has nothing of the name 'none'", exit: 1)
+    try home.transcript("vault get coffer://bank ann", err: "a reference says all by itself", exit: 64)
+    try home.transcript("run --env PIN=coffer://bank/ann/pin -- printenv PIN", out: "4711\n")
+    try home.transcript("inject", in: "pin={{ coffer://bank/ann/pin }}\n", out: "pin=4711\n")
+  }
+
+  @Test
+  func `new facts are new keys of JSON, and an export with them is read back`() throws {
+    let home = try home()
+    let json = try home.coffer("vault list --json").bytes
+    let items = try #require(JSONSerialization.jsonObject(with: json) as? [[String: Any]])
+    #expect(UUID(uuidString: items[0]["id"] as? String ?? "") != nil && items[0]["history"] as? Int == 10)
+    #expect((items[0]["written"] as? String).flatMap { Moment.parse($0) } != nil && items[0]["fields"] == nil)
+    let export = try home.file("export.json", home.coffer("vault export --reveal").bytes)
+    let other = try Home.withVault()
+    #expect(try other.coffer("vault import \(export)").status == 0)
+    try other.transcript("vault get bank ann", out: "value")
+  }
+}

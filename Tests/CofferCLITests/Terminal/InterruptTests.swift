@@ -1,0 +1,98 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// Control-C and a closed window, while a long work is told of and while a pager shows a list.
+@Suite(.tags(.process), .wholeRun)
+struct InterruptTests {
+  /// A home with enough items for a work that takes its time and a list that is longer than the screen.
+  private static func home(items: Int) throws -> Home {
+    let home = try Home.withVault()
+    let text = (0..<items).map { #"{"service":"s\#($0)","account":"a","value":"v"}"# }.joined(separator: ",")
+    #expect(try home.coffer("vault import -q --from json \(home.file("items.json", "[\(text)]"))").status == 0)
+    home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"]) { $1 }
+    return home
+  }
+
+  @Test func `control-C at a bar takes the line away, says that nothing was changed, and ends by the signal`() throws {
+    let home = try Self.home(items: 4000)
+    let terminal = try PseudoTerminal((80, 24))
+    let child = try terminal.coffer("vault rotate --yes", in: home)
+    terminal.shows(" of 4 000 items")
+    kill(child.id, SIGINT)
+    terminal.showsAll()
+    #expect(try child.wait() == 128 + SIGINT)
+    #expect(terminal.shown.hasSuffix("\r\u{1B}[Kcoffer: interrupted; nothing was changed\r\n"), "\(terminal.shown.suffix(200))")
+    #expect(try home.coffer("vault status").out.contains("\nepoch       1\n"))
+    try home.transcript("vault verify", out: "4000 records are where and what they were when they were sealed\n")
+  }
+
+  @Test func `a terminal that vanishes ends the work, and the vault is whole`() throws {
+    let home = try Self.home(items: 4000)
+    let terminal = try PseudoTerminal((80, 24))
+    let child = try terminal.coffer("vault rotate --yes", in: home)
+    terminal.shows(" of 4 000 items")
+    terminal.vanish()
+    _ = try child.wait()
+    try home.transcript("vault verify", out: "4000 records are where and what they were when they were sealed\n")
+  }
+
+  @Test func `a list that is longer than the screen goes to the pager, which control-C does not end`() throws {
+    let home = try Self.home(items: 40)
+    // A pager that says that it was told, as less(1) does, and goes on.
+    let script = "trap 'echo told' INT; read first; echo \"first: $first\"; read word </dev/tty; cat | tail -1"
+    home.environment["COFFER_PAGER"] = script
+    let terminal = try PseudoTerminal((80, 24))
+    let child = try terminal.coffer("vault list", in: home)
+    terminal.shows("first: SERVICE  ACCOUNT  CHANGED")
+    terminal.type("\u{3}")
+    terminal.shows("told")
+    terminal.type("go\n")
+    terminal.shows("40 items")
+    #expect(try child.wait() == 0)
+  }
+
+  @Test(arguments: [
+    ("false", false), ("cat >/dev/null", false), ("head -1", false), ("no-such-pager", true), ("cat", true), ("", true),
+  ])
+  func `a pager may end early, be missing or be none`(pager: String, isPrinted: Bool) throws {
+    let home = try Self.home(items: 40)
+    home.environment["COFFER_PAGER"] = pager
+    let terminal = try PseudoTerminal((80, 24))
+    let child = try terminal.coffer("vault list", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    #expect(terminal.shown.contains("40 items") == isPrinted, "\(terminal.shown)")
+  }
+
+  @Test func `a list that fits the screen, a screen of unknown size, and a dumb terminal have no pager`() throws {
+    let home = try Self.home(items: 20)
+    home.environment["COFFER_PAGER"] = "echo paged; cat"
+    for (size, terminal) in [((80, 40), "xterm"), (nil, "xterm"), ((80, 10), "dumb")] as [((Int, Int)?, String)] {
+      home.environment["TERM"] = terminal
+      let terminal = try PseudoTerminal(size.map { (columns: $0.0, lines: $0.1) })
+      let child = try terminal.coffer("vault list", in: home)
+      terminal.showsAll()
+      #expect(try child.wait() == 0 && !terminal.shown.contains("paged") && terminal.shown.contains("20 items"))
+    }
+  }
+
+  @Test func `a wait for a key is told of, and neither before it is typed nor where nobody looks`() throws {
+    let home = try Home()
+    let file = try home.file("passphrase", "correct horse battery staple of this test")
+    try home.transcript("vault init -q --new-passphrase-file \(file)")
+    home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8"]) { $1 }
+    let terminal = try PseudoTerminal((80, 24))
+    let child = try terminal.coffer("vault list --no-agent", in: home)
+    terminal.shows("vault.sqlite: ")
+    #expect(!terminal.shown.contains("Unlocking"))
+    terminal.type("correct horse battery staple of this test\n")
+    terminal.shows("Unlocking")
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    #expect(terminal.shown.contains("\r\u{1B}[K\u{1B}[2mno items"), "\(terminal.shown)")
+    #expect(try home.coffer("vault list --passphrase-file \(file)").err.isEmpty)
+  }
+}

@@ -1,0 +1,124 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// What a person sees at a terminal.
+@Suite(.tags(.process), .wholeRun)
+struct LookTests {
+  /// A home with a few items, and one that has expired.
+  private static func home(_ variables: [String: String] = [:]) throws -> Home {
+    let home = try Home.withVault()
+    let items = #"""
+      [{"service":"github.com","account":"octocat","label":"CI token","value":"v"},
+       {"service":"example.com","account":"bob","value":"v"},
+       {"service":"日本語.jp","account":"田中","label":"🔑 emoji key","value":"v"}]
+      """#
+    try home.transcript(
+      "vault import -q --from json \(home.file("items.json", items))",
+      out: """
+        added  github.com   octocat
+        added  example.com  bob
+        added  日本語.jp       田中
+
+        """)
+    home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"].merging(variables) { $1 }) { $1 }
+    return home
+  }
+
+  private static func shown(_ line: String, in home: Home, columns: Int = 80, exit status: Int32 = 0) throws -> [String] {
+    let terminal = try PseudoTerminal((columns, 24))
+    let child = try terminal.coffer(line, in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == status)
+    return terminal.shown.components(separatedBy: "\r\n").filter { !$0.isEmpty }
+  }
+
+  @Test func `a list has headers, cells, relative times and a count`() throws {
+    let home = try Self.home()
+    #expect(
+      try Self.shown("vault list", in: home) == [
+        "SERVICE      ACCOUNT  LABEL         CHANGED", "example.com  bob      –             just now",
+        "github.com   octocat  CI token      just now", "日本語.jp    田中     🔑 emoji key  just now", "3 items",
+      ])
+    #expect(try Self.shown("vault list nope", in: home) == ["no items"])
+    #expect(try Self.shown("vault find ci", in: home).last == "1 item")
+  }
+
+  @Test(arguments: [20, 60, 80, 200])
+  func `no list is wider than its terminal`(columns: Int) throws {
+    let home = try Self.home()
+    let long = String(repeating: "a-long-name.", count: 80)
+    try home.transcript("vault set \(long) \(long) --label '\(long)'", in: "v")
+    for line in ["vault list", "vault find long", "vault log", "vault slot list"] {
+      let lines = try Self.shown(line, in: home, columns: columns)
+      #expect(lines.count > 2)
+      for text in lines { #expect(Cells.count(text) <= columns, "coffer \(line): \(text)") }
+    }
+  }
+
+  @Test func `an item is shown as a sheet, without its value unless that is asked for`() throws {
+    let home = try Self.home()
+    try home.transcript("vault set github.com ada --expires 35d --attribute env=prod --label L", in: "hunter2")
+    let sheet = try Self.shown("vault show github.com ada", in: home)
+    #expect(sheet[0] == "github.com / ada                        L")
+    #expect(sheet[1] == "  value    ••••••••••••  (7 bytes; --reveal, or coffer vault get --clip)")
+    #expect(sheet[2] == "  env      prod")
+    #expect(sheet[3].hasPrefix("  changed  just now (") && sheet[4].hasPrefix("  expires  in 5 weeks ("))
+    #expect(try Self.shown("vault show github.com ada --reveal", in: home).last == "  value    hunter2")
+  }
+
+  @Test func `NO_COLOR leaves colors out, CLICOLOR_FORCE brings them to a dumb terminal, and that has none by itself`() throws {
+    let home = try Self.home()
+    for (variables, isColored) in [
+      (["NO_COLOR": ""], true), (["NO_COLOR": "1"], false), (["NO_COLOR": "", "TERM": "dumb"], false),
+      (["NO_COLOR": "", "TERM": "dumb", "CLICOLOR_FORCE": "1"], true),
+      (["NO_COLOR": "", "TERM": "dumb", "CLICOLOR_FORCE": "0"], false),
+      (["NO_COLOR": "1", "CLICOLOR_FORCE": "1"], false),
+    ] {
+      home.environment.merge(variables) { $1 }
+      let text = try Self.shown("vault list", in: home).joined()
+      #expect(text.contains("\u{1B}[") == isColored, "\(variables)")
+      home.environment["CLICOLOR_FORCE"] = nil
+      home.environment["TERM"] = "xterm"
+    }
+  }
+
+  @Test func `a dumb terminal is told nothing that moves its cursor`() throws {
+    let home = try Self.home(["TERM": "dumb", "NO_COLOR": ""])
+    let items = (0..<600).map { #"{"service":"s","account":"a\#($0)","value":"v"}"# }.joined(separator: ",")
+    let file = try home.file("more.json", "[\(items)]")
+    let text = try Self.shown("vault import --from json --yes \(file)", in: home).joined(separator: "\n")
+    #expect(text.hasSuffix("imported 600 items") && !text.contains("\u{1B}") && !text.contains("%"))
+  }
+
+  @Test func `a locale without UTF-8 gets its signs in ASCII`() throws {
+    let home = try Self.home(["LANG": "C"])
+    #expect(try Self.shown("lock", in: home) == ["OK nothing to lock: no agent is running"])
+    #expect(try Self.shown("vault list example.com", in: home).first == "SERVICE      ACCOUNT  CHANGED")
+  }
+
+  @Test func `who changes something is told what was done, unless it shall be quiet`() throws {
+    let home = try Self.home()
+    #expect(try Self.shown("vault backup \(home.path)/copy", in: home).last?.hasPrefix("✓ backed up to ") == true)
+    #expect(try Self.shown("vault rotate --yes", in: home).first == "✓ new key, sealed to 1 slot (key file)")
+    #expect(try Self.shown("vault backup -q \(home.path)/another", in: home) == [])
+    #expect(
+      try Self.shown("unlock", in: home).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
+    #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
+    #expect(try Self.shown("lock", in: home) == ["✓ locked"])
+  }
+
+  @Test func `a name that would look like another is not given to anything new`() throws {
+    let home = try Self.home()
+    for line in [
+      "vault set 'git\u{200D}hub.com' ada", "vault set s 'a\u{202E}b'", "vault rename github.com --to-service 'x\u{200B}'",
+      "vault copy github.com --to-account 'x\u{2066}'", "auth login 'h\u{FEFF}' --with-token", "set 'k\u{200E}' --secret",
+    ] {
+      let answer = try home.coffer(line, in: Data("v".utf8))
+      #expect(answer.status == 64 && answer.err.contains("not seen or changes the direction"), "\(line): \(answer.err)")
+    }
+    try home.transcript("vault set '👩‍💻' 'می\u{200C}خواهم'", in: "v")
+  }
+}
