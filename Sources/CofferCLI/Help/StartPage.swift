@@ -8,7 +8,7 @@ enum StartPage {
       "  \(example.line)" + String(repeating: " ", count: width - example.line.count + 2) + example.purpose
     }
     let groups = CofferCommand.configuration.groupedSubcommands.map { group in
-      let names = group.subcommands.filter { $0.configuration.shouldDisplay }.compactMap(\.configuration.commandName)
+      let names = group.subcommands.filter { $0.configuration.shouldDisplay }.compactMap { $0.configuration.commandName }
       let title = group.name + String(repeating: " ", count: 13 - group.name.count)
       let wrapped = TextWidth.wrap(names.joined(separator: " "), to: 66, hanging: 0)
       return title + wrapped.replacing("\n", with: "\n" + String(repeating: " ", count: 13))
