@@ -1,4 +1,6 @@
+import ArgumentParser
 import CofferTestSupport
+import FoundationEssentials
 import Testing
 
 @testable import CofferCLI
