@@ -82,8 +82,3 @@ struct InitCommandAt<Place: CommandPlace>: Command {
     return try terminal.confirm("Make a recovery code too? It opens the vault if you forget the passphrase.")
   }
 }
-
-extension Context {
-  /// Whether a person sits at the terminal that the answer goes to, and may be offered what was not asked for.
-  var offersMore: Bool { !quiet && !json && !yes && Output.isTerminal && isatty(STDERR_FILENO) == 1 && isatty(STDIN_FILENO) == 1 }
-}

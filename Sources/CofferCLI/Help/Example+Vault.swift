@@ -9,18 +9,20 @@ extension Example {
     "vault set": [
       Example("typed at a prompt", "coffer vault set github.com ada"),
       Example("a fresh password of 24 characters", "coffer vault set github.com ada --generate --length 24"),
-      Example(
-        "a token that ends in 30 days", "coffer vault set example.com ci --label 'CI token' --expires 30d --file token.txt"),
+      Example("a token that ends in 30 days", "coffer vault set example.com ci --expires 30d --file token.txt"),
+      Example("a secret field beside the value", "coffer vault set bank ann --field pin"),
     ],
     "vault get": [
       Example("copy it for 45 seconds", "coffer vault get github.com ada --clip"),
       Example("exactly the stored bytes, for a program", "coffer vault get github.com ada | wc -c"),
-      Example("something else than the value", "coffer vault get github.com ada --field label"),
+      Example("a secret field, or something else than the value", "coffer vault get bank ann --field pin"),
+      Example("what it was before", "coffer vault get github.com ada --revision 1"),
     ],
     "vault show": [Example("everything but the value", "coffer vault show github.com ada")],
     "vault otp": [
-      Example("keep the seed that a site shows, typed at a prompt", "coffer vault otp github.com ada --set"),
-      Example("the code of this moment", "coffer vault otp github.com ada --clip"),
+      Example("the seed that a site shows, typed at a prompt", "coffer vault otp github.com ada --set"),
+      Example("from a picture of the QR code", "zbarimg -q --raw code.png | coffer vault otp github.com ada --set"),
+      Example("copy the code of this moment", "coffer vault otp github.com ada --clip"),
     ],
     "vault list": [
       Example("every item", "coffer vault list"),
@@ -30,7 +32,10 @@ extension Example {
       Example("by a part of a name or label", "coffer vault find hub"),
       Example("by an attribute", "coffer vault find env=prod"),
     ],
-    "vault delete": [Example("remove an item", "coffer vault delete github.com ada")],
+    "vault delete": [
+      Example("remove an item; 'coffer vault undelete' brings it back", "coffer vault delete github.com ada"),
+      Example("with all that is kept of it", "coffer vault delete github.com ada --forever"),
+    ],
     "vault rename": [
       Example("another account", "coffer vault rename github.com ada github.com ada-old"),
       Example("the same, as references write it", "coffer vault rename github.com/ada github.com/ada-old"),
@@ -39,7 +44,22 @@ extension Example {
       Example("the same token for another service", "coffer vault copy github.com ada ghcr.io ada"),
       Example("in the place of one that is there", "coffer vault copy github.com ada --to-service ghcr.io --replace"),
     ],
-    "vault edit": [Example("change the value in your editor", "coffer vault edit github.com ada")],
+    "vault edit": [
+      Example("change the value in your editor", "coffer vault edit github.com ada"),
+      Example("change what describes it, and leave the value", "coffer vault edit github.com ada --expires 90d --label ''"),
+      Example("all that describes it, in your editor", "coffer vault edit github.com ada --form"),
+    ],
+    "vault history": [
+      Example("what an item was, the newest first", "coffer vault history github.com ada"),
+      Example("what one of its fields was", "coffer vault history bank ann --field pin"),
+    ],
+    "vault revert": [Example("make an item what it was at revision 1", "coffer vault revert github.com ada 1")],
+    "vault deleted": [Example("what can be brought back, and until when", "coffer vault deleted")],
+    "vault undelete": [Example("bring an item back, with its fields", "coffer vault undelete github.com ada")],
+    "vault prune": [
+      Example("what was replaced or deleted long ago", "coffer vault prune --older-than 90d"),
+      Example("all that is kept of one item", "coffer vault prune github.com ada --keep 0"),
+    ],
     "vault import": [
       Example("what an export of Bitwarden would add", "coffer vault import bitwarden.json --dry-run"),
       Example("the store of pass", "coffer vault import --from pass"),
@@ -47,7 +67,7 @@ extension Example {
     ],
     "vault export": [
       Example("a vault of one service, with a secret of its own", "coffer vault export team.vault --service example.com"),
-      Example("references for coffer run, no secrets", "coffer vault export --references --format env --service example.com"),
+      Example("references for coffer run, no secrets", "coffer vault export --references --service example.com"),
     ],
     "vault audit": [
       Example("weak, reused, old and expiring secrets", "coffer vault audit"),
@@ -58,6 +78,10 @@ extension Example {
   static let upkeep: [String: [Example]] = [
     "vault verify": [Example("check every record", "coffer vault verify")],
     "vault status": [Example("what the vault is and what opens it", "coffer vault status")],
+    "vault name": [Example("then 'coffer --vault work status' looks at that vault", "coffer vault name add work ~/work/vault.sqlite")],
+    "vault name add": [Example("a vault that --vault work means", "coffer vault name add work ~/work/vault.sqlite")],
+    "vault name remove": [Example("forget the name", "coffer vault name remove work")],
+    "vault name list": [Example("which names there are", "coffer vault name list")],
     "vault log": [Example("the last changes", "coffer vault log --limit 20")],
     "vault join": [
       Example("a vault that someone let you into", "coffer vault join /mnt/team/vault.sqlite --identity ~/me.identity")

@@ -1,36 +1,42 @@
 internal import ArgumentParser
-internal import CofferPlatform
 
 /// The help of one command, for a terminal or a pipe.
 struct HelpPage {
   let command: CommandDefinition
-  let width: Int
+  let display: Display
 
-  /// - Parameter width: the longest line.
-  init(_ command: CommandDefinition, width: Int = TextWidth.ofOutput) {
+  /// - Parameter display: who reads it.
+  init(_ command: CommandDefinition, for display: Display = .output) {
     self.command = command
-    self.width = width
+    self.display = display
   }
+
+  /// Prints it, at a terminal by the pager where it is longer than the screen.
+  func show() throws { try Pager.show(text()) }
 
   /// - Throws: where the parser's own description of the options cannot be read.
   func text() throws -> String {
-    var parts = [paragraph("OVERVIEW: " + command.configuration.abstract)]
-    if !command.configuration.discussion.isEmpty { parts.append(paragraph(command.configuration.discussion)) }
-    parts.append(TextWidth.wrap("USAGE: " + command.usage, to: width, hanging: 7))
+    let configuration = command.configuration
+    var parts = [titled("OVERVIEW:", paragraphs("OVERVIEW: " + configuration.abstract))]
+    if !configuration.discussion.isEmpty { parts.append(paragraphs(configuration.discussion)) }
+    parts.append(titled("USAGE:", TextWidth.wrap("USAGE: " + command.usage, to: width, hanging: 7)))
     parts.append(section("ARGUMENTS:", command.positionals.map { ($0.label, $0.text) }))
     parts += command.sections.map { section($0.title.uppercased() + ":", $0.options.map { ($0.label, $0.text) }) }
-    if command.unlocks { parts.append("UNLOCKING: see 'coffer help unlocking' for the options that open the vault.") }
+    if command.unlocks {
+      parts.append(
+        titled("UNLOCKING:", paragraphs("UNLOCKING: see 'coffer help unlocking' for the options that open the vault.")))
+    }
     parts += command.groups.map { title, commands in
       section(
         (title.isEmpty ? "" : title.uppercased() + " ") + "SUBCOMMANDS:",
         commands.map { ($0.configuration.commandName ?? "", Self.firstLine($0.configuration.abstract)) })
     }
-    if !command.configuration.aliases.isEmpty {
-      parts.append("ALSO: " + command.configuration.aliases.joined(separator: ", "))
+    if !configuration.aliases.isEmpty {
+      parts.append(titled("ALSO:", "ALSO: " + configuration.aliases.joined(separator: ", ")))
     }
     parts.append(examples)
     if command.words.count == 1 { parts.append(section("TOPICS:", HelpTopic.all.map { ($0.name, $0.abstract) })) }
-    if let topic = HelpTopic.named(command.path) { parts.append(try topic.text(width: width)) }
+    if let topic = HelpTopic.named(command.path) { parts.append(try topic.text(for: display)) }
     if command.isFamily {
       let words = command.words.dropFirst() + ["<command>"]
       parts.append("See 'coffer help \(words.joined(separator: " "))' for one of them.")
@@ -38,59 +44,29 @@ struct HelpPage {
     return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
   }
 
+  private var width: Int { TextWidth.of(display) }
+
   private var examples: String {
     let found = Example.of(command.path)
     guard !found.isEmpty else { return "" }
-    return "EXAMPLES:\n" + found.map { "  # \($0.purpose)\n  \($0.line)" }.joined(separator: "\n")
+    let lines = found.map { example in
+      let purpose = TextWidth.wrap("# " + example.purpose, to: width - 2, hanging: 2)
+      return purpose.split(separator: "\n").map { "  " + Style.dim.text(String($0), display) } + ["  " + example.line]
+    }
+    return titled("EXAMPLES:", "EXAMPLES:\n" + lines.joined().joined(separator: "\n"))
   }
 
-  private func paragraph(_ text: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map { TextWidth.wrap(String($0), to: width, hanging: 0) }
+  private func paragraphs(_ text: String) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { TextWidth.wrap(String($0), to: width) }
       .joined(separator: "\n")
   }
 
   private func section(_ title: String, _ rows: [(String, String)]) -> String {
-    guard !rows.isEmpty else { return "" }
-    return title + "\n" + TextWidth.definitions(rows, to: width)
+    rows.isEmpty ? "" : titled(title, title + "\n" + TextWidth.definitions(rows, to: width))
   }
+
+  /// `text`, which begins with `title`, with the title in bold.
+  private func titled(_ title: String, _ text: String) -> String { Style.bold.text(title, display) + text.dropFirst(title.count) }
 
   static func firstLine(_ text: String) -> String { String(text.prefix { $0 != "\n" }) }
-}
-
-/// Lines of a given length.
-enum TextWidth {
-  /// The terminal's columns, or those of `COLUMNS`; 80 for a pipe. Longer lines than 120 are hard to read.
-  static var ofOutput: Int {
-    var size = winsize()
-    if let given = ProcessEnvironment.value("COLUMNS").flatMap({ Int($0) }), given > 0 { return min(max(given, 40), 120) }
-    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-    return min(max(Int(size.ws_col), 40), 120)
-  }
-
-  /// `text` in lines of at most `width`, all but the first behind `hanging` blanks. A longer word has a line of its own.
-  static func wrap(_ text: String, to width: Int, hanging: Int) -> String {
-    var lines: [String] = []
-    var line = ""
-    for word in text.split(separator: " ", omittingEmptySubsequences: true) {
-      if !line.isEmpty, line.count + 1 + word.count + (lines.isEmpty ? 0 : hanging) > width {
-        lines.append(line)
-        line = ""
-      }
-      line += (line.isEmpty ? "" : " ") + word
-    }
-    return (lines + [line]).joined(separator: "\n" + String(repeating: " ", count: hanging))
-  }
-
-  /// Each name with its text beside it; under a name that is too long.
-  static func definitions(_ rows: [(String, String)], to width: Int) -> String {
-    let column = min(26, (rows.map(\.0.count).max() ?? 0) + 4)
-    return rows.map { name, text in
-      let wrapped =
-        String(repeating: " ", count: column)
-        + wrap(text, to: width - column, hanging: 0)
-        .split(separator: "\n").joined(separator: "\n" + String(repeating: " ", count: column))
-      guard name.count + 4 <= column else { return "  \(name)\n\(wrapped)" }
-      return "  \(name)" + wrapped.dropFirst(name.count + 2)
-    }.joined(separator: "\n")
-  }
 }

@@ -23,23 +23,26 @@ struct HelpTopic {
     HelpTopic(name: "agent", abstract: "The vault unlocked for all your shells", parts: [.settings]),
     HelpTopic(name: "git", abstract: "coffer as the credential helper of git and docker", parts: [.git]),
     HelpTopic(name: "scripting", abstract: "What a script can rely on", parts: [.contract, .spellings]),
+    HelpTopic(name: "terminal", abstract: "What a person sees, and the variables that change it", parts: [.terminal]),
+    HelpTopic(name: "history", abstract: "Former and deleted contents, and how to bring them back", parts: [.history]),
+    HelpTopic(name: "importing", abstract: "From and to other programs and vaults", parts: [.importing]),
     HelpTopic(name: "exit-codes", abstract: "What each exit status means", parts: []),
   ]
 
   static func named(_ name: String) -> HelpTopic? { all.first { $0.name == name } }
 
+  /// - Parameter display: who reads it.
   /// - Throws: where the parser's own description of the options cannot be read.
-  func text(width: Int) throws -> String {
-    guard !parts.isEmpty else { return Self.exitCodes }
-    var texts: [String] = []
-    for part in parts {
-      texts.append(part.section.uppercased() + ":")
-      texts += part.blocks.map { $0.text(width: width) }
+  func text(for display: Display) throws -> String {
+    guard !parts.isEmpty else { return Self.exitCodes(display) }
+    var sections = parts.map { part in
+      (part.section, part.blocks.map { $0.text(for: display) }.joined(separator: "\n\n"))
     }
     if listsUnlocking {
-      texts.append("OPTIONS:\n" + TextWidth.definitions(try Self.unlocking.map { ($0.label, $0.text) }, to: width))
+      let options = try Self.unlocking.map { ($0.label, $0.text) }
+      sections.append(("Options", TextWidth.definitions(options, to: TextWidth.of(display))))
     }
-    return texts.joined(separator: "\n\n").replacing(":\n\n", with: ":\n")
+    return sections.map { Style.bold.text($0.0.uppercased() + ":", display) + "\n" + $0.1 }.joined(separator: "\n\n")
   }
 
   /// The options of every command that opens the vault.
@@ -47,11 +50,12 @@ struct HelpTopic {
     get throws { try ArgumentDefinition.all(of: UnlockingOptions.self).filter { $0.name != "help" } }
   }
 
-  private static var exitCodes: String {
+  private static func exitCodes(_ display: Display) -> String {
     "Every exit status of coffer has one meaning.\n\n"
       + ExitStatus.allCases.map { status in
         let code = String(status.rawValue)
-        return String(repeating: " ", count: 5 - code.count) + code + "  " + status.meaning
+        let meaning = TextWidth.wrap(status.meaning, to: TextWidth.of(display) - 7)
+        return TextWidth.blanks(5 - code.count) + code + "  " + meaning.replacing("\n", with: "\n" + TextWidth.blanks(7))
       }.joined(separator: "\n")
   }
 }

@@ -40,7 +40,8 @@ struct ManualPage {
   static func page(of type: any ParsableCommand.Type) throws -> ManualPage {
     let isRoot = type == CofferCommand.self
     let command = try CommandDefinition(isRoot ? [] : [type.configuration.commandName ?? ""], type)
-    var body = [Roff.section("Synopsis")] + (isRoot ? [command] : try command.leaves()).flatMap { [.bold($0.usage), .br] }
+    let uses = (isRoot ? [command] : try command.leaves()).map { Roff.bold($0.usage) }
+    var body = [Roff.section("Synopsis")] + Array(uses.map { [$0] }.joined(separator: [.br]))
     body += [.section("Description"), .text(command.configuration.abstract.replacing("\n", with: " "))]
     body += command.configuration.discussion.isEmpty ? [] : [.paragraph, .text(command.configuration.discussion)]
     if isRoot { body += list(of: command) } else { body += try details(of: command) }

@@ -16,10 +16,10 @@ enum Roff {
     case .subsection(let title): [#".SS "\#(Self.escaped(title))""#]
     case .paragraph: [".PP"]
     case .br: [".br"]
-    case .text(let text): text.split(separator: "\n").map { Self.escaped(String($0)) }
+    case .text(let text): text.split(separator: "\n").map { Self.marked(String($0)) }
     case .bold(let text): [#"\fB\#(Self.escaped(text))\fR"#]
     case .item(let label, let text, let code):
-      [".TP", label] + [text.map(Self.escaped), code.map { #"\fB\#(Self.escaped($0))\fR"# }].compactMap(\.self)
+      [".TP", label] + [text.map(Self.marked), code.map { #"\fB\#(Self.escaped($0))\fR"# }].compactMap(\.self)
     case .code(let lines): [".PP", ".nf"] + lines.map(Self.escaped) + [".fi"]
     }
   }
@@ -33,7 +33,7 @@ enum Roff {
   /// `-q, --quiet`, with the value in italics.
   static func label(_ argument: ArgumentDefinition) -> String {
     let names = argument.spellings.map { #"\fB\#(escaped($0))\fR"# }.joined(separator: ", ")
-    let value = argument.value.map { #"\fI\#(escaped(String($0.dropFirst().dropLast())))\fR"# }
+    let value = argument.value.map { #"\fI\#(escaped(String($0.dropFirst().dropLast()).replacing("> <", with: " ")))\fR"# }
     return [names, value ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
   }
 
@@ -54,6 +54,14 @@ enum Roff {
     return line.hasPrefix(".") ? #"\&"# + line : line
   }
 
+  /// `text` as a page has it, with what stands between grave accents in bold.
+  static func marked(_ text: String) -> String {
+    text.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { position, part in
+      let text = escaped(String(part))
+      return position % 2 == 0 || part.isEmpty ? text : #"\fB\#(text)\fR"#
+    }.joined()
+  }
+
   private static func hexadecimal(_ scalar: Unicode.Scalar) -> String {
     let digits = String(scalar.value, radix: 16, uppercase: true)
     return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
@@ -69,7 +77,12 @@ extension HelpTopic {
     }
     let options: [Roff] =
       listsUnlocking ? [.section("Options")] + (try Self.unlocking.map { .item(Roff.label($0), $0.text) }) : []
-    return parts.flatMap { [.section($0.section)] + $0.blocks.flatMap(\.roff) } + options
+    return parts.flatMap { part -> [Roff] in
+      let text = part.blocks.flatMap(\.roff)
+      // A section is a paragraph as well.
+      if case .paragraph? = text.first { return [.section(part.section)] + text.dropFirst() }
+      return [.section(part.section)] + text
+    } + options
   }
 }
 
@@ -78,7 +91,7 @@ extension HelpMarkup {
     switch self {
     case .paragraph(let text): [.paragraph, .text(text)]
     case .list(let items): items.map { .item(#"\(bu"#, $0) }
-    case .table(let rows): rows.map { .item(Roff.escaped($0[0]), $0.dropFirst().joined(separator: "  ")) }
+    case .table(let rows): rows.map { .item(Roff.marked($0[0]), $0.dropFirst().joined(separator: "  ")) }
     case .code(let lines): [.code(lines)]
     }
   }

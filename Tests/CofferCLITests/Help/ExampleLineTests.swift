@@ -28,6 +28,7 @@ struct ExampleLineTests {
     for (path, examples) in Example.all {
       let lines = examples.compactMap { Self.words($0.line) }
       #expect(!lines.isEmpty, "coffer \(path)")
+      #expect(examples.allSatisfy { $0.line.count <= 94 && $0.purpose.count <= 74 }, "coffer \(path)")
       for line in lines {
         let command = try CofferCommand.parseAsRoot(line)
         #expect(command is any Command, "\(line)")

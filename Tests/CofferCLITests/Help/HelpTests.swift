@@ -112,12 +112,38 @@ struct HelpTests {
     #expect(page.contains("[default: 15m]") && page.contains("[default: 8h]"))
   }
 
+  @Test(arguments: [30, 40, 60, 80, 100, 200])
+  func `a page is no wider than the terminal, nor than a line that is easy to read`(width: Int) throws {
+    let display = Display(isTerminal: true, width: width)
+    for path in [["vault", "set"], ["vault"], ["agent"], []] {
+      let type = path.reduce(CofferCommand.self as any ParsableCommand.Type) { family, name in
+        family.configuration.subcommands.first { $0.answers(to: name) } ?? family
+      }
+      let page = try HelpPage(CommandDefinition(path, type), for: display).text()
+      // An example is a line to be copied.
+      let lines = page.components(separatedBy: "\n").filter { !$0.hasPrefix("  coffer ") && $0.contains(" ") }
+      #expect(lines.allSatisfy { $0.count <= min(width, 100) }, "\(lines.filter { $0.count > width })")
+    }
+  }
+
   @Test
-  func `a page is as wide as COLUMNS says`() throws {
-    for width in [40, 72, 100] {
-      let page = try Home().coffer("vault set --help", with: ["COLUMNS": String(width)]).out
-      let lines = page.components(separatedBy: "\n").filter { !$0.hasPrefix("  coffer ") && !$0.hasPrefix("UNLOCKING") }
-      #expect(lines.allSatisfy { $0.count <= width }, "\(width): \(lines.filter { $0.count > width })")
+  func `a page in a pipe depends on no variable and has no colors, and a terminal's titles are bold`() throws {
+    let home = try Home()
+    let page = try home.coffer("vault set --help").out
+    #expect(try home.coffer("vault set --help", with: ["COLUMNS": "40", "CLICOLOR_FORCE": "1"]).out == page)
+    #expect(!page.contains("\u{1B}"))
+    let type = VersionCommand.self
+    let bold = try HelpPage(CommandDefinition(["version"], type), for: Display(isTerminal: true, isColored: true)).text()
+    #expect(bold.contains("\u{1B}[1mUSAGE:\u{1B}[0m coffer version") && bold.contains("\u{1B}[1mEXAMPLES:\u{1B}[0m\n"))
+  }
+
+  @Test
+  func `whatever asks a person takes --yes, and says so`() throws {
+    for command in [
+      "vault delete", "vault prune", "vault rotate", "vault slot remove", "vault import", "vault export", "vault join", "doctor",
+      "defaults delete",
+    ] {
+      #expect(try Home().coffer("\(command) --help").out.contains("  --yes  "), "\(command)")
     }
   }
 

@@ -24,6 +24,8 @@ struct HelpTopicTests {
     for topic in HelpTopic.all {
       let answer = try home.coffer("help \(topic.name)")
       #expect(answer.status == 0 && answer.out.count > 200 && !answer.out.contains("<doc:"), "\(topic.name)")
+      let lines = answer.out.components(separatedBy: "\n")
+      #expect(lines.allSatisfy { $0.count <= 80 || !$0.dropFirst(2).contains(" ") || $0.contains("{\"") }, "\(topic.name)")
       #expect(root.contains("  \(topic.name) "), "\(topic.name)")
     }
     for variable in ["COFFER_HOME", "XDG_RUNTIME_DIR"] { #expect(try home.coffer("help environment").out.contains(variable)) }

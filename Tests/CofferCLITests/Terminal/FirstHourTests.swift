@@ -43,11 +43,11 @@ struct FirstHourTests {
     let home = try Home.withVault()
     let terminal = try PseudoTerminal()
     #expect(try terminal.coffer("lock", in: home).wait() == 0)
-    terminal.shows("nothing to lock: no agent runs")
+    terminal.shows("nothing to lock: no agent is running")
     try home.transcript("lock")
     #expect(try home.coffer("unlock").status == 0)
     let second = try PseudoTerminal()
     #expect(try second.coffer("lock", in: home).wait() == 0)
-    second.shows("locked; the agent has wiped its keys")
+    second.shows("locked: the agent has wiped its keys")
   }
 }

@@ -48,7 +48,9 @@ struct DefaultsWriteCommand: Command {
 
   func perform(_ context: Context) throws {
     let words = split.words
-    guard !["--help", "-h", "-help"].contains(words.first) else { throw CleanExit.helpRequest(self) }
+    guard !["--help", "-h", "-help"].contains(words.first) else {
+      return try HelpPage(CommandDefinition(["defaults", "write"], Self.self)).show()
+    }
     guard words.count >= 3 else {
       throw Failure.usage(
         "a domain, a key and a value are needed",

@@ -16,8 +16,6 @@ struct VaultImportCommand: OpeningCommand {
       At a terminal the plan is shown first, and a question asked. \
       Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
       would happen.
-
-      Example: keepassxc-cli export secrets.kdbx | coffer vault import -
       """)
 
   static var idleOptions: Set<String> { [] }

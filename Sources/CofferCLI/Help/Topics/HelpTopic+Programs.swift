@@ -2,7 +2,7 @@ extension HelpTopic.Part {
   static let references = HelpTopic.Part(
     page: "CommandLineRun", section: "References",
     text: #"""
-      A reference names a secret where the secret itself may not stand: `coffer://service/account`, with `/attribute` for what `--field` prints.
+      A reference names a secret where the secret itself may not stand: `coffer://service/account`, with `/name` for what `--field name` prints.
       Each part is percent-encoded, so a service that is a URL is `coffer://https%3A%2F%2Fexample.com/ada`. Without an account the only item of
       the service is meant, and `coffer://service/` is the item whose account is empty.
       """#)

@@ -39,7 +39,9 @@ extension HelpTopic.Part {
       "Environment", but for `COFFER_PASSPHRASE`. `coffer run` passes on any bytes after `--`, and any bytes in variables that it does not read
       itself. A name is free of control characters, and a service is not empty. Another program may have stored an item with such characters in
       its name. Such an item is shown, copied, renamed and deleted under the name that `list` prints: `a\u{7}b`. All invisible and
-      direction-changing characters are printed in that form, except with `--json`, which holds every text as it is.
+      direction-changing characters are printed in that form, except with `--json`, which holds every text as it is. A joiner or a variation
+      selector stays as it is after a character that it belongs to, as in an emoji. A new service, account or name of a secret that has one of
+      those characters on the command line is refused with 64: it would look like another.
       """#)
 
   static let spellings = HelpTopic.Part(
