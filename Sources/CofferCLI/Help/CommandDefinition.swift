@@ -63,6 +63,9 @@ struct CommandDefinition {
     let own = arguments.filter { !$0.opensVault && !$0.isCommon && $0.kind != .positional }.map(\.use)
     return ([name] + own + ["[<options>]"] + positionals.map(\.use)).joined(separator: " ")
   }
+
+  /// The same without any option, for a list of several.
+  var briefUsage: String { configuration.usage ?? ([name, "[<options>]"] + positionals.map(\.use)).joined(separator: " ") }
 }
 
 /// An argument as the parser describes it (`--experimental-dump-help`).

@@ -39,7 +39,7 @@ struct HelpPage {
     if let topic = HelpTopic.named(command.path) { parts.append(try topic.text(for: display)) }
     if command.isFamily {
       let words = command.words.dropFirst() + ["<command>"]
-      parts.append("See 'coffer help \(words.joined(separator: " "))' for one of them.")
+      parts.append(paragraphs("See 'coffer help \(words.joined(separator: " "))' for one of them."))
     }
     return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
   }

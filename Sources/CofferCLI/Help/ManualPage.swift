@@ -14,7 +14,8 @@ struct ManualPage {
   var text: String {
     let words = [Roff.escaped(name.uppercased()), String(section), CofferCommand.date, "coffer \(CofferCommand.number)"]
     let head = ".TH " + words.map { "\"\($0)\"" }.joined(separator: " ")
-    let lines = [head] + Roff.section("Name").lines + [Roff.escaped(name) + #" \- "# + Roff.escaped(purpose)]
+    // Options are not broken at their hyphens, nor spread over the line.
+    let lines = [head, ".nh", ".ad l"] + Roff.section("Name").lines + [Roff.escaped(name) + #" \- "# + Roff.escaped(purpose)]
     return (lines + body.flatMap(\.lines) + Roff.section("See also").lines + [others]).joined(separator: "\n") + "\n"
   }
 
@@ -40,8 +41,8 @@ struct ManualPage {
   static func page(of type: any ParsableCommand.Type) throws -> ManualPage {
     let isRoot = type == CofferCommand.self
     let command = try CommandDefinition(isRoot ? [] : [type.configuration.commandName ?? ""], type)
-    let uses = (isRoot ? [command] : try command.leaves()).map { Roff.bold($0.usage) }
-    var body = [Roff.section("Synopsis")] + Array(uses.map { [$0] }.joined(separator: [.br]))
+    let uses = isRoot || !command.isFamily ? [command.usage] : try command.leaves().map(\.briefUsage)
+    var body = [Roff.section("Synopsis")] + Array(uses.map { [.bold($0)] }.joined(separator: [.br]))
     body += [.section("Description"), .text(command.configuration.abstract.replacing("\n", with: " "))]
     body += command.configuration.discussion.isEmpty ? [] : [.paragraph, .text(command.configuration.discussion)]
     if isRoot { body += list(of: command) } else { body += try details(of: command) }
@@ -65,7 +66,7 @@ struct ManualPage {
   private static func details(of command: CommandDefinition) throws -> [Roff] {
     guard command.isFamily else { return options(of: command) + examples(of: command) }
     return try command.leaves().flatMap { leaf in
-      [.section(leaf.name), .text(leaf.configuration.abstract)]
+      [.section(leaf.name), .text(leaf.configuration.abstract), .paragraph, .bold(leaf.usage)]
         + (leaf.configuration.discussion.isEmpty ? [] : [.paragraph, .text(leaf.configuration.discussion)])
         + options(of: leaf) + examples(of: leaf)
     }

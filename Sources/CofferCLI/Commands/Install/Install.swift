@@ -38,13 +38,11 @@ struct InstallCommand: Command {
             completions: paths(scripts), links: paths(links), manuals: paths(manuals), onPath: isOnPath,
             program: program.path.string)))
     }
-    try Output.line("\(isCopied ? "copied" : "kept  ")  \(program.path)")
-    for link in links { try Output.line("linked  \(link.path)") }
-    if !isOnPath { context.note("\(folder) is not on PATH: export PATH=\(folder):$PATH") }
-    context.note("\(manuals.count) manual pages, from coffer(1) on, are in \(prefix.appending("share").appending("man"))")
-    if completions { CompletionFiles.note(below: prefix.appending("share"), context) }
-    context.note("git: git config --global credential.helper coffer")
-    context.note("docker: \"credsStore\": \"coffer\" in ~/.docker/config.json")
+    try Output.line("\(Sign.doneAtTerminal)\(isCopied ? "copied" : "kept  ")  \(program.path)")
+    for link in links { try Output.line("\(Sign.doneAtTerminal)linked  \(link.path)") }
+    let report = InstallReport(
+      prefix: prefix, manuals: manuals.count, hasCompletions: completions, isOnPath: isOnPath)
+    report.tell(context)
   }
 
   private struct Answer: Encodable {
@@ -119,12 +117,5 @@ enum CompletionFiles {
     ].map { shell, path in InstalledFile(path: path, content: .bytes(Data((shell.script + "\n").utf8), mode: 0o644)) }
   }
 
-  private static func zsh(below share: FilePath) -> FilePath { share.appending("zsh").appending("site-functions") }
-
-  /// Says what a shell needs besides the file.
-  static func note(below share: FilePath, _ context: Context) {
-    context.note("completion: bash (with bash-completion) and fish find it in a new shell")
-    guard share != FilePath("/usr/local/share") else { return }
-    context.note("zsh: fpath+=(\(zsh(below: share))) before compinit in ~/.zshrc")
-  }
+  static func zsh(below share: FilePath) -> FilePath { share.appending("zsh").appending("site-functions") }
 }

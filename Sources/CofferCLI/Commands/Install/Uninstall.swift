@@ -40,8 +40,12 @@ struct UninstallCommand: Command {
       }
     }
     if options.json { return try Output.line(JSONText.encode(["removed": there.map(\.string)])) }
-    for path in there { try Output.line("removed  \(path)") }
-    context.note("the vault and the preferences stay; 'coffer env' showed where")
+    if Display.output.isTerminal {
+      try Output.line("\(Sign.doneAtTerminal)removed \(counted(there.count, "file")) below \(prefix), coffer among them")
+    } else {
+      for path in there { try Output.line("removed  \(path)") }
+    }
+    context.note("the vault, the preferences, and what git and docker were told of coffer stay")
   }
 
   private static func changed(_ path: FilePath) -> StoreError {
