@@ -29,11 +29,22 @@ extension Arguments {
     for name in names {
       let family = path.last ?? CofferCommand.self
       guard let next = family.configuration.subcommands.first(where: { $0.answers(to: name) }) else {
-        throw .usage("there is no command or topic of the name '\(Printable.line(name))'", try: "coffer --help")
+        let words = ["coffer", "help"] + path.map { $0.configuration.commandName ?? "" }
+        throw .usage(
+          "there is no command or topic of the name '\(Printable.line(name))'",
+          try: meant(name, in: path).map { "\((words + [$0]).joined(separator: " "))? coffer --help lists them all" }
+            ?? "coffer --help")
       }
       path.append(next)
     }
     return path
+  }
+
+  /// What may stand in the place of `name`, behind the words of `path`: a command of the vault, a command or a topic with nearly that name.
+  private static func meant(_ name: String, in path: [any ParsableCommand.Type]) -> String? {
+    guard path.isEmpty else { return path.last?.nearest(to: name) }
+    if VaultCommand.configuration.subcommands.contains(where: { $0.answers(to: name) }) { return "vault \(Printable.line(name))" }
+    return CofferCommand.nearest(to: name) ?? LikelyNames.near(name, among: HelpTopic.all.map(\.name)).first
   }
 
   private static func page(_ path: [any ParsableCommand.Type]) throws -> HelpPage {

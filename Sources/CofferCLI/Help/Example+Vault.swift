@@ -27,10 +27,13 @@ extension Example {
     "vault list": [
       Example("every item", "coffer vault list"),
       Example("the accounts of one service", "coffer vault list github.com"),
+      Example("what expires next", "coffer vault list --expiring 30d --sort expires"),
+      Example("services with their accounts below them", "coffer vault list --tree"),
     ],
     "vault find": [
       Example("by a part of a name or label", "coffer vault find hub"),
       Example("by an attribute", "coffer vault find env=prod"),
+      Example("by letters in their order: github.com", "coffer vault find --fuzzy ghb"),
     ],
     "vault delete": [
       Example("remove an item; 'coffer vault undelete' brings it back", "coffer vault delete github.com ada"),
@@ -38,7 +41,7 @@ extension Example {
     ],
     "vault rename": [
       Example("another account", "coffer vault rename github.com ada github.com ada-old"),
-      Example("the same, as references write it", "coffer vault rename github.com/ada github.com/ada-old"),
+      Example("the same, as messages write it", "coffer vault rename github.com/ada github.com/ada-old"),
     ],
     "vault copy": [
       Example("the same token for another service", "coffer vault copy github.com ada ghcr.io ada"),

@@ -22,7 +22,7 @@ extension Example {
       Example("make your vault", "coffer init"),
       Example("store a password, typed twice", "coffer vault set github.com ada"),
       Example("copy it for 45 seconds", "coffer vault get github.com ada --clip"),
-      Example("give a program a secret", "coffer run -e TOKEN=coffer://github.com -- make"),
+      Example("give a program a secret", "coffer run -e TOKEN=coffer://github.com make"),
       Example("keep a preference", "coffer set theme dark --plain"),
     ],
     "tour": [Example("see the main job done on real files, which are removed at the end", "coffer tour")],

@@ -24,6 +24,7 @@ struct HelpTopic {
     HelpTopic(name: "git", abstract: "coffer as the credential helper of git and docker", parts: [.git]),
     HelpTopic(name: "scripting", abstract: "What a script can rely on", parts: [.contract, .spellings]),
     HelpTopic(name: "terminal", abstract: "What a person sees, and the variables that change it", parts: [.terminal]),
+    HelpTopic(name: "finding", abstract: "How an item is named, and looked for", parts: [.finding]),
     HelpTopic(name: "history", abstract: "Former and deleted contents, and how to bring them back", parts: [.history]),
     HelpTopic(name: "importing", abstract: "From and to other programs and vaults", parts: [.importing]),
     HelpTopic(name: "exit-codes", abstract: "What each exit status means", parts: []),

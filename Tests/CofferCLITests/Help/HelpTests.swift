@@ -66,6 +66,8 @@ struct HelpTests {
     try home.transcript(
       "frobnicate", err: "coffer: there is no command of the name 'frobnicate'\n  try: coffer --help\n", exit: 64)
     try home.transcript("help frobnicate", err: "there is no command or topic of the name 'frobnicate'", exit: 64)
+    try home.transcript("help histroy", err: "try: coffer help history? coffer --help lists them all", exit: 64)
+    try home.transcript("help find", err: "try: coffer help vault find?", exit: 64)
   }
 
   @Test(arguments: [

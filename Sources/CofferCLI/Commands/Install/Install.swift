@@ -27,7 +27,7 @@ struct InstallCommand: Command {
     let program = try InstalledFile(path: folder.appending("coffer"), content: .bytes(Self.program(), mode: 0o755))
     let links = ProgramName.helpers.keys.sorted().map { InstalledFile(path: folder.appending($0), content: .link("coffer")) }
     let manuals = try Self.manuals(prefix.appending("share"))
-    let scripts = completions ? CompletionFiles.all(below: prefix.appending("share")) : []
+    let scripts = completions ? try CompletionFiles.all(below: prefix.appending("share")) : []
     let isCopied = try put([program] + links + manuals + scripts, below: prefix, program: program)
     let isOnPath = Self.path.contains(folder.string)
     if options.json {
@@ -109,12 +109,12 @@ struct InstallCommand: Command {
 /// Completion scripts where the shells look by themselves.
 enum CompletionFiles {
   /// bash-completion's README, "Where should I put it"; zshcompsys(1); fish's manual, "Where to put completions".
-  static func all(below share: FilePath) -> [InstalledFile] {
-    [
+  static func all(below share: FilePath) throws -> [InstalledFile] {
+    try [
       (CompletionCommand.Shell.bash, share.appending("bash-completion").appending("completions").appending("coffer")),
       (.zsh, zsh(below: share).appending("_coffer")),
       (.fish, share.appending("fish").appending("vendor_completions.d").appending("coffer.fish")),
-    ].map { shell, path in InstalledFile(path: path, content: .bytes(Data((shell.script + "\n").utf8), mode: 0o644)) }
+    ].map { shell, path in try InstalledFile(path: path, content: .bytes(Data((shell.script() + "\n").utf8), mode: 0o644)) }
   }
 
   static func zsh(below share: FilePath) -> FilePath { share.appending("zsh").appending("site-functions") }

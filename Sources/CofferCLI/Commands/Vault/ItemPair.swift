@@ -5,9 +5,9 @@ internal import CofferVault
 
 /// An item and the other name of it: `a b c d`, `a/b c/d`, or the first with `--to-service` and `--to-account`.
 struct ItemPair: ParsableArguments {
-  @Argument(help: "The item: a service, or service/account.", completion: Completions.services) var service: String
+  @Argument(help: "The item: a service, SERVICE/ACCOUNT or coffer://….", completion: Completions.services) var service: String
   @Argument(
-    help: "Its account; or, after service/account, the other service/account.", completion: Completions.accounts)
+    help: "Its account; or, after SERVICE/ACCOUNT, the other SERVICE/ACCOUNT.", completion: Completions.accounts)
   var account: String?
   @Argument(help: "The other service.", completion: Completions.services) var otherService: String?
   @Argument(help: "The other account.", completion: Completions.accounts) var otherAccount: String?
@@ -19,44 +19,48 @@ struct ItemPair: ParsableArguments {
     guard otherService == nil || otherAccount != nil else {
       throw ValidationError("give the other name in two words, service and account, or both names as service/account")
     }
-    let isSaid = otherService != nil || slashes != nil
-    guard !isSaid || (toService == nil && toAccount == nil) else {
+    guard otherService == nil || (toService == nil && toAccount == nil) else {
       throw ValidationError("give the other name by words or by --to-service and --to-account, not by both")
     }
-    guard isSaid || toService != nil || toAccount != nil else {
+    guard otherService != nil || isTwoNames || toService != nil || toAccount != nil else {
       throw ValidationError("give --to-service, --to-account or both, or the other name in words")
     }
   }
 
-  /// Both names where each is one word with a slash in it. A URL is a service of its own, and not split.
-  private var slashes: (old: (String, String), new: (String, String))? {
-    guard otherService == nil, toService == nil, toAccount == nil, let old = Self.split(service),
-      let new = account.flatMap(Self.split)
-    else { return nil }
-    return (old, new)
-  }
-
-  private static func split(_ word: String) -> (String, String)? {
-    guard !word.contains("://"), let slash = word.firstIndex(of: "/"), slash > word.startIndex else { return nil }
-    return (String(word[..<slash]), String(word[slash...].dropFirst()))
+  /// Whether the two words are a name each, with a slash in it.
+  private var isTwoNames: Bool {
+    otherService == nil && toService == nil && toAccount == nil && service.contains("/") && account?.contains("/") == true
   }
 
   /// The item that is meant.
   ///
-  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts; a usage failure for a reference that is none.
   func item(in items: VaultItems) throws -> VaultItem {
-    guard let slashes else { return try items.item(service: service, account: account) }
-    return try items.item(service: slashes.old.0, account: slashes.old.1)
+    var old = ItemArguments()
+    old.service = service
+    old.account = isTwoNames ? nil : account
+    return try old.item(in: items)
   }
 
   func name(from old: ItemName) throws -> ItemName {
-    let (service, account) = (slashes?.new.0 ?? otherService ?? toService, slashes?.new.1 ?? otherAccount ?? toAccount)
+    let (service, account) = try isTwoNames ? otherName(of: old) : (otherService ?? toService, otherAccount ?? toAccount)
     let new = try ItemName(service: service ?? old.service, account: account ?? old.account)
     // A part that stays is the old one, whatever it is.
     if let service { try NewName.check(service, as: "service") }
     if let account { try NewName.check(account, as: "account") }
     guard new != old else { throw Failure.usage("the item has that name already", try: "another name") }
     return new
+  }
+
+  /// The second word, in as many parts as the first was found in: a URL may be a service of its own.
+  private func otherName(of old: ItemName) throws -> (String?, String?) {
+    guard let word = account else { return (nil, nil) }
+    if Reference.isMeant(by: word) {
+      let reference = try Reference(word)
+      return (reference.service, reference.account)
+    }
+    guard old.service != service, let slash = word.lastIndex(of: "/") else { return (word, nil) }
+    return (String(word[..<slash]), String(word[slash...].dropFirst()))
   }
 
   var condition: WriteCondition { replace ? .always : .absent }

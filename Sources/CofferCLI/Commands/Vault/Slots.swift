@@ -112,7 +112,7 @@ struct SlotRemoveCommand: OpeningCommand {
 
   static var idleOptions: Set<String> { [] }
 
-  @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
+  @Argument(help: "The beginning of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -132,7 +132,7 @@ struct SlotRemoveCommand: OpeningCommand {
 struct SlotLabelCommand: OpeningCommand {
   static let configuration = CommandConfiguration(commandName: "label", abstract: "Give a slot another label.")
 
-  @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
+  @Argument(help: "The beginning of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @Argument(help: "The new label, at most 64 bytes.") var label: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions

@@ -1,4 +1,25 @@
 extension HelpTopic.Part {
+  static let finding = HelpTopic.Part(
+    page: "CommandLineVault", section: "Finding an item",
+    text: #"""
+      An item is named by its service and account. `SERVICE/ACCOUNT` in one word, as messages spell it, and a reference (`coffer://…`) do as well
+      where an item is looked for: a service that has the whole word as its name comes first, then the longest service. `vault get` prints what a
+      reference names, an attribute too.
+
+      Where several items match, a person at a terminal gets a numbered list to choose from; everything else fails with 2 and names the accounts.
+      Where none matches, a person is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.
+
+      `find` looks for text whatever its case. `find --fuzzy` takes the letters of a word in their order with others between them, best first: `ghb`
+      finds `github.com`. A word with a capital letter then means just that letter.
+
+      `list --sort` takes `name`, `modified` (the newest first) or `expires` (the first to expire first). `list --expiring 30d` shows what has
+      expired or will by then. `--attribute NAME=VALUE` and `--tag NAME` (an attribute `tag:NAME`, as `import` writes it) may be repeated; all must
+      hold. `list --tree` draws accounts below their service.
+
+      `list`, `deleted` and `audit` answer that there is nothing with 0, and with `[]` or an object in JSON; a terminal is told so. `find` and
+      whatever names one item answer with 1.
+      """#)
+
   static let history = HelpTopic.Part(
     page: "CommandLineVault", section: "History and undo",
     text: #"""

@@ -16,6 +16,18 @@ struct ItemPairTests {
     #expect(try home.coffer("vault get a b").status == 1)
   }
 
+  @Test
+  func `a word that is a service with a slash in it becomes another service, and a reference is a name`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set https://a.example/x ada", in: "tok")
+    try home.transcript("vault mv https://a.example/x https://b.example/x")
+    try home.transcript("vault get https://b.example/x ada", out: "tok")
+    try home.transcript("vault mv https://b.example/x/ada web/mail/bob")
+    try home.transcript("vault get web/mail bob", out: "tok")
+    try home.transcript("vault cp coffer://web%2Fmail/bob coffer://c/d")
+    try home.transcript("vault get c d", out: "tok")
+  }
+
   @Test(arguments: [
     ("a b c", "give the other name in two words"), ("a b c d --to-service e", "not by both"), ("a b", "give --to-service"),
   ])
