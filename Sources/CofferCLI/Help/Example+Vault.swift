@@ -81,7 +81,9 @@ extension Example {
   static let upkeep: [String: [Example]] = [
     "vault verify": [Example("check every record", "coffer vault verify")],
     "vault status": [Example("what the vault is and what opens it", "coffer vault status")],
-    "vault name": [Example("then 'coffer --vault work status' looks at that vault", "coffer vault name add work ~/work/vault.sqlite")],
+    "vault name": [
+      Example("then 'coffer --vault work status' looks at that vault", "coffer vault name add work ~/work/vault.sqlite")
+    ],
     "vault name add": [Example("a vault that --vault work means", "coffer vault name add work ~/work/vault.sqlite")],
     "vault name remove": [Example("forget the name", "coffer vault name remove work")],
     "vault name list": [Example("which names there are", "coffer vault name list")],

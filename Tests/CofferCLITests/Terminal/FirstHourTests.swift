@@ -38,6 +38,36 @@ struct FirstHourTests {
     #expect(try !home.coffer("status").out.contains("recovery code"))
   }
 
+  @Test(arguments: ["", "--help", "help importing", "vault set --help", "defaults write --help"])
+  func `help that is longer than the screen goes to the pager, and the first page fits a screen`(line: String) throws {
+    let home = try Home()
+    home.environment["COFFER_PAGER"] = "echo paged; cat"
+    home.environment["TERM"] = "xterm"
+    let terminal = try PseudoTerminal((80, 24))
+    let child = try terminal.coffer(line, in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0 && terminal.shown.contains("paged") == !line.isEmpty, "\(terminal.shown)")
+    #expect(terminal.shown.contains("\u{1B}[1m"))
+  }
+
+  @Test
+  func `install tells a person what comes next, and uninstall how much went`() throws {
+    let home = try Home()
+    home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"]) { $1 }
+    let terminal = try PseudoTerminal((80, 24))
+    #expect(try terminal.coffer("install --completions --prefix \(home.path)/p", in: home).wait() == 0)
+    terminal.showsAll()
+    for line in [
+      "✓ copied  \(home.path)/p/bin/coffer", "Next:", "  PATH    export PATH=", "  zsh     fpath+=", "  git     git config",
+    ] {
+      #expect(terminal.shown.contains(line), "\(terminal.shown)")
+    }
+    let second = try PseudoTerminal((80, 24))
+    #expect(try second.coffer("uninstall --prefix \(home.path)/p", in: home).wait() == 0)
+    second.showsAll()
+    #expect(second.shown.contains(" files below \(home.path)/p, coffer among them"), "\(second.shown)")
+  }
+
   @Test
   func `lock says at a terminal what it did, and nothing to a pipe`() throws {
     let home = try Home.withVault()
