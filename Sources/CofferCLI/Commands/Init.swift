@@ -60,11 +60,12 @@ struct InitCommandAt<Place: CommandPlace>: Command {
 
   private func answer(_ vault: borrowing UnlockedVault, _ context: Context) throws {
     let made = ["vault": vault.place.description, "id": vault.id.description]
-    guard recoveryCode || context.offersMore else {
-      if options.json { return try Output.line(JSONText.encode(made)) }
-      return context.note("made a vault at \(vault.place); keep what opens it, there is no other way in")
+    if options.json, !recoveryCode { return try Output.line(JSONText.encode(made)) }
+    if !options.json {
+      context.done(
+        "made a vault at \(vault.place.short); keep what opens it, there is no other way in",
+        elsewhere: "made a vault at \(vault.place); keep what opens it, there is no other way in")
     }
-    if !options.json { context.note("made a vault at \(vault.place); keep what opens it, there is no other way in") }
     if try recoveryCode || isCodeWanted(context) {
       let code = try RecoveryCode.generate()
       var credentials = Credentials()
@@ -74,11 +75,11 @@ struct InitCommandAt<Place: CommandPlace>: Command {
       try NewRecoveryCode.show(code, context)
     }
     guard context.offersMore else { return }
-    context.note("next: 'coffer vault set github.com ada' stores a password, 'coffer unlock' asks once for all your shells")
+    Output.message("\nNext:\n  coffer vault set github.com ada  stores a password\n  coffer help                      shows the rest")
   }
 
   private func isCodeWanted(_ context: Context) throws -> Bool {
-    guard !new.hasPassphrase, new.newKeyFile == nil, existing.isEmpty, let terminal = Terminal() else { return false }
+    guard context.offersMore, !new.hasPassphrase, new.newKeyFile == nil, existing.isEmpty, let terminal = Terminal() else { return false }
     return try terminal.confirm("Make a recovery code too? It opens the vault if you forget the passphrase.")
   }
 }

@@ -21,7 +21,7 @@ struct ManualPage {
 
   private var others: String {
     let main = name == "coffer" ? ["coffer-vault(1)", "coffer-run(1)"] : ["coffer(1)"]
-    let topics = ["coffer-unlocking(7)", "coffer-exit-codes(7)"].filter { $0 != "\(name)(\(section))" }
+    let topics = ["coffer-unlocking(7)", "coffer-environment(7)", "coffer-exit-codes(7)"].filter { $0 != "\(name)(\(section))" }
     return (main + topics).map(Roff.reference).joined(separator: ",\n")
   }
 
@@ -60,29 +60,29 @@ struct ManualPage {
         }
     } + [.section("Topics")]
       + HelpTopic.all.map { .item(Roff.reference("coffer-\($0.name)(\($0.name == "agent" ? 1 : 7))"), $0.abstract + ".") }
-      + examples(of: root)
+      + examples(of: root, Roff.section)
   }
 
   private static func details(of command: CommandDefinition) throws -> [Roff] {
-    guard command.isFamily else { return options(of: command) + examples(of: command) }
+    guard command.isFamily else { return options(of: command, Roff.section) + examples(of: command, Roff.section) }
     return try command.leaves().flatMap { leaf in
       [.section(leaf.name), .text(leaf.configuration.abstract), .paragraph, .bold(leaf.usage)]
         + (leaf.configuration.discussion.isEmpty ? [] : [.paragraph, .text(leaf.configuration.discussion)])
-        + options(of: leaf) + examples(of: leaf)
+        + options(of: leaf, Roff.subsection) + examples(of: leaf, Roff.subsection)
     }
   }
 
-  private static func options(of command: CommandDefinition) -> [Roff] {
+  private static func options(of command: CommandDefinition, _ head: (String) -> Roff) -> [Roff] {
     let given = command.positionals + command.sections.flatMap(\.options)
-    let options: [Roff] = given.isEmpty ? [] : [.subsection("Options")] + given.map { .item(Roff.label($0), $0.text) }
+    let options: [Roff] = given.isEmpty ? [] : [head("Options")] + given.map { .item(Roff.label($0), $0.text) }
     guard command.unlocks else { return options }
     return options + [.paragraph, .text("For the options that open the vault see coffer-unlocking(7).")]
   }
 
-  private static func examples(of command: CommandDefinition) -> [Roff] {
+  private static func examples(of command: CommandDefinition, _ head: (String) -> Roff) -> [Roff] {
     let found = Example.of(command.path)
     guard !found.isEmpty else { return [] }
-    return [.subsection("Examples")]
+    return [head("Examples")]
       + found.map { example in
         let purpose = example.purpose.prefix(1).uppercased() + example.purpose.dropFirst()
         return .item(Roff.escaped(purpose + ":"), nil, code: example.line)

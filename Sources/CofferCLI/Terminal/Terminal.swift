@@ -25,7 +25,8 @@ struct Terminal: ~Copyable {
   /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
   func secret(_ question: Question) throws -> SecretBytes {
     let prompt = question.subject + ": "
-    var before = (question.remark ?? question.reason).map { $0 + "\n" } ?? ""
+    let reason = question.reason.map { TextWidth.wrap($0, to: TextWidth.of(.errors)) }
+    var before = (question.remark ?? reason).map { $0 + "\n" } ?? ""
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
     while true {
       // Said with the prompt, once the echo is off: whoever reads it may begin to type.

@@ -19,7 +19,7 @@ struct FirstHourTests {
     terminal.type("y\n")
     #expect(try child.wait() == 0)
     terminal.shows("this recovery code opens the vault; write it down, it is shown once:")
-    terminal.shows("next: 'coffer vault set github.com ada' stores a password")
+    terminal.shows("  coffer vault set github.com ada  stores a password")
     #expect(try home.coffer("status").out.contains("recovery code"))
   }
 
