@@ -75,11 +75,14 @@ struct InitCommandAt<Place: CommandPlace>: Command {
       try NewRecoveryCode.show(code, context)
     }
     guard context.offersMore else { return }
-    Output.message("\nNext:\n  coffer vault set github.com ada  stores a password\n  coffer help                      shows the rest")
+    Output.message(
+      "\nNext:\n  coffer vault set github.com ada  stores a password\n  coffer help                      shows the rest")
   }
 
   private func isCodeWanted(_ context: Context) throws -> Bool {
-    guard context.offersMore, !new.hasPassphrase, new.newKeyFile == nil, existing.isEmpty, let terminal = Terminal() else { return false }
+    guard context.offersMore, !new.hasPassphrase, new.newKeyFile == nil, existing.isEmpty, let terminal = Terminal() else {
+      return false
+    }
     return try terminal.confirm("Make a recovery code too? It opens the vault if you forget the passphrase.")
   }
 }
