@@ -10,7 +10,8 @@ struct FirstHourTests {
     let home = try Home()
     let terminal = try PseudoTerminal()
     let child = try terminal.coffer("init", in: home)
-    terminal.shows("This passphrase will open your vault, \(home.path)/data/vault.sqlite.")
+    terminal.shows("This passphrase will open your vault,")
+    terminal.shows("\(home.path)/data/vault.sqlite.")
     terminal.shows("New passphrase: ")
     terminal.type("plum sofa kite unit\n")
     terminal.shows("The same again: ")
@@ -21,6 +22,23 @@ struct FirstHourTests {
     terminal.shows("this recovery code opens the vault; write it down, it is shown once:")
     terminal.shows("  coffer vault set github.com ada  stores a password")
     #expect(try home.coffer("status").out.contains("recovery code"))
+  }
+
+  @Test
+  func `control-C at the offer of a recovery code leaves the vault that was told of`() throws {
+    let home = try Home()
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("init", in: home)
+    for prompt in ["New passphrase: ", "The same again: "] {
+      terminal.shows(prompt)
+      terminal.type("plum sofa kite unit\n")
+    }
+    terminal.shows("made a vault at \(home.path)/data/vault.sqlite")
+    terminal.shows("[y/N] ")
+    terminal.type("\u{3}")
+    #expect(try child.wait() == 130)
+    let status = try home.coffer("status")
+    #expect(status.status == 0 && status.out.contains("passphrase") && !status.out.contains("recovery code"), "\(status.out)")
   }
 
   @Test
