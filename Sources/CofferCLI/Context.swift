@@ -58,6 +58,11 @@ final class Context {
     return try terminal.confirm(question)
   }
 
+  /// Whether a person sits at the terminal that the answer goes to, and may be offered what was not asked for.
+  var offersMore: Bool {
+    !quiet && !json && !yes && Display.output.isTerminal && Display.errors.isTerminal && isatty(STDIN_FILENO) == 1
+  }
+
   /// Says that an export has nothing to tell of `item`.
   func leavesOut(_ item: VaultItem) {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")

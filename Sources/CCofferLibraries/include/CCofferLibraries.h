@@ -1,3 +1,4 @@
 // Libraries that only some people use: each is loaded when it is first asked for, and costs nobody else anything.
 #pragma once
+#include "commit.h"
 #include "libzip.h"

@@ -28,7 +28,7 @@ struct QuestionInterruptTests {
     Asked("vault import --from coffer HOME/other", ": "),
     Asked("vault merge HOME/other", ": "),
     Asked("doctor --fix", "[y/N] "),
-    Asked("recover", ": "),
+    Asked("recover", "vault.sqlite: "),
     Asked("vault otp --set github.com ada", ": "),
     Asked("vault set gitlab.com ada", ": "),
     Asked("vault set github.com ada --field pin", ": "),
@@ -44,7 +44,7 @@ struct QuestionInterruptTests {
     home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "HOME": home.path + "/nobody"]) { $1 }
     for (line, value) in [
       ("vault set github.com ada", "one"), ("vault set github.com ada", "two"), ("vault set github.com bob", "three"),
-      ("defaults write com.example.app theme dark", ""),
+      ("defaults write com.example.app theme dark", ""), ("vault slot add --recovery-code", ""),
     ] {
       #expect(try home.coffer(line, in: Data(value.utf8)).status == 0)
     }

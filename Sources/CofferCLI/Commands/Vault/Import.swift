@@ -16,9 +16,9 @@ struct VaultImportCommand: OpeningCommand {
       At a terminal the plan is shown first, and a question asked. \
       Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
       would happen.
-
-      Example: keepassxc-cli export secrets.kdbx | coffer vault import -
       """)
+
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: ArgumentHelp("The file or folder, - for standard input.", valueName: "file")) var path: String?
   @Option(help: ArgumentHelp("What it is of, where its content does not tell.", valueName: "program"))
@@ -26,7 +26,7 @@ struct VaultImportCommand: OpeningCommand {
   @Option(help: ArgumentHelp("The service of an environment file's variables.", valueName: "service")) var service: String?
   @Flag(help: "Of an entry of pass or gopass only the first line, the password.") var firstLine = false
   @Option(
-    help: ArgumentHelp("What becomes of an item whose name is taken: skip, replace or fail (which is usual).", valueName: "what"))
+    help: ArgumentHelp("What becomes of an item whose name is taken: skip, replace or fail. [default: fail]", valueName: "what"))
   var onDuplicate: OnDuplicate?
   @Flag(help: ArgumentHelp("The same as --on-duplicate replace.", visibility: .hidden)) var replace = false
   @Flag(help: ArgumentHelp("The same as --on-duplicate skip.", visibility: .hidden)) var keep = false

@@ -8,8 +8,7 @@ struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List items; no value is decrypted.",
     discussion: """
-      All that is given must hold. Among what has a date --sort begins with the newest change, or with what expires first. \
-      For example: coffer vault list --expiring 30d --sort expires.
+      All that is given must hold. Among what has a date --sort begins with the newest change, or with what expires first.
       """, aliases: ["ls"])
 
   enum Order: String, ExpressibleByArgument, CaseIterable { case name, modified, expires }
@@ -77,8 +76,7 @@ struct VaultFindCommand: OpeningCommand {
     discussion: """
       A word looks for that text in service, account, label and attributes, whatever its case. \
       name=value asks for exactly that attribute. Several must all hold. With --fuzzy a word is looked for in service, account \
-      and label as letters in that order, with others between them, and what fits best comes first. \
-      For example: coffer vault find --fuzzy ghb finds github.com.
+      and label as letters in that order, with others between them, and what fits best comes first.
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]

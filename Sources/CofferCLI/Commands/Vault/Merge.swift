@@ -11,9 +11,9 @@ struct VaultMergeCommand: OpeningCommand {
       who knew the content of the other side stays; else the newer value stays, the other one is kept as a former value, and the conflict \
       is told. Renames and deletions are followed. Logins are left out. All is done at once or nothing, and a second merge changes \
       nothing. At a terminal the plan is shown first, and a question asked. --dry-run only tells what would happen.
-
-      Example: coffer vault merge /media/stick/vault.sqlite --dry-run
       """)
+
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: ArgumentHelp("The other vault: its path, or its name.", valueName: "place"), completion: .file())
   var path: String
