@@ -54,6 +54,7 @@ enum CommandLineBenchmark {
           "coffer vault get SERVICE ACCOUNT, agent", [tools.coffer, "vault", "get", "service", "17"], [.microseconds(5000)]),
         nothing,
       ], rounds: 15)
+    try ScaleBenchmark.run(in: folder, coffer: tools.coffer)
   }
 
   /// The program, and the names by which git and docker call it.
@@ -99,7 +100,7 @@ enum CommandLineBenchmark {
   }
 
   /// A contender that starts a program on the file `input`, its output thrown away, and waits for its end.
-  private static func process(_ name: String, _ words: [String], _ goals: [Goal], input: String = "/dev/null") -> Contender {
+  static func process(_ name: String, _ words: [String], _ goals: [Goal], input: String = "/dev/null") -> Contender {
     Contender(name: name, count: 1, goals: goals) { _ in
       var actions = posix_spawn_file_actions_t()
       posix_spawn_file_actions_init(&actions)

@@ -20,10 +20,15 @@ struct Arguments {
   /// - Parameter line: every word of the process, the program's name first.
   init(_ line: [ByteWord]) {
     given = Self.split(ProgramName.arguments(line.map(\.text)))
-    (words, depth, command) = Self.commandFirst(given)
+    let (ordered, depth, command) = Self.commandFirst(given)
+    (self.depth, self.command) = (depth, command)
+    let isRun = command == RunCommand.self
+    words = isRun ? RunCommand.separated(ordered, from: depth) : ordered
     let isSet = words.first == "set"
-    wantsJSON = given.prefix { $0 != "--" && !(isSet && $0 == "set") }.contains("--json")
-    refusal = Refusals.first(of: line, given: given, words: words, command: command)
+    // What stands behind the name of the command that is to be run is its own.
+    let judged = isRun ? words : given
+    wantsJSON = judged.prefix { $0 != "--" && !(isSet && $0 == "set") }.contains("--json")
+    refusal = Refusals.first(of: line, given: judged, words: words, command: command)
   }
 
   /// The words behind the command's name.
@@ -31,6 +36,18 @@ struct Arguments {
 
   /// Whether the words name a command that does something, not a family of commands.
   var namesLeaf: Bool { depth > 0 && command.configuration.subcommands.isEmpty }
+
+  /// The command that a shell's script asks to complete an argument of, and the question without the command's name; nil for any other
+  /// line. The whole tree of commands would take longer than the answer.
+  var completion: (command: any ParsableCommand.Type, words: [String])? {
+    guard given.first == "---completion", let end = given.firstIndex(of: "--") else { return nil }
+    var command: any ParsableCommand.Type = CofferCommand.self
+    for word in given[1..<end] {
+      guard let next = command.configuration.subcommands.first(where: { $0.answers(to: word) }) else { return nil }
+      command = next
+    }
+    return (command, ["---completion"] + given[end...])
+  }
 
   /// Arguments as the parser can take them: it looks for an option's `=` among characters, and a combining mark after it makes one
   /// character of both.

@@ -44,6 +44,7 @@ enum Main {
   /// Parses the words of a command by that command alone: with its whole tree of commands ArgumentParser takes twice the time, and builds
   /// the tree anew for each error. The tree answers what needs it: help, which has the full names, the version and completion.
   private static func parse(_ arguments: Arguments) throws -> any ParsableCommand {
+    if let (command, words) = arguments.completion { return try command.parseAsRoot(words) }
     guard arguments.namesLeaf else { return try CofferCommand.parseAsRoot(arguments.words) }
     do {
       let command = try arguments.command.parseAsRoot(Array(arguments.rest))

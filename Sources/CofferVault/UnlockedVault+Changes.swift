@@ -134,7 +134,7 @@ extension UnlockedVault {
   /// The items of `service` that a logout removes, expired ones too, with their versions from one moment.
   package borrowing func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
     try core.read { (vault) throws(StoreError) in
-      try vault.items.sessionItems(service: service)
+      try vault.sessionItems(service: service)
     }
   }
 

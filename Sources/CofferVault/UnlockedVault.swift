@@ -60,9 +60,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
 
   /// All items, or those of one service, by name, without opening a value.
   public borrowing func list(service: String? = nil) throws(StoreError) -> [VaultItem] {
-    try core.read { (vault) throws(StoreError) in
-      try vault.items.list(service: service)
-    }
+    try find(ItemQuery(service: service)).items()
   }
 
   /// What a listing says of the fields of an item, by name; none where it has none.
@@ -177,4 +175,26 @@ extension UnlockedVault {
 /// Runs `body`, whose errors are said of `name`.
 func about<Result>(_ name: ItemName, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
   do { return try body() } catch { throw error.about(key: name.description) }
+}
+
+extension UnlockedVault {
+  /// What `query` asks for, by name, without opening a value.
+  package borrowing func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
+    try core.read { (vault) throws(StoreError) in try vault.find(query) }
+  }
+
+  /// The services that begin with `prefix`, each once, or the accounts of `service` that do, by name.
+  package borrowing func names(of service: String?, prefix: String) throws(StoreError) -> [String] {
+    try core.read { (vault) throws(StoreError) in
+      guard let all = try vault.indexed() else {
+        return try vault.items.find(ItemQuery(service: service)).names(of: service, prefix: prefix)
+      }
+      return all.names(of: service, prefix: prefix)
+    }
+  }
+
+  /// Reads some of what an index needs, where one is kept; true when there is nothing more to read.
+  package borrowing func prepareIndex(most: Int) throws(StoreError) -> Bool {
+    try core.read { (vault) throws(StoreError) in try vault.prepareIndex(most: most) }
+  }
 }

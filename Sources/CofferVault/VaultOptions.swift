@@ -23,6 +23,9 @@ public struct VaultOptions: Sendable, Equatable {
   /// The least Argon2id cost of a passphrase slot that this machine puts up with, beyond the vault's own floor. A slot below either that the
   /// vault was unlocked with is raised to them after the next write, under the same passphrase; nil asks for the vault's floor alone.
   public var leastCost: PassphraseCost?
+  /// Whether the descriptions of all items are kept in guarded memory while the vault is open, as an agent does, which is asked for them
+  /// again and again.
+  package var keepsIndex = false
 
   /// Nothing beyond the vault's own file is compared: an older copy of it that is put back is not noticed.
   public static let withoutPins = VaultOptions(pins: nil)

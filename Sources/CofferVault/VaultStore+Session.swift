@@ -17,7 +17,7 @@ extension VaultStore {
   /// The items that a logout removes, expired ones too, with their versions.
   public func sessionItems() throws(StoreError) -> [String: RecordVersion] {
     try read { (vault) throws(StoreError) in
-      try vault.items.sessionItems(service: service)
+      try vault.sessionItems(service: service)
     }
   }
 }

@@ -109,7 +109,7 @@ extension VaultStore {
   /// The accounts of the service's items, ascending.
   public func names() throws(StoreError) -> [String] {
     try read { (vault) throws(StoreError) in
-      try vault.items.list(service: service).map(\.name.account)
+      try vault.find(ItemQuery(service: service)).names(of: service, prefix: "")
     }
   }
 

@@ -26,6 +26,9 @@ struct FuzzTests {
     batch.expectations = ["a": .absent]
     batch.writes = ["a": .set(try form("v", metadata)), "b": .remove]
     batch.decides = .random()
+    var query = ItemQuery(service: "s")
+    query.texts = ["t", "u"]
+    query.attributes = [.init("k", "v")]
     return [
       try body(.greet) {
         let invitation = try TestAgent.invitation()
@@ -35,7 +38,7 @@ struct FuzzTests {
             known: [invitation]))
       },
       try body(.unlock) { try $0.put(TestAgent.credentials()) },
-      try body(.get) { try $0.put(name) }, try body(.item) { try $0.put(name) }, try body(.list) { try $0.put("s" as String?) },
+      try body(.get) { try $0.put(name) }, try body(.item) { try $0.put(name) }, try body(.find) { try $0.put(query) },
       try body(.apply) {
         try $0.put(2 as UInt32)
         try $0.put(.set(form("v", metadata), for: name, if: .revision(1)) as ItemChange)
@@ -106,7 +109,7 @@ struct FuzzTests {
       case .greet: _ = try fields.greeting()
       case .unlock: _ = try fields.credentials()
       case .get, .item: _ = try fields.itemName()
-      case .list: _ = try fields.optionalText()
+      case .find: _ = try fields.query()
       case .apply: _ = try fields.changes()
       case .delete:
         _ = try fields.itemName()

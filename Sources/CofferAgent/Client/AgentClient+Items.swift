@@ -25,10 +25,27 @@ extension AgentClient {
 
   /// All items, or those of one service, by name.
   public func list(service: String? = nil) throws(StoreError) -> [VaultItem] {
-    try askForPages(.list) { (writer) throws(StoreError) in
-      try writer.put(service)
+    try find(ItemQuery(service: service)).items()
+  }
+
+  /// What `query` asks for, by name.
+  package func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
+    var found = ItemDescriptions(place: place.socket.string)
+    _ = try askForPages(.find) { (writer) throws(StoreError) in
+      try writer.put(query)
     } element: { (fields) throws(StoreError) in
-      try fields.item()
+      try fields.withPrefixed { (raw) throws(StoreError) in try found.append(raw) }
+    }
+    return found
+  }
+
+  /// The services that begin with `prefix`, each once, or the accounts of `service` that do, by name.
+  package func names(of service: String?, prefix: String) throws(StoreError) -> [String] {
+    try askForPages(.names) { (writer) throws(StoreError) in
+      try writer.put(service)
+      try writer.put(prefix)
+    } element: { (fields) throws(StoreError) in
+      try fields.text()
     }
   }
 

@@ -71,11 +71,7 @@ public final class AgentStore: Store {
 
   /// The accounts of the service's items, ascending.
   public func names() throws(StoreError) -> [String] {
-    try client.askForPages(.names) { (writer) throws(StoreError) in
-      try writer.put(service)
-    } element: { (fields) throws(StoreError) in
-      try fields.text()
-    }
+    try client.names(of: service, prefix: "")
   }
 
   /// Times an update is tried while others keep changing the same item.

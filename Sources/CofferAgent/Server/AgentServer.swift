@@ -109,6 +109,13 @@ public final class AgentServer: Sendable {
   /// Has ``run()`` look at the vault's time again: it was just unlocked.
   func wake() { bell.ring() }
 
+  /// Has the index of the items read, beside the requests of clients. Where there can be no more threads, the first of them waits for it.
+  func readAhead() {
+    do throws(StoreError) {
+      try DetachedThread.start(stackBytes: Connections.stackBytes, place: "agent") { [vault] in while vault.readAhead() {} }
+    } catch {}
+  }
+
   private func finish() {
     // First the name, so that no client finds an agent that is going.
     _ = place.socket.withPlatformString { unlink($0) }

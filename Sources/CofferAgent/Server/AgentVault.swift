@@ -76,6 +76,7 @@ final class AgentVault: Sendable {
         // What the agent itself expects, first.
         var locked = try LockedVault.open(settings.vault, options: settings.options)
         locked.options = settings.options.narrowed(by: expectation)
+        locked.options.keepsIndex = true
         vault = try locked.unlock(with: credentials)
       } catch {
         if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }
@@ -95,6 +96,23 @@ final class AgentVault: Sendable {
     var next = Optional(held)
     state.withLock { $0.unlocked = next.take() }
   }
+
+  /// Reads some of what the index of the vault's items needs, which is no use of the vault; false when there is no more to read.
+  ///
+  /// Whatever is wrong is said to who asks next.
+  func readAhead() -> Bool {
+    state.withLock { state in
+      lapse(&state)
+      switch state.unlocked {
+      case .none: return false
+      case .some(let unlocked):
+        do throws(StoreError) { return try !unlocked.vault.prepareIndex(most: Self.readAtOnce) } catch { return false }
+      }
+    }
+  }
+
+  /// Buckets that are read in one piece, while no request is answered: 3 ms among 100 000 items.
+  private static let readAtOnce = 16
 
   /// Waits for running calls and wipes the keys.
   func lock(because reason: String) {

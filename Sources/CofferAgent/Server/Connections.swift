@@ -9,7 +9,7 @@ final class Connections: Sendable {
   /// Connections at once: twice as many as a busy machine has shells and builds asking; each costs a thread and, at most, a message.
   static let most = 128
   /// Bytes of a thread's stack: SQLite's and the coding's deepest calls need a tenth of it.
-  private static let stackBytes = 1 << 20
+  static let stackBytes = 1 << 20
 
   /// One connection, as the others know it.
   final class Mark: Sendable {

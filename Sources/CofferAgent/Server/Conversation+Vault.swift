@@ -17,10 +17,12 @@ extension Conversation {
       let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
       let item = try withVault { (vault) throws(StoreError) in try vault.item(name) }
       try pages(of: item.map { [$0] } ?? [], on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
-    case .list:
-      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.optionalText() }
-      let items = try withVault { (vault) throws(StoreError) in try vault.list(service: service) }
-      try pages(of: items, on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
+    case .find:
+      let query = try arguments(of: frame) { (fields) throws(StoreError) in try fields.query() }
+      let found = try withVault { (vault) throws(StoreError) in try vault.find(query) }
+      try pages(of: 0..<found.count, on: socket) { (position, writer) throws(StoreError) in
+        try found.withDescription(at: position) { (raw) throws(StoreError) in try writer.put(prefixed: raw) }
+      }
     case .apply:
       let changes = try arguments(of: frame) { (fields) throws(StoreError) in try fields.changes() }
       let items = try change(on: socket) { (vault) throws(StoreError) in try vault.apply(changes) }
@@ -107,8 +109,10 @@ extension Conversation {
       let isThere = try withVault { (vault) throws(StoreError) in try vault.contains(name, service: service) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(isThere) }
     case .names:
-      let service = try arguments(of: frame) { (fields) throws(StoreError) in try fields.text() }
-      let names = try withVault { (vault) throws(StoreError) in try vault.list(service: service).map(\.name.account) }
+      let (service, prefix) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.optionalText(), try fields.text())
+      }
+      let names = try withVault { (vault) throws(StoreError) in try vault.names(of: service, prefix: prefix) }
       try pages(of: names, on: socket) { (name, writer) throws(StoreError) in try writer.put(name) }
     case .version:
       let (service, name) = try arguments(of: frame) { (fields) throws(StoreError) in (try fields.text(), try fields.text()) }
@@ -153,9 +157,9 @@ extension Conversation {
   }
 
   /// Sends `elements` in as many frames as they need, each of which says how many it holds.
-  private func pages<Element>(
-    of elements: [Element], on socket: borrowing LocalSocket,
-    _ put: (Element, inout FrameWriter) throws(StoreError) -> Void
+  private func pages<Elements: RandomAccessCollection>(
+    of elements: Elements, on socket: borrowing LocalSocket,
+    _ put: (Elements.Element, inout FrameWriter) throws(StoreError) -> Void
   ) throws(AnswerFailure) {
     var rest = elements[...]
     repeat {

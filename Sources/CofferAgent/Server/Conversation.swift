@@ -106,6 +106,7 @@ final class Conversation {
         try server.vault.unlock(with: credentials, expectation, times)
       }
       server.wake()
+      server.readAhead()
       let status = status
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
     default:

@@ -88,6 +88,11 @@ struct FrameReader {
 
   private mutating func prefixed() throws(StoreError) -> UnsafeRawBufferPointer { try take(Int(number(UInt32.self))) }
 
+  /// Lends bytes where they lie.
+  mutating func withPrefixed(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    try body(prefixed())
+  }
+
   mutating func text() throws(StoreError) -> String {
     guard let text = String(validating: try prefixed(), as: UTF8.self) else { throw Self.malformed("a text is not UTF-8") }
     return text

@@ -77,6 +77,12 @@ struct FrameWriter: ~Copyable {
     try array.span.bytes.withUnsafeBytes { (raw) throws(StoreError) in try append(raw) }
   }
 
+  /// A length and bytes that lie in guarded memory.
+  mutating func put(prefixed raw: UnsafeRawBufferPointer) throws(StoreError) {
+    try put(UInt32(clamping: raw.count))
+    try append(raw)
+  }
+
   /// A length and the secret, from guarded memory to guarded memory.
   mutating func put(_ secret: borrowing SecretBytes) throws(StoreError) {
     try put(UInt32(clamping: secret.count))

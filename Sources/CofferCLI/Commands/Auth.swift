@@ -86,7 +86,7 @@ struct LogoutCommandAt<Place: CommandPlace>: OpeningCommand {
         """)
   }
 
-  @Argument(help: "The host; may be left out where there is one.") var host: String?
+  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
   @Flag(help: "All accounts of the host, or of all hosts where none is named.") var all = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -114,7 +114,7 @@ struct AuthStatusCommand: OpeningCommand {
     commandName: "status", abstract: "List hosts and accounts, which are active, and when tokens expire. Never a token.",
     discussion: "Exits with 1 where nobody is logged in.")
 
-  @Argument(help: "One host alone.") var host: String?
+  @Argument(help: "One host alone.", completion: Completions.hosts) var host: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -173,7 +173,7 @@ struct AuthTokenCommand: OpeningCommand {
     discussion:
       "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where it has expired.")
 
-  @Argument(help: "The host; may be left out where there is one.") var host: String?
+  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
@@ -196,7 +196,7 @@ struct AuthSwitchCommand: OpeningCommand {
     commandName: "switch", abstract: "Make another account of a host the active one.",
     discussion: "Of two accounts the other is meant; of more, name one.")
 
-  @Argument(help: "The host; may be left out where there is one.") var host: String?
+  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account that becomes the active one.", valueName: "name")) var account: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions

@@ -28,29 +28,53 @@ struct CompletionCommand: Command {
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
-    try Output.line(CofferCommand.completionScript(for: shell.kind))
+    guard shell != .fish else { return try Output.line(FishScript().text) }
+    let script = ScriptAliases.added(to: CofferCommand.completionScript(for: shell.kind))
+    // What `run` starts is completed as it would be without it.
+    try Output.line(script.replacing("'*:command:'", with: "'*::command:_normal'"))
     if shell == .bash { try Output.line(Self.wholeWords) }
   }
 
   /// bash ends a word at a colon, which stands in many a service. The words are put together again for the script, and what the line
-  /// has of the last one already is taken off the answers.
+  /// has of the last one already is taken off the answers. Answers that are no files are no file names: bash would show what stands behind
+  /// their last slash alone. What follows the `--` of `run` is a line of its own.
   private static let wholeWords = #"""
 
     _coffer_whole_words() {
         local -r typed="${COMP_LINE:0:${COMP_POINT}}"
-        if [[ "${typed}" != *:* ]]; then
-            _coffer "${@}"
-            return
+        local -a whole=("${COMP_WORDS[@]:0:$((COMP_CWORD + 1))}")
+        if [[ "${typed}" == *:* ]]; then
+            read -ra whole <<< "${typed}"
+            [[ "${typed}" == *[[:space:]] ]] && whole+=('')
         fi
-        local -a whole
-        read -ra whole <<< "${typed}"
-        [[ "${typed}" == *[[:space:]] ]] && whole+=('')
         local -a COMP_WORDS=("${whole[@]}")
         local -i COMP_CWORD="$((${#whole[@]} - 1))"
         local -r word="${whole[${COMP_CWORD}]}"
+        local -i at
+        if [[ " ${whole[*]:1:2} " == *' run '* || " ${whole[*]:1:2} " == *' exec '* ]]; then
+            for ((at = 2; at < COMP_CWORD; at++)); do
+                [[ "${whole[at]}" == -- ]] || continue
+                if ((at + 1 == COMP_CWORD)); then
+                    COMPREPLY=($(compgen -c -- "${word}"))
+                else
+                    COMPREPLY=($(compgen -f -- "${word}"))
+                fi
+                return
+            done
+        fi
         _coffer "${1}" "${word}" "${whole[$((COMP_CWORD - 1))]}"
-        local -r there="${word%"${word##*:}"}"
-        COMPREPLY=("${COMPREPLY[@]#"${there}"}")
+        local reply
+        for reply in "${COMPREPLY[@]}"; do
+            [[ -e "${reply}" ]] && return
+        done
+        compopt +o filenames 2> /dev/null
+        local there="${word%"${word##*:}"}"
+        [[ "${typed}" == *:* ]] || there=''
+        for at in "${!COMPREPLY[@]}"; do
+            reply="${COMPREPLY[at]#"${there}"}"
+            [[ "${reply}" == *' ' ]] || printf -v reply '%q' "${reply}"
+            COMPREPLY[at]="${reply}"
+        done
     }
 
     complete -o filenames -F _coffer_whole_words coffer
@@ -59,19 +83,63 @@ struct CompletionCommand: Command {
 
 /// What a shell may offer. A completion never asks, never speaks, and has nothing to offer where something is wrong.
 enum Completions {
-  static let services = CompletionKind.custom { words, _, _ in
-    list(words) { Set(try $0.silentItems().map(\.name.service)) }
+  static let services = CompletionKind.custom { words, _, prefix in
+    list(words) { Set(try $0.silentItems().names(of: nil, prefix: beginning(prefix))).subtracting([AuthAccounts.pointers]) }
   }
 
   /// The accounts of the services that stand on the line.
-  static let accounts = CompletionKind.custom { words, _, _ in
+  static let accounts = CompletionKind.custom { words, _, prefix in
     list(words) { context in
-      Set(
-        try context.silentItems().filter { words.dropFirst().contains($0.name.service) }.map(\.name.account).filter {
-          !$0.isEmpty
+      let items = try context.silentItems()
+      return Set(
+        try words.dropFirst().flatMap { try items.names(of: $0, prefix: beginning(prefix)) }.filter { !$0.isEmpty })
+    }
+  }
+
+  /// What is said of the item that stands on the line, by the names that `--field` takes.
+  static let fields = CompletionKind.custom { words, _, _ in
+    list(words) { context in
+      let items = try context.silentItems()
+      let found = try words.dropFirst().flatMap { try items.find(ItemQuery(service: $0)).items() }
+      let meant = found.filter { words.contains($0.name.account) }
+      return Set(
+        try (meant.isEmpty ? found : meant).flatMap { item in
+          let said = ItemJSON(item).description.filter { !$0.1.isEmpty }.map(\.0)
+          return try said + item.metadata.attributes.keys + items.fields(of: item.name).map(\.name.field)
         })
     }
   }
+
+  /// The vault's slots, by the digits that name them: no secret is needed to see those.
+  static let slots = CompletionKind.custom { words, _, _ in
+    list(words) { Set(try $0.lockedVault().slots.map(\.id.description)) }
+  }
+
+  /// The hosts that somebody is logged in to.
+  static let hosts = CompletionKind.custom { words, _, prefix in
+    list(words) { context in
+      Set(try AuthAccounts.hosts(in: context.silentItems()).filter { $0.hasPrefix(beginning(prefix)) })
+    }
+  }
+
+  /// `NAME=coffer://service/account`, once the name stands there.
+  static let namedReferences = CompletionKind.custom { words, _, prefix in
+    guard let (name, text) = Attributes.split(prefix) else { return [] }
+    return list(words) { context in
+      // One item of a service: no account need be told.
+      let parts = text.dropFirst(Reference.scheme.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+      guard Reference.isMeant(by: text) || Reference.scheme.hasPrefix(text) else { return [] }
+      let items = try context.silentItems()
+      guard parts.count == 2, let service = try Reference(Reference.scheme + parts[0]).service as String? else {
+        return Set(try items.names(of: nil, prefix: "").map { "\(name)=\(Reference(service: $0, account: nil))" })
+      }
+      return Set(
+        try items.names(of: service, prefix: "").map { "\(name)=\(Reference(service: service, account: $0))" })
+    }
+  }
+
+  /// As much of what was typed as surely is a beginning of a name: not where a shell's quotes are in it.
+  private static func beginning(_ prefix: String) -> String { prefix.utf8.allSatisfy(isPlain) ? prefix : "" }
 
   static let domains = CompletionKind.custom { words, _, _ in
     list(words) { Set(try DefaultsDomain.list(in: $0.places.defaults).map(\.name)) }
@@ -89,8 +157,9 @@ enum Completions {
   static let routerKeys = CompletionKind.custom { words, _, _ in
     let domain = value(of: "--domain", words) ?? ProcessEnvironment.value("COFFER_DOMAIN") ?? "coffer"
     return list(words) { context in
-      let secrets = try context.silentItems().filter { $0.name.service == domain }.map(\.name.account)
-      return Set(try context.domain(domain).names() + secrets)
+      let keys = Set(try context.domain(domain).names())
+      // Preferences are offered where the vault is locked, too.
+      do { return keys.union(try context.silentItems().names(of: domain)) } catch { return keys }
     }
   }
 
@@ -140,17 +209,14 @@ enum Completions {
 extension Context {
   /// The items of the vault where something opens it at once and without a question: the agent, or a key file or an identity that
   /// the environment names.
-  fileprivate func silentItems() throws -> [VaultItem] {
-    try everySilentItem().filter { !AuthAccounts.isPointer($0) }
-  }
-
-  private func everySilentItem() throws -> [VaultItem] {
-    if let agent = try agent() { return try agent.list() }
+  ///
+  /// - Throws: what a completion keeps to itself.
+  fileprivate func silentItems() throws -> VaultItems {
+    if let items = try agentItems() { return items }
     let sources = CredentialSources(self)
     var credentials = Credentials()
     if let path = ProcessEnvironment.value("COFFER_KEY_FILE") { credentials.keyFile = try sources.keyFile(path) }
     if let path = ProcessEnvironment.value("COFFER_IDENTITY") { credentials.identity = try sources.identity(path) }
-    guard !credentials.isEmpty else { return [] }
-    do { return try lockedVault().unlock(with: credentials).list() } catch { return [] }
+    return try items(openedWith: credentials)
   }
 }

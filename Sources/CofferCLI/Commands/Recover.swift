@@ -13,7 +13,8 @@ struct RecoverCommand: Command {
 
   @Option(help: ArgumentHelp("Take the recovery code from this file.", valueName: "path")) var recoveryFile: String?
   @Option(
-    help: ArgumentHelp("Set the passphrase of this slot, named by the beginning of its id or its label.", valueName: "slot"))
+    help: ArgumentHelp("Set the passphrase of this slot, named by the beginning of its id or its label.", valueName: "slot"),
+    completion: Completions.slots)
   var slot: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup var options: AnswerOptions

@@ -5,10 +5,10 @@ struct RunCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Start a command with secrets in its environment, on descriptors, or as files in memory.",
-    usage: "coffer run [--env <name=reference>] … [--env-file <path>] … [<options>] -- <command> [<words>]",
+    usage: "coffer run [--env <name=reference>] … [--env-file <path>] … [<options>] [--] <command> [<words>]",
     discussion: """
       A reference is coffer://service/account, with /attribute after it for something else than the value; each part is \
-      percent-encoded. All references are read before the command starts: if one is missing, expired or locked, nothing starts. \
+      percent-encoded. A variable of this environment whose whole value is a reference is resolved as well. All references are read before the command starts: if one is missing, expired or locked, nothing starts. \
       The command takes this process's place, so its signals and its exit status are its own; with --mask it is a child, and both \
       are passed through. What unlocks the vault is not passed on. Exit statuses of our own are those of env(1): 125 where \
       nothing was started, 126 and 127 where the command cannot be executed or is not there.
@@ -16,7 +16,8 @@ struct RunCommand: OpeningCommand {
 
   @Option(
     name: [.long, .customShort("e")],
-    help: ArgumentHelp("A variable with what a reference names; may be repeated.", valueName: "name=reference"))
+    help: ArgumentHelp("A variable with what a reference names; may be repeated.", valueName: "name=reference"),
+    completion: Completions.namedReferences)
   var env: [String] = []
   @Option(
     help: ArgumentHelp(
@@ -27,14 +28,32 @@ struct RunCommand: OpeningCommand {
     help: ArgumentHelp("An open descriptor, 3 or more, that the command reads the value from.", valueName: "n=reference"))
   var fd: [String] = []
   @Option(
-    help: ArgumentHelp("A variable with the path of a file in memory that holds the value.", valueName: "name=reference"))
+    help: ArgumentHelp("A variable with the path of a file in memory that holds the value.", valueName: "name=reference"),
+    completion: Completions.namedReferences)
   var file: [String] = []
   @Flag(help: "Replace the secrets in what the command prints.") var mask = false
-  @Argument(parsing: .postTerminator, help: "The command and its words, after --.") var command: [String] = []
+  @Argument(parsing: .postTerminator, help: "The command and its words; -- before them may be left out.") var command: [String] =
+    []
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   static var startsPrograms: Bool { true }
+
+  /// The options that take the next word, as far as no `=` is in them.
+  private static let valued: Set = [
+    "--env", "-e", "--env-file", "--fd", "--file", "--passphrase-fd", "--passphrase-file", "--key-file", "--recovery-file",
+    "--identity", "--invitation", "--min-generation", "--home", "--vault",
+  ]
+
+  /// The words of a line with `--` before the command that is to be started, where it was left out.
+  static func separated(_ words: [String], from start: Int) -> [String] {
+    var at = start
+    while at < words.count, words[at].hasPrefix("-"), words[at] != "-" {
+      if words[at] == "--" { return words }
+      at += valued.contains(words[at]) ? 2 : 1
+    }
+    return at < words.count ? words[..<at] + ["--"] + words[at...] : words
+  }
 
   func claimInput(_ context: Context) throws {
     guard !command.isEmpty else {

@@ -121,7 +121,7 @@ struct References {
     return value
   }
 
-  private static func value(of reference: Reference, in items: VaultItems) throws -> SecretForm {
+  static func value(of reference: Reference, in items: VaultItems) throws -> SecretForm {
     guard let attribute = reference.attribute else {
       return try items.value(service: reference.service, account: reference.account)
     }

@@ -10,7 +10,7 @@ struct AuthAccounts {
   private static let mark = "coffer.auth"
   private static let token = "token"
   /// The service of the items that name the active accounts.
-  private static let pointers = "coffer.auth"
+  static let pointers = "coffer.auth"
   /// The account of a login that names none.
   static let unnamed = "default"
 
@@ -31,13 +31,22 @@ struct AuthAccounts {
   /// All logins, or those of one host, by host and account. No token is opened.
   func logins(of host: String? = nil) throws -> [Login] {
     var active: [String: String] = [:]
-    return try items.list(service: host).filter(Self.isToken).map { item in
+    return try Self.tokens(of: host, in: items).filter(Self.isToken).map { item in
       let host = item.name.service
       if active[host] == nil { active[host] = try self.active(host) ?? "" }
       return Login(
         host: host, account: item.name.account, isActive: active[host] == item.name.account, since: item.created,
         expires: item.metadata.expires)
     }
+  }
+
+  /// The hosts that somebody is logged in to.
+  static func hosts(in items: VaultItems) throws -> Set<String> { Set(try tokens(of: nil, in: items).map(\.name.service)) }
+
+  private static func tokens(of host: String?, in items: VaultItems) throws -> [VaultItem] {
+    var query = ItemQuery(service: host)
+    query.attributes = [ItemQuery.Attribute(mark, token)]
+    return try items.find(query).items()
   }
 
   /// The login that is meant: of the only host where none is named, of the active account where none is.

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferAgent
+internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
@@ -58,8 +59,11 @@ final class VaultItems {
     let name = try ItemName(service: service, account: account ?? "")
     var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
     if found.isEmpty { found = try spelled(service, account) }
-    guard let item = found.first else { throw Self.notFound(name, account == nil ? "item of this service" : "such item") }
-    guard found.count == 1 else { throw Self.ambiguous(found.map(\.name), service) }
+    guard let item = found.first else { throw try notFound(name, hasAccount: account != nil) }
+    guard found.count == 1 else {
+      if let chosen = try chosen(of: found) { return chosen }
+      throw Self.ambiguous(found.map(\.name), service)
+    }
     return item
   }
 
@@ -89,18 +93,51 @@ final class VaultItems {
     return value
   }
 
-  static func notFound(_ name: ItemName, _ what: String) -> StoreError {
-    StoreError(
-      .notFound, "the vault has no \(what)", key: name.description,
-      cure: "coffer vault list shows what there is, coffer vault set stores it")
+  private func notFound(_ name: ItemName, hasAccount: Bool) throws -> StoreError {
+    let question = try isTerminal(STDERR_FILENO) ? LikelyNames.question(near(name)) : nil
+    return Self.notFound(name, hasAccount ? "such item" : "item of this service", question)
   }
 
+  static func notFound(_ name: ItemName, _ what: String, _ question: String? = nil) -> StoreError {
+    StoreError(
+      .notFound, "the vault has no \(what)", key: name.description,
+      cure: (question.map { "\($0) " } ?? "") + "coffer vault list shows what there is, coffer vault set stores it")
+  }
+
+  /// The names that may have been meant. Only people mistype them: no script waits for all names to be looked at.
+  private func near(_ name: ItemName) throws -> [String] {
+    let accounts = name.account.isEmpty ? [] : try names(of: name.service)
+    guard accounts.isEmpty else { return LikelyNames.near(name.account, among: accounts).map { "\(name.service) \($0)" } }
+    return LikelyNames.near(name.service, among: try names(of: nil))
+  }
+
+  /// Which of several items somebody at a terminal says is meant; nil where nobody is asked.
+  private func chosen(of items: [VaultItem]) throws -> VaultItem? {
+    guard !context.json, isTerminal(STDIN_FILENO), isTerminal(STDERR_FILENO), items.count <= Menu.most, let terminal = Terminal()
+    else { return nil }
+    return try items[Menu.choose("items match", items.map { $0.name.account.isEmpty ? "''" : $0.name.account }, terminal)]
+  }
+
+  private func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
   /// All items, or those of one service, by name; no value is opened.
-  func list(service: String? = nil) throws -> [VaultItem] {
+  func list(service: String? = nil) throws -> [VaultItem] { try find(ItemQuery(service: service)).items() }
+
+  /// What `query` asks for, by name, each item as it is looked at; no value is opened.
+  func find(_ query: ItemQuery) throws -> ItemDescriptions {
     try ask { (agent) throws(StoreError) in
-      try agent.list(service: service)
+      try agent.find(query)
     } or: { (vault) throws(StoreError) in
-      try vault.list(service: service)
+      try vault.find(query)
+    }
+  }
+
+  /// The services that begin with `prefix`, or the accounts of `service` that do.
+  func names(of service: String?, prefix: String = "") throws -> [String] {
+    try ask { (agent) throws(StoreError) in
+      try agent.names(of: service, prefix: prefix)
+    } or: { (vault) throws(StoreError) in
+      try vault.names(of: service, prefix: prefix)
     }
   }
 
@@ -184,6 +221,14 @@ extension Context {
   func items() throws -> VaultItems {
     if let agent = try agent() { return VaultItems(self, agent: agent, hasAnswered: true) }
     return VaultItems(self, try OpenedVault(self))
+  }
+
+  /// The items of the vault where the agent has it open; nil where it has not.
+  func agentItems() throws -> VaultItems? { try agent().map { VaultItems(self, agent: $0, hasAnswered: true) } }
+
+  /// The items of the vault, opened with `credentials` and nothing else.
+  func items(openedWith credentials: consuming Credentials) throws -> VaultItems {
+    VaultItems(self, .here(try lockedVault().unlock(with: credentials)))
   }
 
   /// The same for a command that asks for an item next: whether the agent holds the vault shows then, one question earlier.

@@ -13,6 +13,17 @@ enum ProcessEnvironment {
   /// The value of `name`, byte for byte; nil when it is not set.
   static func word(_ name: String) -> ByteWord? { getenv(name).map { ByteWord($0) } }
 
+  /// Every variable that is text.
+  static var all: [(name: String, value: String)] {
+    var all: [(name: String, value: String)] = []
+    var next = coffer_environment()
+    while let entry = next?.pointee {
+      if let pair = String(validatingCString: entry).flatMap(Attributes.split) { all.append(pair) }
+      next = next?.advanced(by: 1)
+    }
+    return all
+  }
+
   /// What a child is given of `names`, byte for byte, as execve(2) takes it.
   static func entries(_ names: [String]) -> [ByteWord] {
     names.compactMap { name in word(name).map { ByteWord("\(name)=").joined(to: $0) } }

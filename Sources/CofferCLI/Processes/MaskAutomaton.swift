@@ -30,6 +30,9 @@ final class MaskAutomaton: Sendable {
   /// The byte that leads to each state.
   private let labels: SecretForm
   private let tables: SecretForm
+  /// A bit for each two bytes that a secret begins with. Where a stream is in no secret, which is nearly everywhere, it is run through
+  /// by these alone, however many secrets there are.
+  private let beginnings: SecretForm
   /// Bytes of the longest secret.
   let longest: Int
 
@@ -44,6 +47,7 @@ final class MaskAutomaton: Sendable {
     }
     self.tables = SecretForm(try labels.withUnsafeBytes { try Self.tables(&states, $0) })
     self.labels = SecretForm(labels)
+    beginnings = SecretForm(try Self.beginnings(secrets))
     self.states = states
     longest = secrets.map { $0.bytes.count }.max() ?? 0
   }
@@ -57,19 +61,42 @@ final class MaskAutomaton: Sendable {
     states.withUnsafeBufferPointer { states in
       labels.bytes.withUnsafeBytes { labels in
         tables.bytes.withUnsafeBytes { tables in
-          var state = state
-          for (index, byte) in bytes.enumerated() {
-            state = Self.step(state, byte, states, labels, tables)
-            guard state != 0 else { continue }
-            let match = states[Int(state)].match
-            if match > 0 { found(index, Int(match)) }
-            // Nothing leads on: what is whole waits for nothing, and its end may begin the next one.
-            while states[Int(state)].child == 0, state != 0 { state = states[Int(state)].fallback }
+          beginnings.bytes.withUnsafeBytes { beginnings in
+            var state = state
+            var index = 0
+            while index < bytes.count {
+              if state == 0 { index = Self.nextBeginning(bytes, from: index, beginnings) }
+              state = Self.step(state, bytes[index], states, labels, tables)
+              defer { index += 1 }
+              guard state != 0 else { continue }
+              let match = states[Int(state)].match
+              if match > 0 { found(index, Int(match)) }
+              // Nothing leads on: what is whole waits for nothing, and its end may begin the next one.
+              while states[Int(state)].child == 0, state != 0 { state = states[Int(state)].fallback }
+            }
+            return (state, Int(states[Int(state)].depth))
           }
-          return (state, Int(states[Int(state)].depth))
         }
       }
     }
+  }
+
+  /// The first place from `start` on where two bytes stand that a secret begins with; the last place where there are none, as the second
+  /// of them may be still to come.
+  @inline(__always)
+  private static func nextBeginning(
+    _ bytes: UnsafeRawBufferPointer, from start: Int, _ beginnings: UnsafeRawBufferPointer
+  ) -> Int {
+    guard let first = bytes.baseAddress, let bits = beginnings.baseAddress else { return start }
+    var at = start
+    let last = bytes.count - 1
+    while at < last {
+      let (one, two) = (first.load(fromByteOffset: at, as: UInt8.self), first.load(fromByteOffset: at + 1, as: UInt8.self))
+      let pair = Int(one) << 8 | Int(two)
+      if bits.load(fromByteOffset: pair >> 3, as: UInt8.self) >> UInt8(pair & 7) & 1 != 0 { break }
+      at += 1
+    }
+    return at
   }
 
   @inline(__always)
@@ -99,6 +126,24 @@ final class MaskAutomaton: Sendable {
   }
 
   // MARK: Making
+
+  private static func beginnings(_ secrets: [SecretForm]) throws -> SecretBytes {
+    var bits = try SecretBytes(zeros: 65_536 / 8)
+    bits.withUnsafeMutableBytes { bits in
+      for secret in secrets {
+        secret.bytes.withUnsafeBytes { raw in
+          guard let first = raw.first else { return }
+          // Whatever follows a secret of a single byte.
+          let seconds = raw.count > 1 ? raw[1]...raw[1] : 0...255
+          for second in seconds {
+            let pair = Int(first) << 8 | Int(second)
+            bits[pair >> 3] |= 1 << UInt8(pair & 7)
+          }
+        }
+      }
+    }
+    return bits
+  }
 
   private static func add(_ secret: UnsafeRawBufferPointer, _ states: inout [State], _ labels: UnsafeMutableRawBufferPointer) {
     var state = 0

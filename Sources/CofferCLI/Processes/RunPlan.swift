@@ -19,6 +19,8 @@ struct RunPlan {
 
   init(env: [String], files: [String], descriptors: [String], envFiles: [String], _ context: Context) throws {
     for path in envFiles { try add(fileAt: path, context) }
+    let replaced = Set(variables.map(\.name) + (env + files).compactMap { Attributes.split($0)?.name })
+    for (name, reference) in Self.inherited where !replaced.contains(name) { variables.append((name, .reference(reference))) }
     var names: Set<String> = []
     for word in env {
       let (name, reference) = try Self.split(word, "--env")
@@ -37,6 +39,15 @@ struct RunPlan {
       }
       guard !targets.contains(where: { $0.number == number }) else { throw Self.twice(name) }
       targets.append((number, reference))
+    }
+  }
+
+  /// The variables of this process's environment whose whole value is a reference.
+  private static var inherited: [(name: String, reference: Reference)] {
+    ProcessEnvironment.all.compactMap { name, value in
+      guard Reference.isMeant(by: value) else { return nil }
+      // A value that only begins as one is somebody else's, and is passed on.
+      do throws(Failure) { return (name, try Reference(value)) } catch { return nil }
     }
   }
 

@@ -8,8 +8,15 @@ enum Columns {
   ///
   /// - Parameter display: who reads them. A terminal has cells; of what else reads them nothing is known but characters.
   static func align(_ rows: [[String]], for display: Display = .output) -> String {
-    let rows = rows.map { $0.map { Cell($0, inCells: display.isTerminal) } }
-    let widths = widths(of: rows)
+    var widths = Widths(for: display)
+    for row in rows { widths.add(row) }
+    return align(rows, widths)
+  }
+
+  /// The lines of `rows`, each column as wide as in all the rows that `widths` were added up of.
+  static func align(_ rows: [[String]], _ widths: Widths) -> String {
+    let rows = rows.map { $0.map { Cell($0, inCells: widths.inCells) } }
+    let widths = widths.widths
     var lines: [UInt8] = []
     lines.reserveCapacity(rows.count * widths.reduce(0) { $0 + $1 + 2 })
     for (number, row) in rows.enumerated() {
@@ -28,15 +35,19 @@ enum Columns {
     line.append(contentsOf: row[last].text.trimmedEnd.utf8)
   }
 
-  private static func widths(of rows: [[Cell]]) -> [Int] {
-    var widths: [Int] = []
-    for row in rows {
-      for (column, cell) in row.enumerated() {
+  /// The widest cell of each column, of rows that need not be held together.
+  struct Widths {
+    fileprivate var widths: [Int] = []
+    fileprivate let inCells: Bool
+
+    init(for display: Display = .output) { inCells = display.isTerminal }
+
+    mutating func add(_ row: [String]) {
+      for (column, text) in row.enumerated() {
         if column == widths.count { widths.append(0) }
-        widths[column] = max(widths[column], cell.width)
+        widths[column] = max(widths[column], Cell(text, inCells: inCells).width)
       }
     }
-    return widths
   }
 
   private struct Cell {

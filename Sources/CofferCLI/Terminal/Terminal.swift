@@ -80,6 +80,27 @@ struct Terminal: ~Copyable {
     throw Failure.nothingTyped
   }
 
+  /// A line that is seen as it is typed; empty for Enter alone.
+  ///
+  /// - Throws: ``Failure/interrupted`` on control-C, ``Failure/inputEnded`` for control-D and where the terminal is gone.
+  func line(_ prompt: String) throws -> String {
+    var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
+    while true {
+      try say(prompt)
+      do {
+        switch try read(&signals) {
+        case .typed(let bytes):
+          try Self.checkText(bytes)
+          return bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        case .signal(let signal):
+          try say("\n")
+          guard signal != SIGINT else { throw Failure.interrupted }
+          signals.deliver(signal)
+        }
+      } catch let failure as Failure where failure.isNothingTyped { return "" }
+    }
+  }
+
   /// Whether the answer to a question is yes.
   func confirm(_ question: String) throws -> Bool {
     try say("\(Printable.line(question)) [y/N] ")

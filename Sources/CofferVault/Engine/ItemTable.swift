@@ -143,21 +143,7 @@ struct ItemTable {
     return meta
   }
 
-  func item(_ meta: RecordMeta) -> VaultItem {
-    VaultItem(
-      id: meta.id.uuid, name: meta.name, metadata: meta.itemMetadata, created: Milliseconds.date(meta.created),
-      modified: Milliseconds.date(meta.modified), written: Milliseconds.date(meta.written), revision: meta.revision,
-      valueBytes: meta.valueCount ?? 0, history: Int(meta.history))
-  }
-
-  /// The items of `service` that a logout removes, by their descriptions alone.
-  func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
-    var marked: [String: RecordVersion] = [:]
-    for item in try list(service: service) where item.metadata.isSessionItem {
-      marked[item.name.account] = try version(of: item.name)
-    }
-    return marked
-  }
+  func item(_ meta: RecordMeta) -> VaultItem { VaultItem(meta) }
 
   /// Where `name` stands, and which version the verified list has there; nil when there is no such item.
   private func find(_ name: ItemName) throws(StoreError) -> BucketEntry? {
@@ -192,5 +178,15 @@ struct ItemTable {
   static func withoutValue(_ name: ItemName, _ path: FilePath) -> StoreError {
     StoreError(
       .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
+  }
+}
+
+extension VaultItem {
+  /// What a listing says of a record.
+  init(_ meta: RecordMeta) {
+    self.init(
+      id: meta.id.uuid, name: meta.name, metadata: meta.itemMetadata, created: Milliseconds.date(meta.created),
+      modified: Milliseconds.date(meta.modified), written: Milliseconds.date(meta.written), revision: meta.revision,
+      valueBytes: meta.valueCount ?? 0, history: Int(meta.history))
   }
 }

@@ -13,6 +13,8 @@ final class OpenVault {
   let slots: SlotTable
   let log: VaultLog
   let options: VaultOptions
+  /// What describes the items, where it is kept.
+  var index: ItemIndex?
   /// Said of the unlocking when this process first writes.
   private var unlocking: LogEntry?
   /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.

@@ -25,6 +25,25 @@ struct RecordRow {
     return meta
   }
 
+  /// Lends the description, as it is and decoded, once it was found to be one that can be read and belongs here.
+  func withDescription<Result>(
+    place: String, keys: borrowing Subkeys, _ body: (RecordMeta, UnsafeRawBufferPointer) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    let plain: SecretBytes
+    do throws(FormatError) {
+      plain = try RecordKeys.with(index, id, keys) { (key, _) throws(FormatError) in try openedMeta(key) }
+    } catch { throw error.storeError(place: place) }
+    return try plain.withUnsafeBytes { (plain) throws(StoreError) in
+      let meta: RecordMeta, bytes: UnsafeRawBufferPointer
+      do throws(FormatError) {
+        bytes = try Self.unpadded(plain)
+        meta = try RecordMeta(decoding: bytes, admitsLater: admitsLater)
+        try check(meta, keys)
+      } catch { throw error.storeError(place: place) }
+      return try body(meta, bytes)
+    }
+  }
+
   /// The description and the value; nil for the value where the record has none. The place is checked as by ``openMeta(checksPlace:keys:)``.
   func open(checksPlace: Bool = true, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
     try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
@@ -57,15 +76,20 @@ struct RecordRow {
   }
 
   private func decodeMeta(_ key: UnsafeRawBufferPointer) throws(FormatError) -> RecordMeta {
-    let part = RecordMeta.part
+    try openedMeta(key).withUnsafeBytes { (plain) throws(FormatError) in
+      try RecordMeta(decoding: Self.unpadded(plain), admitsLater: admitsLater)
+    }
+  }
+
+  private func openedMeta(_ key: UnsafeRawBufferPointer) throws(FormatError) -> SecretBytes {
     guard meta.count <= Padding.padded(RecordMeta.longest, block: Padding.metaBlock) + AEAD.tagBytes else {
-      throw .damaged(part, "its description has \(meta.count) bytes")
+      throw .damaged(RecordMeta.part, "its description has \(meta.count) bytes")
     }
-    let plain = try Self.opened(meta, key, part)
-    return try plain.withUnsafeBytes { (plain) throws(FormatError) in
-      let count = try Padding.unpadded(plain, part: part) { _ in Padding.metaBlock }
-      return try RecordMeta(decoding: plain.part(0..<count), admitsLater: admitsLater)
-    }
+    return try Self.opened(meta, key, RecordMeta.part)
+  }
+
+  private static func unpadded(_ plain: UnsafeRawBufferPointer) throws(FormatError) -> UnsafeRawBufferPointer {
+    plain.part(0..<(try Padding.unpadded(plain, part: RecordMeta.part) { _ in Padding.metaBlock }))
   }
 
   private func check(_ meta: RecordMeta, _ keys: borrowing Subkeys) throws(FormatError) {

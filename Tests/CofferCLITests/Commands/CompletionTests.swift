@@ -40,6 +40,11 @@ struct CompletionTests {
     #expect(try offers(home, "coffer defaults read", "positional@0").sorted() == ["coffer", "com.example.app"])
     #expect(try offers(home, "coffer defaults read com.example.app", "positional@1") == ["theme"])
     #expect(try offers(home, "coffer get", "positional@0").sorted() == ["token", "volume"])
+    #expect(try offers(home, "coffer vault get github ada", "--field").contains("revision"))
+    #expect(
+      try home.coffer("---completion run -- --env 3 18 coffer run --env X=coffer://github/").out
+        == "X=coffer://github/ada\nX=coffer://github/bob\n")
+    #expect(try home.coffer("---completion vault slot remove -- positional@0 0 0 coffer vault slot remove").out.count == 33)
     home.locked()
     #expect(try offers(home, "coffer vault get", "positional@0").isEmpty)
     #expect(try offers(home, "coffer get", "positional@0") == ["volume"])

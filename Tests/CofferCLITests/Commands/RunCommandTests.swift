@@ -31,6 +31,23 @@ struct RunCommandTests {
   }
 
   @Test
+  func `references in the environment are resolved, and the command needs no dashes before it`() throws {
+    let home = try home()
+    let given = [
+      "TOKEN": "coffer://github/ada", "ENV": "coffer://github/ada/env", "TEXT": "see coffer://github/ada", "ODD": "coffer://%",
+    ]
+    let seen = try home.coffer("run /bin/sh -c 'echo $TOKEN $ENV $TEXT $ODD' --json", with: given)
+    #expect(seen.status == 0 && seen.out == "hunter2 prod see coffer://github/ada coffer://%\n", "\(seen.err)")
+    let replaced = try home.coffer(
+      "run -e TOKEN=coffer://github/ada/env /bin/sh -c 'echo $TOKEN'", with: ["TOKEN": "coffer://nothing/here"])
+    #expect(replaced.out == "prod\n", "\(replaced.err)")
+    let missing = try home.coffer("run true", with: ["TOKEN": "coffer://nothing/here"])
+    #expect(missing.status == 125 && missing.err.contains("coffer://nothing/here"), "\(missing.err)")
+    try home.transcript("run --mask echo hunter2 --password x", out: "hunter2 --password x\n")
+    try home.transcript("run -- echo -- x", out: "-- x\n")
+  }
+
+  @Test
   func `an environment file mixes references and plain values; --env goes before it`() throws {
     let home = try home()
     let file = try home.file(
@@ -103,7 +120,7 @@ struct RunCommandTests {
       let answer = try home.coffer("run \(mask)-- /bin/sh -c 'kill -\(signal) $$'")
       #expect(answer.status == 128 + signal)
     }
-    try home.transcript("run \(mask)echo hi", err: "does not stand after --", exit: 125)
+    try home.transcript("run \(mask)echo hi", out: "hi\n")
     try home.transcript("run \(mask)--bogus -- echo hi", err: "coffer: ", exit: 125)
     try home.transcript("run \(mask)-e A=coffer://github", err: "there is no command", exit: 125)
     try home.transcript("run \(mask)--fd 2=coffer://github -- true", err: "from 3 to 1023", exit: 125)

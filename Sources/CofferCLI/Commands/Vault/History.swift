@@ -29,7 +29,7 @@ struct VaultHistoryCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     try item.check()
     let items = try context.itemsToRead()
-    let name = try items.knownName(service: item.service, account: item.account)
+    let name = try item.knownName(in: items)
     let revisions = try items.revisions(of: part.name(in: name))
     guard !revisions.isEmpty else { throw try missing(name, items) }
     try RevisionTable.show(revisions, json: options.json)
@@ -94,7 +94,7 @@ struct VaultUndeleteCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     try item.check()
     let items = try context.items()
-    let name = try part.name(in: items.deletedName(service: item.service, account: item.account))
+    let name = try part.name(in: item.deletedName(in: items))
     let back: VaultItem
     do { back = try items.undelete(name) } catch let error as StoreError where error.kind == .notFound {
       throw StoreError(

@@ -16,7 +16,7 @@ struct VaultGetCommand: OpeningCommand {
   @Option(
     help: ArgumentHelp(
       "Print this instead of the value: label, type, expires; else the secret field or the attribute of that name.",
-      valueName: "name"))
+      valueName: "name"), completion: Completions.fields)
   var field: String?
   @Option(help: ArgumentHelp("Print the attribute of this name, whatever else has it.", valueName: "name")) var attribute: String?
   @Option(help: ArgumentHelp("What the item was at this revision, as coffer vault history lists them.", valueName: "number"))
@@ -70,7 +70,7 @@ struct VaultGetCommand: OpeningCommand {
 
   /// Prints what the item or its field was.
   private func show(_ revision: UInt64, _ items: VaultItems, _ clipboard: Clipboard?, _ context: Context) throws {
-    let found = try items.knownName(service: item.service, account: item.account)
+    let found = try item.knownName(in: items)
     let name = try field.map { try found.field(named: FieldName.secret($0)) } ?? found
     let value = try items.value(of: name, revision: revision)
     guard options.json else { return try show(value, "revision \(revision) of \(name)", clipboard, context) }

@@ -14,7 +14,9 @@ struct VaultPassphraseCommand: OpeningCommand {
       """, aliases: ["passwd"])
 
   @Flag(help: "Leave the vault's key as it is.") var keepKey = false
-  @Option(help: ArgumentHelp("Change this slot, named by the beginning of its id or its label.", valueName: "slot"))
+  @Option(
+    help: ArgumentHelp("Change this slot, named by the beginning of its id or its label.", valueName: "slot"),
+    completion: Completions.slots)
   var slot: String?
   @OptionGroup(title: "The new secret") var new: NewSecretOptions
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -38,7 +40,7 @@ struct VaultRotateCommand: OpeningCommand {
 
   @Option(
     parsing: .upToNextOption,
-    help: ArgumentHelp("Seal to these slots and remove all others.", valueName: "slot"))
+    help: ArgumentHelp("Seal to these slots and remove all others.", valueName: "slot"), completion: Completions.slots)
   var only: [String] = []
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions

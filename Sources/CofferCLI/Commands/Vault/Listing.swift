@@ -1,25 +1,71 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 
 struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "List items; no value is decrypted.", aliases: ["ls"])
+    commandName: "list", abstract: "List items; no value is decrypted.",
+    discussion: """
+      All that is given must hold. Among what has a date --sort begins with the newest change, or with what expires first. \
+      For example: coffer vault list --expiring 30d --sort expires.
+      """, aliases: ["ls"])
+
+  enum Order: String, ExpressibleByArgument, CaseIterable { case name, modified, expires }
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
+  @Flag(help: "Draw services and their accounts as a tree.") var tree = false
+  @Option(help: "In the order of name, modified or expires.") var sort: Order = .name
+  @Option(help: ArgumentHelp("Only what has expired or will within this time: 30d, 12h, 2026-12-31.", valueName: "when"))
+  var expiring: String?
+  @Option(help: ArgumentHelp("Only items with this attribute; may be repeated.", valueName: "name=value"))
+  var attribute: [String] = []
+  @Option(help: ArgumentHelp("Only items with this tag, an attribute tag:NAME; may be repeated.", valueName: "name"))
+  var tag: [String] = []
   @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
+  func validate() throws {
+    guard !tree || !options.json else { throw ValidationError("--tree is drawn for people, --json is for programs: give one") }
+  }
+
   func perform(_ context: Context) throws {
-    let items = try context.itemsToRead()
-    // Whoever names their service wants them.
-    let found = try items.list(service: service).filter { `internal` || service != nil || !AuthAccounts.isPointer($0) }
-    try ItemTable.show(found, json: options.json)
-    if found.isEmpty, !Output.isTerminal {
-      context.tell(service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items")
+    var query = ItemQuery(service: service)
+    query.attributes = try attribute.map { pair in
+      guard let (name, value) = Attributes.split(pair) else {
+        throw Failure.usage("an attribute is not name=value", try: "--attribute env=production")
+      }
+      return ItemQuery.Attribute(name, value)
     }
+    query.attributeNames = tag.map { "tag:\($0)" }
+    // Whoever names their service wants them.
+    if !`internal`, service == nil { query.otherThan = AuthAccounts.pointers }
+    let limit = try expiring.map { try Expiry.parse($0) }
+    let found = try context.itemsToRead().find(query)
+    guard tree || sort != .name || limit != nil else {
+      try ItemTable.show(found, json: options.json)
+      return tellIfNone(found.isEmpty, context)
+    }
+    var items = try found.items()
+    if let limit { items.removeAll { ($0.metadata.expires ?? .distantFuture) > limit } }
+    switch sort {
+    case .name: break
+    case .modified: items.sort { $0.modified > $1.modified }
+    case .expires: items.sort { ($0.metadata.expires ?? .distantFuture) < ($1.metadata.expires ?? .distantFuture) }
+    }
+    tellIfNone(items.isEmpty, context)
+    guard tree else { return try ItemTable.show(items, json: options.json) }
+    if !items.isEmpty { try Output.line(ItemTree.text(items)) }
+  }
+
+  /// A terminal's table says it in its last line.
+  private func tellIfNone(_ isEmpty: Bool, _ context: Context) {
+    guard isEmpty, tree || !Output.isTerminal else { return }
+    let isChosen = !attribute.isEmpty || !tag.isEmpty || expiring != nil
+    context.tell(
+      isChosen ? "no item is like that" : service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items")
   }
 }
 
@@ -28,32 +74,41 @@ struct VaultFindCommand: OpeningCommand {
     commandName: "find", abstract: "Find items by text or by attributes; no value is decrypted.",
     discussion: """
       A word looks for that text in service, account, label and attributes, whatever its case. \
-      name=value asks for exactly that attribute. Several must all hold.
+      name=value asks for exactly that attribute. Several must all hold. With --fuzzy a word is looked for in service, account \
+      and label as letters in that order, with others between them, and what fits best comes first. \
+      For example: coffer vault find --fuzzy ghb finds github.com.
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
+  @Flag(help: "Find the letters of a word with others between them, too.") var fuzzy = false
   @Flag(help: .internalItems) var `internal` = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let items = try context.itemsToRead()
-    let found = try items.list().filter { item in
-      (`internal` || !AuthAccounts.isPointer(item)) && terms.allSatisfy { Self.matches(item, $0) }
+    var query = ItemQuery()
+    if !`internal` { query.otherThan = AuthAccounts.pointers }
+    var words: [String] = []
+    for term in terms {
+      if let (name, value) = Attributes.split(term) {
+        query.attributes.append(ItemQuery.Attribute(name, value))
+      } else {
+        words.append(term)
+      }
     }
-    guard !found.isEmpty else {
-      throw StoreError(.notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")
+    if !fuzzy { query.texts = words }
+    let found = try context.itemsToRead().find(query)
+    guard fuzzy else {
+      if found.isEmpty { throw Self.nothing }
+      return try ItemTable.show(found, json: options.json)
     }
-    try ItemTable.show(found, json: options.json)
+    let items = try FuzzySearch(words).best(of: found)
+    if items.isEmpty { throw Self.nothing }
+    try ItemTable.show(items, json: options.json)
   }
 
-  private static func matches(_ item: VaultItem, _ term: String) -> Bool {
-    if let (name, value) = Attributes.split(term) { return item.metadata.attributes[name] == value }
-    let texts =
-      [item.name.service, item.name.account, item.metadata.label] + item.metadata.attributes.flatMap { [$0.key, $0.value] }
-    let wanted = term.lowercased()
-    return texts.contains { $0.lowercased().contains(wanted) }
-  }
+  private static let nothing = StoreError(
+    .notFound, "no item matches", cure: "fewer or shorter terms, or coffer vault list")
 }
 
 extension ArgumentHelp {
@@ -63,11 +118,34 @@ extension ArgumentHelp {
 
 /// Items, one a line.
 enum ItemTable {
-  static func show(_ items: [VaultItem], json: Bool) throws {
-    if json { return try Output.line(JSONText.encode(items.map { ItemJSON($0) })) }
-    if Output.isTerminal { return try table(items).show() }
-    guard !items.isEmpty else { return }
-    try Output.line(Columns.align(items.map { [$0.name.service, $0.name.account, $0.metadata.label] }))
+  /// Items that are printed together: enough for few system calls, little enough to be held.
+  private static let chunk = 512
+
+  static func show(_ items: [VaultItem], json: Bool) throws { try show(items.count, json: json) { items[$0] } }
+
+  static func show(_ items: ItemDescriptions, json: Bool) throws { try show(items.count, json: json) { try items[$0] } }
+
+  /// Prints each item as it comes to a program, so that no more than some of them are held at once.
+  private static func show(_ count: Int, json: Bool, _ item: (Int) throws -> VaultItem) throws {
+    if json { return try showJSON(count, item) }
+    if Output.isTerminal { return try table((0..<count).map(item)).show() }
+    var widths = Columns.Widths()
+    for position in 0..<count { widths.add(cells(try item(position))) }
+    for start in stride(from: 0, to: count, by: chunk) {
+      try Output.line(Columns.align(try (start..<min(count, start + chunk)).map { cells(try item($0)) }, widths))
+    }
+  }
+
+  private static func cells(_ item: VaultItem) -> [String] { [item.name.service, item.name.account, item.metadata.label] }
+
+  private static func showJSON(_ count: Int, _ item: (Int) throws -> VaultItem) throws {
+    guard count > 0 else { return try Output.line("[]") }
+    for start in stride(from: 0, to: count, by: chunk) {
+      let end = min(count, start + chunk)
+      // The brackets of each part are taken away: together they are one list.
+      let part = JSONText.encode(try (start..<end).map { ItemJSON(try item($0)) }).utf8.dropFirst().dropLast()
+      try Output.write((start == 0 ? "[" : ",") + String(decoding: part, as: UTF8.self) + (end == count ? "]\n" : ""))
+    }
   }
 
   /// For a person, who wants to know as well what is new and what has expired.

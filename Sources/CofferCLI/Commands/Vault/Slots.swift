@@ -110,7 +110,7 @@ struct SlotRemoveCommand: OpeningCommand {
     commandName: "remove", abstract: "Remove a slot: the vault gets a new key that is not sealed to it.",
     discussion: "What opened the slot still opens copies of the file that were made before.", aliases: ["rm", "delete"])
 
-  @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
+  @Argument(help: "The beginning of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
@@ -130,7 +130,7 @@ struct SlotRemoveCommand: OpeningCommand {
 struct SlotLabelCommand: OpeningCommand {
   static let configuration = CommandConfiguration(commandName: "label", abstract: "Give a slot another label.")
 
-  @Argument(help: "The beginning of the slot's id, or its label.") var slot: String
+  @Argument(help: "The beginning of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @Argument(help: "The new label, at most 64 bytes.") var label: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions

@@ -1,0 +1,62 @@
+internal import CofferPlatform
+
+/// The texts of a description, where they lie in its encoded bytes: see ``RecordMeta/write(to:)``.
+///
+/// Only for bytes that ``RecordMeta`` has decoded, which checks every length.
+struct DescriptionParts {
+  let service: UnsafeRawBufferPointer
+  let account: UnsafeRawBufferPointer
+  let label: UnsafeRawBufferPointer
+  private let attributes: UnsafeRawBufferPointer
+  private let attributeCount: Int
+
+  /// Bytes before the first text: version, kind, revision, id.
+  private static let beforeTexts = 1 + 1 + 8 + 16
+  /// Bytes between the last text and the attributes: four times, access, history, the value's length.
+  private static let afterTexts = 4 * 8 + 1 + 1 + 4
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    var cursor = Cursor(bytes: bytes, at: Self.beforeTexts)
+    service = cursor.text()
+    account = cursor.text()
+    _ = cursor.text()  // The field, which an item has not.
+    label = cursor.text()
+    _ = cursor.text()  // The content type.
+    cursor.at += Self.afterTexts
+    attributeCount = Int(bytes[cursor.at])
+    attributes = UnsafeRawBufferPointer(rebasing: bytes[(cursor.at + 1)...])
+  }
+
+  /// Whether `isWanted` says so of the name and the value of an attribute.
+  func hasAttribute(_ isWanted: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) -> Bool {
+    var cursor = Cursor(bytes: attributes, at: 0)
+    for _ in 0..<attributeCount where isWanted(cursor.text(), cursor.text()) { return true }
+    return false
+  }
+
+  /// By service, then account, byte by byte, as names of items are ordered.
+  func nameOrder(_ service: UnsafeRawBufferPointer, _ account: UnsafeRawBufferPointer) -> Int {
+    let order = Self.order(self.service, service)
+    return order == 0 ? Self.order(self.account, account) : order
+  }
+
+  static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+    let common = min(left.count, right.count)
+    if common > 0, let a = left.baseAddress, let b = right.baseAddress {
+      let order = memcmp(a, b, common)
+      if order != 0 { return Int(order) }
+    }
+    return left.count - right.count
+  }
+
+  private struct Cursor {
+    let bytes: UnsafeRawBufferPointer
+    var at: Int
+
+    mutating func text() -> UnsafeRawBufferPointer {
+      let count = Int(UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt16.self)))
+      defer { at += 2 + count }
+      return UnsafeRawBufferPointer(rebasing: bytes[(at + 2)..<(at + 2 + count)])
+    }
+  }
+}

@@ -1,0 +1,201 @@
+internal import CofferMemory
+package import CofferPlatform
+internal import CofferStorage
+
+/// What is said of many items beside their values, by name: in guarded memory, encoded as it is sealed. An item is decoded when it is asked
+/// for, so that whoever looks at some of them, or at one after the other, holds little more than those.
+///
+/// A copy shares the memory. It is of one moment, and goes on being so.
+package struct ItemDescriptions: Sendable {
+  /// Where one description lies.
+  struct Place: Sendable {
+    let page: UInt32
+    let offset: UInt32
+    let count: UInt32
+  }
+
+  private var pages: [DescriptionPage?]
+  private var order: [Place]
+  private let place: String
+
+  /// None yet. `place` is where the vault is, for errors.
+  package init(place: String) { self.init(pages: [], order: [], place: place) }
+
+  init(pages: [DescriptionPage?], order: [Place], place: String) {
+    self.pages = pages
+    self.order = order
+    self.place = place
+  }
+
+  /// How many items there are.
+  package var count: Int { order.count }
+  package var isEmpty: Bool { order.isEmpty }
+
+  /// The item at `position`.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a description that none of this version can be.
+  package subscript(position: Int) -> VaultItem {
+    get throws(StoreError) {
+      try withDescription(at: position) { (raw) throws(StoreError) in
+        do throws(FormatError) { return VaultItem(try RecordMeta(decoding: raw)) } catch { throw error.storeError(place: place) }
+      }
+    }
+  }
+
+  /// All of them.
+  package func items() throws(StoreError) -> [VaultItem] {
+    var items: [VaultItem] = []
+    items.reserveCapacity(count)
+    for position in order.indices { items.append(try self[position]) }
+    return items
+  }
+
+  /// Lends the encoded description at `position`.
+  package func withDescription<Result>(
+    at position: Int, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try with(order[position], body)
+  }
+
+  private func with<Result, Failure: Error>(
+    _ place: Place, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard let page = pages[Int(place.page)] else { preconditionFailure("a description lies in a page that is held") }
+    return try page.with(place, body)
+  }
+
+  /// Takes over what somebody encoded, such as an agent, as the last one.
+  package mutating func append(_ raw: UnsafeRawBufferPointer) throws(StoreError) {
+    let last = pages.last.flatMap { $0 }
+    if let last, let place = last.append(raw, page: pages.count - 1) { return order.append(place) }
+    let page = try DescriptionPage(capacity: max(raw.count, DescriptionPage.usual))
+    pages.append(page)
+    if let place = page.append(raw, page: pages.count - 1) { order.append(place) }
+  }
+
+  /// Puts what was appended in any order into that of the names.
+  mutating func sort() { order = sorted(order) }
+
+  /// `places` by the names that lie there.
+  func sorted(_ places: [Place]) -> [Place] { places.sorted { isBefore($0, $1) } }
+
+  func isBefore(_ left: Place, _ right: Place) -> Bool {
+    with(left) { left in
+      let left = DescriptionParts(left)
+      return with(right) { right in
+        let right = DescriptionParts(right)
+        return left.nameOrder(right.service, right.account) < 0
+      }
+    }
+  }
+
+  /// Those that `query` asks for.
+  package func find(_ query: ItemQuery) -> ItemDescriptions {
+    let matcher = ItemMatcher(query)
+    let range = query.service.map { places(ofServicesFrom: $0, whole: true) } ?? order[...]
+    guard query != ItemQuery(service: query.service) else {
+      return ItemDescriptions(pages: pages, order: Array(range), place: place)
+    }
+    return ItemDescriptions(
+      pages: pages, order: range.filter { with($0) { matcher.matches(DescriptionParts($0)) } }, place: place)
+  }
+
+  /// The services that begin with `prefix`, each once, by name; or the accounts of `service` that do.
+  package func names(of service: String?, prefix: String) -> [String] {
+    guard let service else { return services(from: prefix) }
+    return places(ofServicesFrom: service, whole: true).compactMap { place in
+      with(place) { raw in
+        let account = DescriptionParts(raw).account
+        return Self.begins(account, prefix) ? String(decoding: account, as: UTF8.self) : nil
+      }
+    }
+  }
+
+  private func services(from prefix: String) -> [String] {
+    var names: [String] = []
+    for place in places(ofServicesFrom: prefix, whole: false) {
+      with(place) { raw in
+        let service = DescriptionParts(raw).service
+        if let last = names.last, service.elementsEqual(last.utf8) { return }
+        names.append(String(decoding: service, as: UTF8.self))
+      }
+    }
+    return names
+  }
+
+  /// The places of the items whose service begins with `prefix`, or, where it is `whole`, is just that.
+  private func places(ofServicesFrom prefix: String, whole: Bool) -> ArraySlice<Place> {
+    let start = partition { service in Self.order(service, prefix) >= 0 }
+    let end = partition { service in
+      Self.order(service, prefix) > 0 && (whole || !Self.begins(service, prefix))
+    }
+    return order[start..<end]
+  }
+
+  /// The first position whose service is past what is looked for: binary search.
+  private func partition(_ isPast: (UnsafeRawBufferPointer) -> Bool) -> Int {
+    var (low, high) = (0, order.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if with(order[middle], { isPast(DescriptionParts($0).service) }) { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
+  private static func order(_ raw: UnsafeRawBufferPointer, _ text: String) -> Int {
+    text.utf8Span.span.bytes.withUnsafeBytes { DescriptionParts.order(raw, $0) }
+  }
+
+  private static func begins(_ raw: UnsafeRawBufferPointer, _ prefix: String) -> Bool { raw.starts(with: prefix.utf8) }
+}
+
+/// Descriptions one after the other in one block of guarded memory.
+final class DescriptionPage: @unchecked Sendable {
+  // Written only by the thread that makes it, before anybody else has it.
+  private var bytes: SecretBytes
+  private var used = 0
+  private(set) var places: [ItemDescriptions.Place] = []
+
+  /// The largest block that is cut from a slab: see ``SecretBytes``.
+  static let usual = 16 * 1024
+
+  init(capacity: Int) throws(StoreError) {
+    do throws(SecretMemoryError) { bytes = try SecretBytes(zeros: capacity) } catch { throw StoreError(memory: error) }
+  }
+
+  /// Bytes of guarded memory that it takes.
+  var size: Int { bytes.count }
+
+  /// Adds a description; nil where it does not fit any more.
+  func append(_ raw: UnsafeRawBufferPointer, page: Int) -> ItemDescriptions.Place? {
+    guard used + raw.count <= bytes.count else { return nil }
+    let start = used
+    bytes.withUnsafeMutableBytes { buffer in
+      UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + raw.count]).copyMemory(from: raw)
+    }
+    used += raw.count
+    let place = ItemDescriptions.Place(page: UInt32(page), offset: UInt32(start), count: UInt32(raw.count))
+    places.append(place)
+    return place
+  }
+
+  /// Makes it larger, so that `count` more bytes fit.
+  func grow(by count: Int) throws(StoreError) {
+    guard used + count > bytes.count else { return }
+    do throws(SecretMemoryError) {
+      var larger = try SecretBytes(zeros: max(used + count, 2 * bytes.count))
+      bytes.withUnsafeBytes { old in
+        larger.withUnsafeMutableBytes { new in UnsafeMutableRawBufferPointer(rebasing: new[..<old.count]).copyMemory(from: old) }
+      }
+      bytes = larger
+    } catch { throw StoreError(memory: error) }
+  }
+
+  func with<Result, Failure: Error>(
+    _ place: ItemDescriptions.Place, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try bytes.withUnsafeBytes { (raw) throws(Failure) in
+      try body(UnsafeRawBufferPointer(rebasing: raw[Int(place.offset)..<Int(place.offset + place.count)]))
+    }
+  }
+}

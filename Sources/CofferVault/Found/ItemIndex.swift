@@ -1,0 +1,153 @@
+internal import CofferPlatform
+internal import CofferStorage
+
+/// What describes the items of an open vault, kept from one question to the next: of each bucket as long as its verified digest stays what
+/// it was. It goes with the open vault, and its memory is wiped then.
+struct ItemIndex {
+  private var pages = [DescriptionPage?](repeating: nil, count: DigestTree.buckets)
+  /// The digest under which each page was read.
+  private var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
+  /// The buckets that were read anew since the order was made.
+  private var changed: Set<Int> = []
+  private var order: [ItemDescriptions.Place] = []
+  private var size = 0
+  /// Whether the descriptions have shown to be too many to be kept.
+  private(set) var isTooLarge = false
+
+  /// Bytes of guarded memory, at most: some 300 000 items. In a larger vault each question is answered from the file.
+  private static let mostBytes = 64 << 20
+
+  /// Reads what has changed, of `most` buckets at most; true once all of it is known. Within a read transaction.
+  mutating func update(_ items: ItemTable, most: Int = .max) throws(StoreError) -> Bool {
+    var left = most
+    for bucket in RecordTable.present.buckets where digests[bucket] != items.view.tree.digests[bucket] {
+      guard left > 0 else { return false }
+      left -= 1
+      try read(bucket, items)
+      guard size <= Self.mostBytes else {
+        self = ItemIndex()
+        isTooLarge = true
+        return true
+      }
+    }
+    return true
+  }
+
+  private mutating func read(_ bucket: Int, _ items: ItemTable) throws(StoreError) {
+    let digest = items.view.tree.digests[bucket]
+    let page = try digest == .zero ? nil : items.page(of: bucket)
+    size += (page?.size ?? 0) - (pages[bucket]?.size ?? 0)
+    pages[bucket] = page
+    digests[bucket] = digest
+    changed.insert(bucket)
+  }
+
+  /// All of them, by name. Whoever asks has called ``update(_:most:)``.
+  mutating func descriptions(place: String) -> ItemDescriptions {
+    let all = ItemDescriptions(pages: pages, order: [], place: place)
+    if !changed.isEmpty {
+      let new = all.sorted(changed.flatMap { pages[$0]?.places ?? [] })
+      let kept = order.filter { !changed.contains(Int($0.page)) }
+      order = Self.merged(kept, new) { all.isBefore($0, $1) }
+      changed = []
+    }
+    return ItemDescriptions(pages: pages, order: order, place: place)
+  }
+
+  /// Both in one order. Where few are new, their places are looked up among the others.
+  private static func merged(
+    _ kept: [ItemDescriptions.Place], _ new: [ItemDescriptions.Place],
+    _ isBefore: (ItemDescriptions.Place, ItemDescriptions.Place) -> Bool
+  ) -> [ItemDescriptions.Place] {
+    guard !kept.isEmpty else { return new }
+    var all: [ItemDescriptions.Place] = []
+    all.reserveCapacity(kept.count + new.count)
+    var from = 0
+    for place in new {
+      var (low, high) = (from, kept.count)
+      while low < high {
+        let middle = (low + high) / 2
+        if isBefore(kept[middle], place) { low = middle + 1 } else { high = middle }
+      }
+      all.append(contentsOf: kept[from..<low])
+      all.append(place)
+      from = low
+    }
+    all.append(contentsOf: kept[from...])
+    return all
+  }
+}
+
+extension ItemTable {
+  /// Bytes of a bucket's page to begin with: in most vaults a bucket has an item or two.
+  private static let firstPage = 512
+
+  /// The descriptions of the items in a bucket.
+  func page(of bucket: Int) throws(StoreError) -> DescriptionPage {
+    let page = try DescriptionPage(capacity: Self.firstPage)
+    try forEachDescription(in: bucket) { (raw) throws(StoreError) in
+      try page.grow(by: raw.count)
+      _ = page.append(raw, page: bucket)
+    }
+    return page
+  }
+
+  /// Lends the encoded description of each item in a bucket, in no order.
+  func forEachDescription(
+    in bucket: Int, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    for entry in try view.list(of: bucket).entries {
+      try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
+        try row.withDescription(place: view.path.string, keys: view.keys) { (meta, raw) throws(StoreError) in
+          if meta.isItem { try body(raw) }
+        }
+      }
+    }
+  }
+
+  /// What `query` asks for, read from the file.
+  func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
+    let matcher = ItemMatcher(query)
+    var found = ItemDescriptions(place: view.path.string)
+    for bucket in view.tree.filled(.present) {
+      try forEachDescription(in: bucket) { (raw) throws(StoreError) in
+        if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
+      }
+    }
+    found.sort()
+    return found
+  }
+}
+
+extension OpenVault {
+  /// What `query` asks for: from the index, where one is kept.
+  func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
+    guard let all = try indexed() else { return try items.find(query) }
+    return all.find(query)
+  }
+
+  /// The items of `service` that a logout removes, by their descriptions alone.
+  func sessionItems(service: String) throws(StoreError) -> [String: RecordVersion] {
+    var marked: [String: RecordVersion] = [:]
+    for item in try find(ItemQuery(service: service)).items() where item.metadata.isSessionItem {
+      marked[item.name.account] = try items.version(of: item.name)
+    }
+    return marked
+  }
+
+  /// All items, from the index; nil where none is kept.
+  func indexed() throws(StoreError) -> ItemDescriptions? {
+    guard try prepareIndex(), index?.isTooLarge == false else { return nil }
+    return index?.descriptions(place: view.path.string)
+  }
+
+  /// Reads what has changed into the index, of `most` buckets at most; true once all of it is known, or none is kept.
+  func prepareIndex(most: Int = .max) throws(StoreError) -> Bool {
+    guard options.keepsIndex, index?.isTooLarge != true else { return true }
+    // Taken out meanwhile: what was read of a vault that turns out to be another is dropped.
+    var held = index.take() ?? ItemIndex()
+    let isDone = try held.update(items, most: most)
+    index = held
+    return isDone
+  }
+}

@@ -1,0 +1,105 @@
+internal import CofferStorage
+
+/// Which items are asked for, by what describes them. All that is given must hold.
+package struct ItemQuery: Sendable, Equatable {
+  /// The service, exactly.
+  package var service: String?
+  /// A service whose items are left out.
+  package var otherThan: String?
+  /// Texts that must be found in the service, the account, the label, or the name or value of an attribute, whatever their case.
+  package var texts: [String] = []
+  /// Attributes that must be there with exactly these values.
+  package var attributes: [Attribute] = []
+  /// Names of attributes that must be there, whatever their values.
+  package var attributeNames: [String] = []
+
+  /// One attribute that must be there.
+  package struct Attribute: Sendable, Equatable {
+    package let name: String
+    package let value: String
+
+    package init(_ name: String, _ value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  /// Asks for all items, or all of one service.
+  package init(service: String? = nil) { self.service = service }
+}
+
+/// A query as it is compared with descriptions where they lie, without a copy of each text.
+struct ItemMatcher {
+  private let service: String?
+  private let otherThan: String?
+  private let texts: [Text]
+  private let attributes: [ItemQuery.Attribute]
+  private let names: [String]
+
+  /// A text that is looked for.
+  private struct Text {
+    let folded: String
+    /// Its bytes where all are of ASCII: then most texts can be compared with it byte by byte.
+    let bytes: [UInt8]?
+
+    init(_ text: String) {
+      folded = text.lowercased()
+      let bytes = Array(folded.utf8)
+      self.bytes = bytes.allSatisfy { $0 < 0x80 && $0 != 0x0D } ? bytes : nil
+    }
+  }
+
+  init(_ query: ItemQuery) {
+    service = query.service
+    otherThan = query.otherThan
+    texts = query.texts.map(Text.init)
+    attributes = query.attributes
+    names = query.attributeNames
+  }
+
+  func matches(_ item: DescriptionParts) -> Bool {
+    if let service, !Self.isSame(item.service, service) { return false }
+    if let otherThan, Self.isSame(item.service, otherThan) { return false }
+    return attributes.allSatisfy { wanted in
+      item.hasAttribute { Self.isEqual($0, wanted.name) && Self.isEqual($1, wanted.value) }
+    } && names.allSatisfy { name in item.hasAttribute { found, _ in Self.isEqual(found, name) } }
+      && texts.allSatisfy { Self.contains(item, $0) }
+  }
+
+  private static func contains(_ item: DescriptionParts, _ text: Text) -> Bool {
+    contains(item.service, text) || contains(item.account, text) || contains(item.label, text)
+      || item.hasAttribute { contains($0, text) || contains($1, text) }
+  }
+
+  private static func contains(_ raw: UnsafeRawBufferPointer, _ text: Text) -> Bool {
+    guard let wanted = text.bytes, isPlain(raw) else {
+      return String(decoding: raw, as: UTF8.self).lowercased().contains(text.folded)
+    }
+    guard let first = wanted.first else { return true }
+    guard raw.count >= wanted.count else { return false }
+    for start in 0...(raw.count - wanted.count) where lowered(raw[start]) == first {
+      var at = 1
+      while at < wanted.count, lowered(raw[start + at]) == wanted[at] { at += 1 }
+      if at == wanted.count { return true }
+    }
+    return false
+  }
+
+  /// Whether each byte is a character of its own: a carriage return and a newline are one together.
+  private static func isPlain(_ raw: UnsafeRawBufferPointer) -> Bool { raw.allSatisfy { $0 < 0x80 && $0 != 0x0D } }
+
+  private static func lowered(_ byte: UInt8) -> UInt8 {
+    byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+  }
+
+  private static func isSame(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
+    raw.count == text.utf8.count && raw.elementsEqual(text.utf8)
+  }
+
+  /// Whether both are the same text, also where it is spelled in other bytes.
+  private static func isEqual(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
+    if isSame(raw, text) { return true }
+    guard !isPlain(raw) || !text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
+    return String(decoding: raw, as: UTF8.self) == text
+  }
+}

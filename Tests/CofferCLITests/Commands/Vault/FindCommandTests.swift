@@ -1,0 +1,122 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+@Suite(.tags(.process), .wholeRun)
+struct FindCommandTests {
+  private func home() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set github.com ada --attribute env=prod --attribute tag:work= --label CI", in: "one")
+    try home.transcript("vault set github.com bob --expires 12h", in: "two")
+    try home.transcript("vault set gitlab.com ada --expires 90d", in: "three")
+    try home.transcript("vault set https://db.example.com/x svc", in: "four")
+    return home
+  }
+
+  private func names(_ home: Home, _ line: String) throws -> [String] {
+    let answer = try home.coffer(line)
+    #expect(answer.status == 0, "\(answer.err)")
+    return answer.out.split(separator: "\n").map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+  }
+
+  @Test
+  func `list keeps what has an attribute, a tag or an expiry, and sorts`() throws {
+    let home = try home()
+    #expect(try names(home, "vault list --attribute env=prod") == ["github.com ada"])
+    #expect(try names(home, "vault list --tag work") == ["github.com ada"])
+    #expect(try names(home, "vault list --tag home").isEmpty)
+    #expect(try names(home, "vault list --expiring 30d") == ["github.com bob"])
+    #expect(try names(home, "vault list --expiring 99d --sort expires") == ["github.com bob", "gitlab.com ada"])
+    #expect(try names(home, "vault list --sort modified").count == 4)
+    try home.transcript("vault set github.com ada", in: "new")
+    #expect(try names(home, "vault list --sort modified").first == "github.com ada")
+    try home.transcript("vault list --attribute env", err: "an attribute is not name=value", exit: 64)
+  }
+
+  @Test
+  func `list draws a tree`() throws {
+    let home = try home()
+    try home.transcript(
+      "vault list --tree",
+      out: "github.com\n├── ada  CI\n└── bob\ngitlab.com\n└── ada\nhttps://db.example.com/x\n└── svc\n")
+    try home.transcript("vault list --tree --json", err: "give one", exit: 64)
+  }
+
+  @Test
+  func `find looks for text whatever its case, and for letters in their order where it is told to`() throws {
+    let home = try home()
+    #expect(try names(home, "vault find GITHUB") == ["github.com ada", "github.com bob"])
+    try home.transcript("vault find ghb", err: "no item matches", exit: 1)
+    #expect(try names(home, "vault find --fuzzy ghb") == ["github.com ada", "github.com bob"])
+    #expect(try names(home, "vault find --fuzzy gla") == ["gitlab.com ada"])
+    try home.transcript("vault find --fuzzy GHB", err: "no item matches", exit: 1)
+  }
+
+  @Test
+  func `an item is named by a reference and by service and account in one word`() throws {
+    let home = try home()
+    try home.transcript("vault get coffer://github.com/ada", out: "one")
+    try home.transcript("vault get coffer://github.com/ada/env", out: "prod")
+    try home.transcript("vault get coffer://https%3A%2F%2Fdb.example.com%2Fx", out: "four")
+    try home.transcript("vault get github.com/bob", out: "two")
+    try home.transcript("vault get https://db.example.com/x/svc", out: "four")
+    try home.transcript("vault get https://db.example.com/x", out: "four")
+    try home.transcript("vault get coffer://github.com/ada bob", err: "says all by itself", exit: 64)
+    try home.transcript("vault show coffer://github.com/ada bob", err: "names the account too", exit: 64)
+    try home.transcript("vault delete coffer://github.com/ada/env", err: "names something of it", exit: 64)
+    #expect(try home.coffer("vault history coffer://github.com/ada").out.contains("1"))
+    try home.transcript("vault get github.com/eve", err: "no item of this service", exit: 1)
+    try home.transcript("vault delete github.com/bob")
+    #expect(try names(home, "vault list github.com") == ["github.com ada"])
+  }
+
+  @Test
+  func `a person chooses among several items, and a script is told their accounts`() throws {
+    let home = try home()
+    try home.transcript("vault get github.com", err: "2 items match: ada, bob", exit: 2)
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault get github.com", in: home)
+    terminal.shows("2 items match:\r\n  1) ada\r\n  2) bob\r\nWhich one (1 to 2)? ")
+    terminal.type("7\n")
+    terminal.shows("A number from 1 to 2, please: ")
+    terminal.type("2\n")
+    terminal.shows("two\r\n")
+    #expect(try child.wait() == 0)
+  }
+
+  @Test
+  func `control-C, control-D and a terminal that goes away end the choice, and nothing is printed`() throws {
+    let home = try home()
+    for (key, status) in [("\u{3}", 130), ("\u{4}", 64)] as [(String, Int32)] {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer("vault get github.com", in: home)
+      terminal.shows("Which one (1 to 2)? ")
+      terminal.type(key)
+      #expect(try child.wait() == status)
+      #expect(!terminal.shown.contains("two"))
+    }
+    var terminal: PseudoTerminal? = try PseudoTerminal()
+    let child = try terminal?.coffer("vault get github.com", in: home)
+    terminal?.shows("Which one (1 to 2)? ")
+    terminal = nil
+    #expect(try child?.wait() != 0)
+  }
+
+  @Test
+  func `a person who mistypes a name is told what is near`() throws {
+    let home = try home()
+    for (typed, meant) in [("gihtub.com", "github.com"), ("GitHub.com", "github.com"), ("https://gitlab.com/x", "gitlab.com")] {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer("vault get \(typed)", in: home)
+      terminal.shows("did you mean \(meant)")
+      #expect(try child.wait() == 1)
+    }
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault get github.com adda", in: home)
+    terminal.shows("did you mean github.com ada")
+    #expect(try child.wait() == 1)
+    #expect(try !home.coffer("vault get gihtub.com").err.contains("did you mean"))
+  }
+}
