@@ -45,7 +45,7 @@ let package = Package(
     .systemLibrary(name: "CCofferSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
-    // Libraries that only some people use, each loaded when it is asked for: ZIP archives.
+    // Libraries that only some people use, each loaded when it is asked for: ZIP archives, the bus of a session and its ciphers.
     .target(name: "CCofferLibraries"),
 
     // The system as all targets see it: its calls, files, locks and watches, and the error that tells of them.
@@ -94,10 +94,18 @@ let package = Package(
         systemPackage,
       ],
       swiftSettings: strict),
+    // org.freedesktop.secrets on the bus of a session, over the agent.
+    .target(
+      name: "CofferSecretService",
+      dependencies: [
+        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage,
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferSecretService", "CofferStorage",
+        "CofferVault",
         "CCofferLibraries",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),

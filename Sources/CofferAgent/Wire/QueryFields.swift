@@ -12,6 +12,7 @@ extension FrameWriter {
       try put(attribute.value)
     }
     try put(texts: query.attributeNames)
+    try put(query.isUse)
   }
 
   private mutating func put(texts: [String]) throws(StoreError) {
@@ -27,6 +28,7 @@ extension FrameReader {
     query.texts = try texts()
     for _ in 0..<(try countOfNames(ofAtLeast: 8)) { query.attributes.append(ItemQuery.Attribute(try text(), try text())) }
     query.attributeNames = try texts()
+    query.isUse = try flag()
     return query
   }
 }

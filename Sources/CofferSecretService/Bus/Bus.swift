@@ -1,5 +1,6 @@
 internal import CCofferLibraries
 internal import CofferPlatform
+internal import SystemPackage
 
 /// A connection to the user's message bus. Of one thread: sd-bus is not safe for several.
 final class Bus {
@@ -18,7 +19,7 @@ final class Bus {
       throw StoreError(
         .io(-code), "there is no bus of this session to connect to", place: Self.place,
         cure: "set DBUS_SESSION_BUS_ADDRESS, or run it under dbus-run-session",
-        underlying: StoreError(errno: -code, "connect to the bus"))
+        underlying: StoreError(errno: -code, "connect to the bus", place: "bus"))
     }
     connection = made
   }
@@ -60,7 +61,7 @@ final class Bus {
     let most = [limit, try ownTimeout()].compactMap(\.self).min()
     let milliseconds = most.map { Int64(max(.zero, $0) / .milliseconds(1)) + 1 } ?? -1
     guard poll(&waiting, 2, Int32(clamping: milliseconds)) >= 0 || errno == EINTR else {
-      throw StoreError(errno: errno, "wait for the bus")
+      throw StoreError(errno: errno, "wait for the bus", place: "bus")
     }
   }
 
@@ -94,7 +95,7 @@ final class Bus {
   }
 
   /// A call of a method of the bus itself, which waits for the answer.
-  func ask(_ member: String, _ put: (BusMessage) throws(StoreError) -> Void) throws(StoreError) -> BusMessage {
+  func ask(_ member: String, _ put: (BusMessage) throws(Refusal) -> Void) throws(StoreError) -> BusMessage {
     try call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, put)
   }
 
@@ -103,10 +104,13 @@ final class Bus {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` with what was answered.
   func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String,
-    _ put: (BusMessage) throws(StoreError) -> Void
+    _ put: (BusMessage) throws(Refusal) -> Void
   ) throws(StoreError) -> BusMessage {
-    let question = try BusMessage(callOf: member, interface, path, at: destination, self)
-    try put(question)
+    let question = try answered { () throws(Refusal) in
+      let question = try BusMessage(callOf: member, interface, path, at: destination, self)
+      try put(question)
+      return question
+    }
     var (error, answer) = (coffer_sdbus_error(name: nil, message: nil, need_free: 0), OpaquePointer?.none)
     let code = library.call(connection, question.raw, Self.patience, &error, &answer)
     defer { library.error_free(&error) }
@@ -123,7 +127,7 @@ final class Bus {
 
   /// Takes the name; false where another one has it and keeps it.
   func takeName(_ name: String, replacing: Bool) throws(StoreError) -> Bool {
-    let flags = COFFER_SDBUS_ALLOW_REPLACEMENT.rawValue | (replacing ? COFFER_SDBUS_REPLACE_EXISTING.rawValue : 0)
+    let flags = COFFER_SDBUS_ALLOW_REPLACEMENT | (replacing ? COFFER_SDBUS_REPLACE_EXISTING : 0)
     let code = library.request_name(connection, name, UInt64(flags))
     if code == -EEXIST { return false }
     guard code >= 0 else { throw failure(code, "take the name \(name)") }
@@ -132,33 +136,34 @@ final class Bus {
 
   /// Who has `name`: the name of the connection and its process; nil where nobody has.
   func owner(of name: String) throws(StoreError) -> (connection: String, process: Int32)? {
-    let has = try ask("NameHasOwner") { (message) throws(StoreError) in try message.put(name) }
+    let has = try ask("NameHasOwner") { (message) throws(Refusal) in try message.put(name) }
     guard try answered({ () throws(Refusal) in try has.flag() }) else { return nil }
-    let owner = try ask("GetNameOwner") { (message) throws(StoreError) in try message.put(name) }
+    let owner = try ask("GetNameOwner") { (message) throws(Refusal) in try message.put(name) }
     let connection = try answered { () throws(Refusal) in try owner.string() }
     return (connection, try process(of: connection))
   }
 
   /// The process behind a connection, as the bus knows it.
   func process(of connection: String) throws(StoreError) -> Int32 {
-    let answer = try ask("GetConnectionUnixProcessID") { (message) throws(StoreError) in try message.put(connection) }
+    let answer = try ask("GetConnectionUnixProcessID") { (message) throws(Refusal) in try message.put(connection) }
     return Int32(clamping: try answered { () throws(Refusal) in try answer.number() })
   }
 
   /// Asks to be told of the signals that `rule` describes.
   func listen(to rule: String) throws(StoreError) {
-    _ = try ask("AddMatch") { (message) throws(StoreError) in try message.put(rule) }
+    _ = try ask("AddMatch") { (message) throws(Refusal) in try message.put(rule) }
   }
 
   private func answered<Result>(_ body: () throws(Refusal) -> Result) throws(StoreError) -> Result {
     do throws(Refusal) { return try body() } catch {
-      throw StoreError(.io(EPROTO), "the bus gave a strange answer: \(error.text)", place: address, cure: "look at it with busctl --user")
+      throw StoreError(
+        .io(EPROTO), "cannot speak to the bus: \(error.text)", place: address, cure: "look at it with busctl --user")
     }
   }
 
   func failure(_ code: Int32, _ what: String) -> StoreError {
     StoreError(
       .io(-code), "cannot \(what)", place: address, cure: "see whether the bus still runs: busctl --user",
-      underlying: StoreError(errno: -code, what))
+      underlying: StoreError(errno: -code, what, place: "bus"))
   }
 }

@@ -19,28 +19,28 @@ final class BusMessage {
   /// Takes over what `make` makes.
   private convenience init(
     _ bus: Bus, _ make: (UnsafeMutablePointer<OpaquePointer?>) -> Int32
-  ) throws(StoreError) {
+  ) throws(Refusal) {
     var made: OpaquePointer?
     let code = make(&made)
-    guard code >= 0, let made else { throw bus.failure(code, "make a message") }
+    guard code >= 0, let made else { throw .failed("cannot make a message: \(String(cString: strerror(-code)))") }
     self.init(made, bus)
   }
 
   convenience init(
     callOf member: String, _ interface: String, _ path: String, at destination: String, _ bus: Bus
-  ) throws(StoreError) {
+  ) throws(Refusal) {
     try self.init(bus) { bus.library.new_method_call(bus.connection, $0, destination, path, interface, member) }
   }
 
-  convenience init(signal member: String, _ interface: String, at path: String, _ bus: Bus) throws(StoreError) {
+  convenience init(signal member: String, _ interface: String, at path: String, _ bus: Bus) throws(Refusal) {
     try self.init(bus) { bus.library.new_signal(bus.connection, $0, path, interface, member) }
   }
 
-  convenience init(answerTo call: BusMessage) throws(StoreError) {
+  convenience init(answerTo call: BusMessage) throws(Refusal) {
     try self.init(call.bus) { call.library.new_method_return(call.raw, $0) }
   }
 
-  convenience init(refusing call: BusMessage, _ refusal: Refusal) throws(StoreError) {
+  convenience init(refusing call: BusMessage, _ refusal: Refusal) throws(Refusal) {
     try self.init(call.bus) { made in
       refusal.name.withCString { name in
         refusal.text.withCString { text in
@@ -59,9 +59,9 @@ final class BusMessage {
   var kind: Kind {
     var type: UInt8 = 0
     guard library.get_type(raw, &type) >= 0 else { return .other }
-    return switch UInt32(type) {
-    case COFFER_SDBUS_METHOD_CALL.rawValue: .call
-    case COFFER_SDBUS_SIGNAL.rawValue: .signal
+    return switch Int(type) {
+    case COFFER_SDBUS_METHOD_CALL: .call
+    case COFFER_SDBUS_SIGNAL: .signal
     default: .other
     }
   }
@@ -77,10 +77,9 @@ final class BusMessage {
   private func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
 
   /// Addresses it to one connection alone.
-  func send(to connection: String) throws(StoreError) {
+  func address(to connection: String) throws(Refusal) {
     let code = library.set_destination(raw, connection)
-    guard code >= 0 else { throw bus.failure(code, "address a message") }
-    try bus.send(self)
+    guard code >= 0 else { throw .failed("cannot address a message: \(String(cString: strerror(-code)))") }
   }
 }
 
@@ -90,32 +89,28 @@ extension BusMessage {
     guard code >= 0 else { throw .invalidArguments("the message is malformed") }
   }
 
-  private func basic<Value>(_ type: Unicode.Scalar, _ value: Value) throws(Refusal) -> Value {
+  private func basic<Value: BitwiseCopyable>(_ type: Unicode.Scalar, _ value: Value) throws(Refusal) -> Value {
     var value = value
     let code = library.read_basic(raw, CChar(truncatingIfNeeded: type.value), &value)
     guard code > 0 else { throw .invalidArguments("the message is malformed") }
     return value
   }
 
-  private func text(_ type: Unicode.Scalar) throws(Refusal) -> String {
+  private func readText(_ type: Unicode.Scalar) throws(Refusal) -> String {
     text(try basic(type, UnsafePointer<CChar>?.none))
   }
 
-  func string() throws(Refusal) -> String { try text("s") }
-  func objectPath() throws(Refusal) -> String { try text("o") }
+  func string() throws(Refusal) -> String { try readText("s") }
+  func objectPath() throws(Refusal) -> String { try readText("o") }
   func flag() throws(Refusal) -> Bool { try basic("b", Int32(0)) != 0 }
   func number() throws(Refusal) -> UInt32 { try basic("u", UInt32(0)) }
   /// A descriptor, which the message owns.
   func descriptor() throws(Refusal) -> Int32 { try basic("h", Int32(-1)) }
 
   /// Lends an array of bytes where it lies.
-  func bytes<Result: ~Copyable, Failure: Error>(
-    _ failure: (Refusal) -> Failure, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  func bytes<Result: ~Copyable>(_ body: (UnsafeRawBufferPointer) throws(Refusal) -> Result) throws(Refusal) -> Result {
     var (start, count) = (UnsafeRawPointer?.none, 0)
-    guard library.read_array(raw, CChar(UInt8(ascii: "y")), &start, &count) >= 0 else {
-      throw failure(.invalidArguments("the message is malformed"))
-    }
+    try check(library.read_array(raw, CChar(UInt8(ascii: "y")), &start, &count))
     return try body(UnsafeRawBufferPointer(start: start, count: count))
   }
 
@@ -185,50 +180,50 @@ extension BusMessage {
 
 // Writing.
 extension BusMessage {
-  private func wrote(_ code: Int32) throws(StoreError) {
-    guard code >= 0 else { throw bus.failure(code, "write a message") }
+  private func wrote(_ code: Int32) throws(Refusal) {
+    guard code >= 0 else { throw .failed("cannot write a message: \(String(cString: strerror(-code)))") }
   }
 
-  private func put<Value>(_ type: Unicode.Scalar, _ value: Value) throws(StoreError) {
+  private func put<Value: BitwiseCopyable>(_ type: Unicode.Scalar, _ value: Value) throws(Refusal) {
     var value = value
     try wrote(library.append_basic(raw, CChar(truncatingIfNeeded: type.value), &value))
   }
 
-  private func put(_ text: String, as type: Unicode.Scalar) throws(StoreError) {
+  private func put(_ text: String, as type: Unicode.Scalar) throws(Refusal) {
     try wrote(text.withCString { library.append_basic(raw, CChar(truncatingIfNeeded: type.value), $0) })
   }
 
-  func put(_ text: String) throws(StoreError) { try put(text, as: "s") }
-  func put(path: String) throws(StoreError) { try put(path, as: "o") }
-  func put(_ flag: Bool) throws(StoreError) { try put("b", Int32(flag ? 1 : 0)) }
-  func put(_ number: UInt32) throws(StoreError) { try put("u", number) }
+  func put(_ text: String) throws(Refusal) { try put(text, as: "s") }
+  func put(path: String) throws(Refusal) { try put(path, as: "o") }
+  func put(_ flag: Bool) throws(Refusal) { try put("b", Int32(flag ? 1 : 0)) }
+  func put(_ number: UInt32) throws(Refusal) { try put("u", number) }
   /// Seconds since 1970.
-  func put(seconds: UInt64) throws(StoreError) { try put("t", seconds) }
-  func put(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+  func put(seconds: UInt64) throws(Refusal) { try put("t", seconds) }
+  func put(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {
     try wrote(library.append_array(raw, CChar(UInt8(ascii: "y")), bytes.baseAddress, bytes.count))
   }
 
   private func within(
-    _ type: Unicode.Scalar, _ contents: String, _ body: () throws(StoreError) -> Void
-  ) throws(StoreError) {
+    _ type: Unicode.Scalar, _ contents: String, _ body: () throws(Refusal) -> Void
+  ) throws(Refusal) {
     try wrote(library.open_container(raw, CChar(truncatingIfNeeded: type.value), contents))
     try body()
     try wrote(library.close_container(raw))
   }
 
-  func putArray(_ contents: String, _ body: () throws(StoreError) -> Void) throws(StoreError) { try within("a", contents, body) }
-  func putStructure(_ contents: String, _ body: () throws(StoreError) -> Void) throws(StoreError) { try within("r", contents, body) }
-  func putVariant(_ contents: String, _ body: () throws(StoreError) -> Void) throws(StoreError) { try within("v", contents, body) }
-  func putEntry(_ contents: String, _ body: () throws(StoreError) -> Void) throws(StoreError) { try within("e", contents, body) }
+  func putArray(_ contents: String, _ body: () throws(Refusal) -> Void) throws(Refusal) { try within("a", contents, body) }
+  func putStructure(_ contents: String, _ body: () throws(Refusal) -> Void) throws(Refusal) { try within("r", contents, body) }
+  func putVariant(_ contents: String, _ body: () throws(Refusal) -> Void) throws(Refusal) { try within("v", contents, body) }
+  func putEntry(_ contents: String, _ body: () throws(Refusal) -> Void) throws(Refusal) { try within("e", contents, body) }
 
-  func put(paths: [String]) throws(StoreError) {
-    try putArray("o") { () throws(StoreError) in for path in paths { try put(path: path) } }
+  func put(paths: [String]) throws(Refusal) {
+    try putArray("o") { () throws(Refusal) in for path in paths { try put(path: path) } }
   }
 
-  func put(attributes: [String: String]) throws(StoreError) {
-    try putArray("{ss}") { () throws(StoreError) in
+  func put(attributes: [String: String]) throws(Refusal) {
+    try putArray("{ss}") { () throws(Refusal) in
       for (name, value) in attributes.sorted(by: { $0.key < $1.key }) {
-        try putEntry("ss") { () throws(StoreError) in
+        try putEntry("ss") { () throws(Refusal) in
           try put(name)
           try put(value)
         }

@@ -10,6 +10,9 @@ struct Refusal: Error, Equatable, Sendable {
     self.text = text
   }
 
+  /// Whether it may go when the vault is unlocked.
+  var isForUnlocking: Bool { name == Self.isLocked("").name }
+
   // Source: Secret Service API 0.2, "Errors".
   static func isLocked(_ text: String) -> Refusal { Refusal("org.freedesktop.Secret.Error.IsLocked", text) }
   static func noSession(_ path: String) -> Refusal {
@@ -48,7 +51,7 @@ struct Refusal: Error, Equatable, Sendable {
     switch error.kind {
     case .locked, .noAgent: self = .isLocked(text)
     case .notFound: self = .noSuchObject(path)
-    case .invalidName, .tooLarge: self = .invalidArguments(text)
+    case .invalidName, .tooLarge, .refused, .unencodable: self = .invalidArguments(text)
     default: self = .failed(text)
     }
   }

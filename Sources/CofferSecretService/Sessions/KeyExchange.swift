@@ -6,7 +6,7 @@ internal import CofferPlatform
 /// libsodium has neither this group nor this cipher.
 enum Gcrypt {
   /// Loaded when a client first asks for a session that needs it; nil where it is not installed.
-  nonisolated(unsafe) static let table: coffer_libgcrypt? = {
+  static let table: coffer_libgcrypt? = {
     var reason: UnsafePointer<CChar>?
     return coffer_libgcrypt_load(&reason)?.pointee
   }()
@@ -16,7 +16,7 @@ enum Gcrypt {
 private struct BigNumber: ~Copyable {
   let raw: OpaquePointer
   private let library: coffer_libgcrypt
-  private static let format = Int32(COFFER_GCRYPT_UNSIGNED.rawValue)
+  private static let format = Int32(COFFER_GCRYPT_UNSIGNED)
 
   /// The number whose bytes these are, the highest first.
   init(_ bytes: UnsafeRawBufferPointer, _ library: coffer_libgcrypt) throws(Refusal) {
@@ -101,8 +101,7 @@ enum KeyExchange {
   }
 
   private static func number(_ bytes: [UInt8], _ library: coffer_libgcrypt) throws(Refusal) -> BigNumber {
-    let made = bytes.withUnsafeBytes { raw in raw }
-    return try withExtendedLifetime(bytes) { () throws(Refusal) in try BigNumber(made, library) }
+    try bytes.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try BigNumber(raw, library) }
   }
 
   /// Whether it is a number between 1 and the prime less 1: others would make the key known to everybody.
@@ -121,8 +120,9 @@ enum KeyExchange {
       let extracted = try shared.withUnsafeBytes { (bytes) throws(SecretMemoryError) in
         try SecretDigest.sha256.authenticate(bytes, with: salt)
       }
-      var block: UInt8 = 1
-      let expanded = try SecretDigest.sha256.authenticate(UnsafeRawBufferPointer(start: &block, count: 1), with: extracted)
+      let expanded = try [UInt8(1)].span.bytes.withUnsafeBytes { (block) throws(SecretMemoryError) in
+        try SecretDigest.sha256.authenticate(block, with: extracted)
+      }
       return try expanded.prefix(SecretCipher.keyCount)
     }
   }

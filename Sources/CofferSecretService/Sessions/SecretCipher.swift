@@ -54,8 +54,8 @@ enum SecretCipher {
   ) throws(Refusal) {
     guard let library = Gcrypt.table else { throw .notSupported("libgcrypt is not installed: use plain") }
     var made: OpaquePointer?
-    let (algorithm, mode) = (Int32(COFFER_GCRYPT_AES128.rawValue), Int32(COFFER_GCRYPT_CBC.rawValue))
-    guard library.cipher_open(&made, algorithm, mode, COFFER_GCRYPT_SECURE.rawValue) == 0, let cipher = made else {
+    let (algorithm, mode) = (Int32(COFFER_GCRYPT_AES128), Int32(COFFER_GCRYPT_CBC))
+    guard library.cipher_open(&made, algorithm, mode, UInt32(COFFER_GCRYPT_SECURE)) == 0, let cipher = made else {
       throw .failed("the cipher of the session cannot be made")
     }
     defer { library.cipher_close(cipher) }

@@ -2,54 +2,67 @@ internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 
-/// A secret as it goes over the bus: `(oayays)`.
-enum WireSecret {
+/// How one client and this service exchange secrets: `(oayays)` on the bus, the session, parameters, the value and its content type.
+final class Session {
   static let signature = "(oayays)"
   static let contents = "oayays"
-}
 
-/// How one client and this service exchange secrets.
-final class Session {
-  /// The connection that opened it, and nobody else may use it.
+  /// The connection that opened it. Nobody else may use it.
   let client: String
   let path: String
-  private let exchange: Exchange
+  private let key: SecretBytes?
 
-  private enum Exchange: ~Copyable {
-    /// As they are: the bus carries them between processes of one user.
-    case plain
-    case encrypted(key: SecretBytes)
-  }
-
+  /// A session that carries secrets as they are: between processes of one user.
   init(plainFor client: String, path: String) {
     self.client = client
     self.path = path
-    exchange = .plain
+    key = nil
   }
 
+  /// A session that encrypts them.
   init(for client: String, path: String, key: consuming SecretBytes) {
     self.client = client
     self.path = path
-    exchange = .encrypted(key: key)
+    self.key = consume key
   }
 
-  /// Writes `secret`, as this session has it.
-  func put(_ secret: SecretForm, to message: BusMessage) throws(CallFailure) {
-    switch exchange {
-    case .plain: try put(secret.bytes, [], secret, message)
-    case .encrypted(let key):
-      do throws(Refusal) {
-        let vector = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(SecretCipher.blockCount) }
-        let (sealed, open) = try vector.withUnsafeBytes { (raw) throws(Refusal) in
-          (try GuardedValue(SecretCipher.encrypt(secret.bytes, key, raw)), Array(raw))
-        }
-        try put(sealed.bytes, open, secret, message)
-      } catch { throw .refused(error) }
+  /// Writes `secret` as this session has it.
+  func put(_ secret: SecretForm, to message: BusMessage) throws(Refusal) {
+    switch key {
+    case .none: try put(secret.bytes, [], secret, message)
+    case .some(let key):
+      let vector = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(SecretCipher.blockCount) }
+      let open = vector.withUnsafeBytes { Array($0) }
+      let sealed = try vector.withUnsafeBytes { (raw) throws(Refusal) in try SecretCipher.encrypt(secret.bytes, key, raw) }
+      try put(sealed, open, secret, message)
     }
   }
 
   private func put(
     _ bytes: borrowing SecretBytes, _ parameters: [UInt8], _ secret: SecretForm, _ message: BusMessage
-  ) throws(CallFailure) {
+  ) throws(Refusal) {
+    let type = secret.metadata.contentType.isEmpty ? Self.usualType : secret.metadata.contentType
+    try bytes.withUnsafeBytes { (value) throws(Refusal) in
+      try message.putStructure(Self.contents) { () throws(Refusal) in
+        try message.put(path: path)
+        try parameters.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try message.put(raw) }
+        try message.put(value)
+        try message.put(type)
+      }
+    }
+  }
+
+  /// What a value is called that nobody gave a type: libsecret hands out no text of another one.
+  static let usualType = "text/plain"
+
+  /// The secret in its clear form, with its content type.
+  func open(
+    _ value: UnsafeRawBufferPointer, _ parameters: [UInt8]
+  ) throws(Refusal) -> SecretBytes {
+    switch key {
+    case .none: return try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes(copying: value) }
+    case .some(let key):
+      return try parameters.span.bytes.withUnsafeBytes { (vector) throws(Refusal) in try SecretCipher.decrypt(value, key, vector) }
+    }
   }
 }

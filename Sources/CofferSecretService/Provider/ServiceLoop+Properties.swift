@@ -1,0 +1,225 @@
+internal import CofferPlatform
+
+// org.freedesktop.DBus.Properties and Introspectable.
+extension ServiceLoop {
+  func properties(_ message: BusMessage, _ object: ObjectPath, _ method: String) throws(Refusal) {
+    let named = try message.string()
+    guard let interface = object.interface, named.isEmpty || named == interface.name else {
+      // A standard interface, which has none.
+      if method == "GetAll", object.interfaces.contains(where: { $0.name == named }) { return try replyProperties(message) { _ in } }
+      throw .unknownInterface(named)
+    }
+    guard method != "GetAll" else { return try getAll(message, object) }
+    let name = try message.string()
+    guard let property = interface.properties.first(where: { $0.name == name }) else { throw .unknownProperty(name) }
+    if method == "Get" { return try get(message, object, property) }
+    guard property.isWritable else { throw .readOnly(name) }
+    try set(message, object, property)
+  }
+
+  private func replyProperties(_ message: BusMessage, _ put: (BusMessage) throws(Refusal) -> Void) throws(Refusal) {
+    try reply(message) { (answer) throws(Refusal) in try answer.putArray("{sv}") { () throws(Refusal) in try put(answer) } }
+  }
+
+  /// The collection that a path is about, as it is known now. Answered while the vault is locked, without a prompt.
+  private func state(_ object: ObjectPath, _ path: String) throws(Refusal) -> CollectionState {
+    let name: String? =
+      switch object {
+      case .collection(let name): name
+      case .alias(let alias): book.aliases[alias]
+      default: nil
+      }
+    if let name, let state = book[name] { return state }
+    // One that is only known from the vault: whether it is there cannot be told.
+    guard isUnlocked || moment != nil && name == nil else { throw .isLocked("the vault is locked: whether \(path) is there is not known") }
+    throw .noSuchObject(path)
+  }
+
+  private func isLocked(_ name: String) -> Bool { name != CollectionState.session && !isUnlocked }
+
+  private func get(_ message: BusMessage, _ object: ObjectPath, _ property: Interface.Property) throws(Refusal) {
+    switch (object, property.name) {
+    case (.service, _):
+      try replyVariant(message, property) { [book] (answer) throws(Refusal) in try answer.put(paths: book.collections.map(\.path)) }
+    case (.portal, _): try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(UInt32(1)) }
+    case (.item(let path), "Locked"):
+      // An item of a vault that is open has to be there.
+      guard !isLocked(path.collection) else {
+        return try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(true) }
+      }
+      try getItem(message, path, property)
+    case (.item(let path), _): try getItem(message, path, property)
+    case (_, "Items"):
+      let name = try state(object, message.path).name
+      try ask(message) { (vault) throws(Refusal) in
+        try vault.find([:], in: name).map(\.path.text)
+      } _: { [self] (paths) throws(Refusal) in
+        try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(paths: paths) }
+      }
+    default:
+      let state = try state(object, message.path)
+      try reply(message) { (answer) throws(Refusal) in try answer.putValue(property.name, of: state, isLocked: isLocked(state.name)) }
+    }
+  }
+
+  private func getItem(_ message: BusMessage, _ path: ItemPath, _ property: Interface.Property) throws(Refusal) {
+    try ask(message) { (vault) throws(Refusal) in
+      try vault.item(path)
+    } _: { [self] (item) throws(Refusal) in
+      try reply(message) { (answer) throws(Refusal) in try answer.putValue(property.name, of: item, isLocked: false) }
+    }
+  }
+
+  private func replyVariant(
+    _ message: BusMessage, _ property: Interface.Property, _ put: (BusMessage) throws(Refusal) -> Void
+  ) throws(Refusal) {
+    try reply(message) { (answer) throws(Refusal) in
+      try answer.putVariant(property.type) { () throws(Refusal) in try put(answer) }
+    }
+  }
+
+  private func getAll(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
+    switch object {
+    case .service:
+      try replyProperties(message) { [book] (answer) throws(Refusal) in
+        try answer.putProperty("Collections", "ao") { () throws(Refusal) in try answer.put(paths: book.collections.map(\.path)) }
+      }
+    case .portal:
+      try replyProperties(message) { (answer) throws(Refusal) in
+        try answer.putProperty("version", "u") { () throws(Refusal) in try answer.put(UInt32(1)) }
+      }
+    case .item(let path):
+      try ask(message) { (vault) throws(Refusal) in
+        try vault.item(path)
+      } _: { [self] (item) throws(Refusal) in
+        try replyProperties(message) { (answer) throws(Refusal) in try answer.putProperties(of: item, isLocked: false) }
+      }
+    default:
+      let state = try state(object, message.path)
+      // Which items a locked collection has is not known: it has no such property then, and never an empty one.
+      guard !isLocked(state.name) else { return try replyAll(message, state, items: nil) }
+      try ask(message, waits: false) { (vault) throws(Refusal) -> [String]? in
+        do throws(Refusal) { return try vault.find([:], in: state.name).map(\.path.text) } catch {
+          guard error.isForUnlocking else { throw error }
+          return nil
+        }
+      } _: { [self] (items) throws(Refusal) in
+        try replyAll(message, state, items: items)
+      }
+    }
+  }
+
+  private func replyAll(_ message: BusMessage, _ state: CollectionState, items: [String]?) throws(Refusal) {
+    try replyProperties(message) { (answer) throws(Refusal) in
+      if let items { try answer.putProperty("Items", "ao") { () throws(Refusal) in try answer.put(paths: items) } }
+      for name in ["Label", "Locked", "Created", "Modified"] {
+        try answer.putEntry("sv") { () throws(Refusal) in
+          try answer.put(name)
+          try answer.putValue(name, of: state, isLocked: isLocked(state.name))
+        }
+      }
+    }
+  }
+
+  private func set(_ message: BusMessage, _ object: ObjectPath, _ property: Interface.Property) throws(Refusal) {
+    switch object {
+    case .item(let path):
+      let label = try property.name == "Label" ? text(of: message, property.name) : nil
+      let attributes = try property.name == "Attributes" ? attributes(of: message, property.name) : nil
+      let author = author(of: message)
+      try ask(message) { (vault) throws(Refusal) in
+        try vault.describe(path, label: label, attributes: attributes, by: author)
+      } _: { [self] (event) throws(Refusal) in
+        tell(event)
+        try reply(message) { (_) throws(Refusal) in }
+      }
+    default:
+      let label = try text(of: message, property.name)
+      let (name, author) = (try state(object, message.path).name, author(of: message))
+      guard name != CollectionState.session else { throw .readOnly(property.name) }
+      try ask(message) { (vault) throws(Refusal) in
+        try vault.label(name, label, by: author)
+        return try vault.book()
+      } _: { [self] (book) throws(Refusal) in
+        note(book)
+        try reply(message) { (_) throws(Refusal) in }
+      }
+    }
+  }
+
+  // MARK: Introspection
+
+  func introspect(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
+    switch object {
+    case .collection(let name) where !isLocked(name):
+      try ask(message, waits: false) { (vault) throws(Refusal) -> [String] in
+        do throws(Refusal) { return try vault.find([:], in: name).map(\.path.element) } catch { return [] }
+      } _: { [self] (items) throws(Refusal) in
+        try replyDescription(message, object, items)
+      }
+    default: try replyDescription(message, object, children(of: object, message.sender))
+    }
+  }
+
+  private func replyDescription(_ message: BusMessage, _ object: ObjectPath, _ children: [String]) throws(Refusal) {
+    try reply(message) { (answer) throws(Refusal) in
+      try answer.put(Interface.describe(object.interfaces, children: children))
+    }
+  }
+
+  private func children(of object: ObjectPath, _ client: String) -> [String] {
+    func last(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
+    switch object {
+    case .service: return ["aliases", "collection", "prompt", "session"]
+    case .folder("/"): return ["org"]
+    case .folder("/org"): return ["freedesktop"]
+    case .folder("/org/freedesktop"): return ["portal", "secrets"]
+    case .folder("/org/freedesktop/portal"): return ["desktop"]
+    case .folder(ObjectPath.root + "/collection"): return book.collections.map { PathElement.encode($0.name) }
+    case .folder(ObjectPath.root + "/aliases"): return book.aliases.keys.sorted().map(PathElement.encode)
+    case .folder(ObjectPath.root + "/session"): return sessions.values.filter { $0.client == client }.map { last($0.path) }.sorted()
+    case .folder(ObjectPath.root + "/prompt"): return prompts.values.filter { $0.client == client }.map { last($0.path) }.sorted()
+    default: return []
+    }
+  }
+}
+
+extension BusMessage {
+  /// An entry of a dictionary of properties.
+  func putProperty(_ name: String, _ type: String, _ put: () throws(Refusal) -> Void) throws(Refusal) {
+    try putEntry("sv") { () throws(Refusal) in
+      try self.put(name)
+      try putVariant(type, put)
+    }
+  }
+
+  func putProperties(of item: StoredItem, isLocked: Bool) throws(Refusal) {
+    for property in Interface.item.properties {
+      try putEntry("sv") { () throws(Refusal) in
+        try put(property.name)
+        try putValue(property.name, of: item, isLocked: isLocked)
+      }
+    }
+  }
+
+  fileprivate func putValue(_ name: String, of item: StoredItem, isLocked: Bool) throws(Refusal) {
+    switch name {
+    case "Locked": try putVariant("b") { () throws(Refusal) in try put(isLocked) }
+    case "Attributes": try putVariant("a{ss}") { () throws(Refusal) in try put(attributes: item.attributes) }
+    case "Label": try putVariant("s") { () throws(Refusal) in try put(item.label) }
+    case "Created": try putVariant("t") { () throws(Refusal) in try put(seconds: item.created) }
+    case "Modified": try putVariant("t") { () throws(Refusal) in try put(seconds: item.modified) }
+    default: throw .unknownProperty(name)
+    }
+  }
+
+  fileprivate func putValue(_ name: String, of collection: CollectionState, isLocked: Bool) throws(Refusal) {
+    switch name {
+    case "Locked": try putVariant("b") { () throws(Refusal) in try put(isLocked) }
+    case "Label": try putVariant("s") { () throws(Refusal) in try put(collection.label) }
+    case "Created": try putVariant("t") { () throws(Refusal) in try put(seconds: collection.created) }
+    case "Modified": try putVariant("t") { () throws(Refusal) in try put(seconds: collection.modified) }
+    default: throw .unknownProperty(name)
+    }
+  }
+}

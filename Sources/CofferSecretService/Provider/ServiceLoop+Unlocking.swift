@@ -1,0 +1,95 @@
+internal import CofferAgent
+internal import CofferPlatform
+internal import Synchronization
+
+/// A process that tries to unlock the vault.
+struct UnlockAttempt {
+  let process: Int32
+  let mayAsk: Bool
+
+  func end() { kill(process, SIGTERM) }
+}
+
+/// Somebody who waits for the vault to be unlocked.
+struct UnlockWaiter {
+  let mayAsk: Bool
+  /// Until when; nil for as long as a person is asked.
+  let deadline: ContinuousClock.Instant?
+  /// Whether a process has tried for it.
+  var wasTried = false
+  let then: (Bool) -> Void
+}
+
+extension ServiceLoop {
+  /// Has the vault unlocked: by what this machine has, by a program that asks a person, by `coffer unlock` at some terminal.
+  ///
+  /// - Parameter then: is told whether it is, once.
+  func unlock(mayAsk: Bool, until deadline: ContinuousClock.Instant?, _ then: @escaping (Bool) -> Void) {
+    unlocking.append(UnlockWaiter(mayAsk: mayAsk, deadline: deadline, then: then))
+    watch.isUrgent.store(true, ordering: .relaxed)
+    tryUnlocking()
+  }
+
+  /// Starts a process for those that none has tried for.
+  private func tryUnlocking() {
+    guard attempt == nil else { return }
+    let waiting = unlocking.filter { !$0.wasTried }
+    guard !waiting.isEmpty else { return }
+    let mayAsk = waiting.contains { $0.mayAsk } && settings.hasPrompt
+    guard settings.hasOwnKey || mayAsk else { return giveUp(asked: true, started: false) }
+    do throws(StoreError) {
+      let process = try settings.startUnlocking(mayAsk)
+      attempt = UnlockAttempt(process: process, mayAsk: mayAsk)
+      let inbox = inbox
+      try DetachedThread.start(stackBytes: 256 << 10, place: "secret service") {
+        // It is left to be reaped by who may still signal it: its number is its own until then.
+        var ended = siginfo_t()
+        while waitid(P_PID, id_t(process), &ended, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        inbox.post(.tried(process: process))
+      }
+    } catch {
+      attempt?.end()
+      attempt = nil
+      giveUp(asked: true, started: false)
+    }
+  }
+
+  func attemptEnded(_ process: Int32) {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    guard let ended = attempt, ended.process == process else { return }
+    attempt = nil
+    // The agent says so itself, a moment later; whoever waited need not.
+    if status == 0 { return unlocked() }
+    giveUp(asked: ended.mayAsk, started: true)
+    tryUnlocking()
+  }
+
+  /// No process can unlock the vault for those that wait: a person may still do it elsewhere, for as long as they have.
+  private func giveUp(asked: Bool, started: Bool) {
+    for index in unlocking.indices where asked || !unlocking[index].mayAsk || !settings.hasPrompt { unlocking[index].wasTried = true }
+    // Who would not have waited for a person is told, and who was asked in vain by a prompt.
+    let over = unlocking.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
+    unlocking.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
+    for waiter in over { waiter.then(false) }
+  }
+
+  /// Everybody who waits goes on.
+  func unlocked() {
+    attempt?.end()
+    attempt = nil
+    let waiting = unlocking
+    unlocking = []
+    for waiter in waiting { waiter.then(true) }
+    resumeAll()
+  }
+
+  func expireUnlocking(_ now: ContinuousClock.Instant) {
+    let over = unlocking.filter { $0.deadline.map { $0 <= now } ?? false }
+    guard !over.isEmpty else { return }
+    unlocking.removeAll { $0.deadline.map { $0 <= now } ?? false }
+    for waiter in over { waiter.then(false) }
+    // Nobody waits for the answer to a question any more.
+    if unlocking.isEmpty, parked.isEmpty { attempt?.end() }
+  }
+}
