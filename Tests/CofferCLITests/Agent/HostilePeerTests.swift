@@ -2,6 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
+@testable import CofferAgent
 @testable import CofferCLI
 
 /// Who speaks to the program over the agent's socket and is no friend: in the agent's place, and in a client's.
@@ -66,7 +67,7 @@ struct HostilePeerTests {
     for (bytes, words, status) in [
       ([2, 0, 0, 0, 9, 0], "speak different versions", 76),
       (Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), "announces more", 65),
-      ([1, 0, 0, 0, 4], "malformed", 65), ([3, 0, 0, 0, 4, 7, 7], "malformed", 65),
+      ([1, 0, 0, 0, AgentProtocol.version], "malformed", 65), ([3, 0, 0, 0, AgentProtocol.version, 7, 7], "malformed", 65),
     ] as [([UInt8], String, Int32)] {
       let home = try home()
       let agent = try FalseAgent(home) { client in

@@ -90,7 +90,9 @@ struct ItemArguments: ParsableArguments {
 
   /// The item whose name was given as one word, `service/account`, as messages spell it; nil where the word is a service, or has no slash.
   private func whole(in items: VaultItems) throws -> VaultItem? {
-    guard account == nil, service.contains("/"), !Reference.isMeant(by: service), try items.find(ItemQuery(service: service)).isEmpty else { return nil }
+    guard account == nil, service.contains("/"), !Reference.isMeant(by: service),
+      try items.find(ItemQuery(service: service)).isEmpty
+    else { return nil }
     // The longest service first: more of them have slashes than accounts do.
     for slash in service.indices.reversed() where service[slash] == "/" {
       let (before, after) = (service[..<slash], service[service.index(after: slash)...])
