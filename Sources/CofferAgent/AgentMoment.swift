@@ -22,3 +22,12 @@ extension AgentClient {
     }
   }
 }
+
+extension AgentClient {
+  /// Has `tell` called when an agent may have begun to listen; nil where that cannot be known, as its folder is not there yet.
+  package func watchForAgent(_ tell: @escaping @Sendable () -> Void) -> Subscription? {
+    do throws(StoreError) {
+      return try DirectoryWatch.start(place.folder, names: [place.socket.lastName ?? ""]) { _ in tell() }
+    } catch { return nil }
+  }
+}

@@ -31,6 +31,7 @@ struct CofferCommand: ParsableCommand {
         subcommands: [
           RunCommand.self, InjectCommand.self, CredentialCommand.self, AuthCommand.self, LoginCommand.self, LogoutCommand.self,
           UnlockCommand.self, LockCommand.self, AgentCommand.self, GenerateCommand.self, DoctorCommand.self,
+          SecretServiceCommand.self,
           InstallCommand.self, CompletionCommand.self, EnvCommand.self, ClipboardKeeperCommand.self,
         ]),
     ])

@@ -7,16 +7,16 @@ final class AgentWatch: Sendable {
   private let client: AgentClient
   private let inbox: Inbox
   private let isStopped = Atomic<Bool>(false)
-  /// Whether a client waits for the vault.
-  let isUrgent = Atomic<Bool>(false)
+  /// Rings when an agent may have begun.
+  private let bell: Bell
 
-  /// Milliseconds between two looks for an agent, where none runs: one is seen soon where a client waits for it.
-  private static let pause: UInt32 = 1000
-  private static let shortPause: UInt32 = 50
+  /// How long the wait for an agent lasts at most, where its folder cannot be watched.
+  private static let pause = Duration.seconds(1)
 
-  init(_ client: AgentClient, _ inbox: Inbox) {
+  init(_ client: AgentClient, _ inbox: Inbox) throws(StoreError) {
     self.client = client
     self.inbox = inbox
+    bell = try Bell()
   }
 
   func start() throws(StoreError) {
@@ -24,7 +24,10 @@ final class AgentWatch: Sendable {
   }
 
   /// Ends it with what it hears next.
-  func stop() { isStopped.store(true, ordering: .relaxed) }
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+    bell.ring()
+  }
 
   private func run() {
     var known: AgentMoment?
@@ -37,15 +40,16 @@ final class AgentWatch: Sendable {
         // Nobody holds the vault: that is as good as locked. What is wrong is said to clients, by the questions that they ask.
         if known != nil { inbox.post(.moment(nil)) }
         known = nil
-        wait()
+        awaitAgent()
       }
     }
   }
 
-  private func wait() {
-    for _ in 0..<(Self.pause / Self.shortPause) {
-      usleep(Self.shortPause * 1000)
-      if isUrgent.load(ordering: .relaxed) || isStopped.load(ordering: .relaxed) { return }
-    }
+  private func awaitAgent() {
+    let watch = client.watchForAgent { [bell] in bell.ring() }
+    defer { watch?.cancel() }
+    // One that began before it was watched for.
+    do throws(StoreError) { if try client.isRunning() { return } } catch {}
+    bell.wait(for: watch == nil ? Self.pause : Self.pause * 10)
   }
 }

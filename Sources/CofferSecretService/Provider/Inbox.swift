@@ -1,7 +1,6 @@
 internal import CofferAgent
 internal import CofferPlatform
 internal import Synchronization
-internal import SystemPackage
 
 /// What other threads have for the bus's thread.
 final class Inbox: Sendable {
@@ -18,36 +17,19 @@ final class Inbox: Sendable {
   }
 
   private let events = Mutex<[Event]>([])
-  /// Readable while there are events.
-  let bell: Int32
-  private let ringing: Int32
+  /// Rings while there are events.
+  let bell: Bell
 
-  init() throws(StoreError) {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw StoreError(errno: errno, "make a pipe", place: "pipe") }
-    for end in ends {
-      _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-      _ = fcntl(end, F_SETFL, O_NONBLOCK)
-    }
-    (bell, ringing) = (ends[0], ends[1])
-  }
-
-  deinit {
-    close(bell)
-    close(ringing)
-  }
+  init() throws(StoreError) { bell = try Bell() }
 
   /// Any thread may.
   func post(_ event: Event) {
     events.withLock { $0.append(event) }
-    // A full pipe is as good as one byte.
-    var byte: UInt8 = 1
-    _ = systemWrite(ringing, &byte, 1)
+    bell.ring()
   }
 
   func take() -> [Event] {
-    var bytes: UInt64 = 0
-    while systemRead(bell, &bytes, 8) == 8 {}
+    bell.silence()
     return events.withLock { events in
       defer { events = [] }
       return events

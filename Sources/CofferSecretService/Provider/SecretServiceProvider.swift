@@ -8,6 +8,10 @@ internal import Synchronization
 public final class SecretServiceProvider: Sendable {
   private let settings: SecretServiceSettings
   private let inbox: Inbox
+  private let answers = Atomic<Bool>(false)
+
+  /// Whether it has begun to answer clients.
+  public var isReady: Bool { answers.load(ordering: .acquiring) }
 
   /// The name on the bus.
   public static let busName = "org.freedesktop.secrets"
@@ -32,9 +36,10 @@ public final class SecretServiceProvider: Sendable {
     try Self.takeName(bus, settings)
     // Missing it, sandboxed applications have no secrets, and all others have.
     _ = try bus.takeName(Self.portalName, replacing: settings.replaces)
-    let service = ServiceLoop(bus, settings, inbox)
+    let service = try ServiceLoop(bus, settings, inbox)
     try bus.listen(to: "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''")
     try service.startWatching()
+    answers.store(true, ordering: .releasing)
     settings.ready(bus.address)
     try service.run()
   }

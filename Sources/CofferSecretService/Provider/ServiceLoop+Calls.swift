@@ -71,7 +71,6 @@ extension ServiceLoop {
 
   private func park(_ number: UInt64, _ call: Call) {
     parked.insert(number)
-    watch.isUrgent.store(true, ordering: .relaxed)
     guard !call.wasAsked else { return }
     call.wasAsked = true
     unlock(mayAsk: true, until: call.deadline) { [weak self] isDone in if isDone { self?.resume(number) } }
@@ -80,7 +79,6 @@ extension ServiceLoop {
   /// Does the work of a call again that waited.
   private func resume(_ number: UInt64) {
     guard parked.remove(number) != nil, let call = calls[number] else { return }
-    if parked.isEmpty { watch.isUrgent.store(false, ordering: .relaxed) }
     call.start()
   }
 
@@ -98,7 +96,6 @@ extension ServiceLoop {
   /// Refuses a call.
   func drop(_ number: UInt64, _ refusal: Refusal) {
     parked.remove(number)
-    if parked.isEmpty { watch.isUrgent.store(false, ordering: .relaxed) }
     guard let call = calls.removeValue(forKey: number) else { return }
     refuse(call.message, refusal)
   }

@@ -50,7 +50,7 @@ extension ServiceLoop {
     moment = now
     if isUnlocked {
       surveyIsDue = true
-      if !wasUnlocked { unlocked() }
+      unlocked()
     } else {
       vault.forget()
     }

@@ -1,6 +1,6 @@
 internal import CofferAgent
 internal import CofferPlatform
-internal import Synchronization
+internal import Dispatch
 
 /// A process that tries to unlock the vault.
 struct UnlockAttempt {
@@ -26,7 +26,6 @@ extension ServiceLoop {
   /// - Parameter then: is told whether it is, once.
   func unlock(mayAsk: Bool, until deadline: ContinuousClock.Instant?, _ then: @escaping (Bool) -> Void) {
     unlocking.append(UnlockWaiter(mayAsk: mayAsk, deadline: deadline, then: then))
-    watch.isUrgent.store(true, ordering: .relaxed)
     tryUnlocking()
   }
 
@@ -36,8 +35,9 @@ extension ServiceLoop {
     let waiting = unlocking.filter { !$0.wasTried }
     guard !waiting.isEmpty else { return }
     let mayAsk = waiting.contains { $0.mayAsk } && settings.hasPrompt
-    guard settings.hasOwnKey || mayAsk else { return giveUp(asked: true, started: false) }
     do throws(StoreError) {
+      try settings.checkVault()
+      guard settings.hasOwnKey || mayAsk else { return giveUp(asked: true, started: false) }
       let process = try settings.startUnlocking(mayAsk)
       attempt = UnlockAttempt(process: process, mayAsk: mayAsk)
       let inbox = inbox
@@ -51,6 +51,9 @@ extension ServiceLoop {
       attempt?.end()
       attempt = nil
       giveUp(asked: true, started: false)
+      // Nobody can unlock what is not there, however long a client waits.
+      guard error.kind == .noVault else { return }
+      for number in parked { drop(number, Refusal(error, at: calls[number]?.message.path ?? ObjectPath.root)) }
     }
   }
 
@@ -59,10 +62,19 @@ extension ServiceLoop {
     while waitpid(process, &status, 0) < 0, errno == EINTR {}
     guard let ended = attempt, ended.process == process else { return }
     attempt = nil
-    // The agent says so itself, a moment later; whoever waited need not.
-    if status == 0 { return unlocked() }
+    // The agent says so itself, a moment later; whoever waits need not.
+    guard status != 0 else { return look() }
     giveUp(asked: ended.mayAsk, started: true)
     tryUnlocking()
+  }
+
+  /// Asks the agent how its vault is.
+  private func look() {
+    let (vault, inbox) = (vault, inbox)
+    queue.async {
+      // Whoever waits finds out by asking what is wrong.
+      do throws(StoreError) { inbox.post(.moment(try vault.client.moment(after: nil))) } catch { inbox.post(.moment(nil)) }
+    }
   }
 
   /// No process can unlock the vault for those that wait: a person may still do it elsewhere, for as long as they have.

@@ -36,15 +36,15 @@ final class ServiceLoop {
   private var isOver = false
   /// What ends the service.
   private var failure: StoreError?
-  /// Waits for the agent's vault to change; looks more often while a client waits.
+  /// Waits for the agent's vault to change.
   let watch: AgentWatch
 
-  init(_ bus: Bus, _ settings: SecretServiceSettings, _ inbox: Inbox) {
+  init(_ bus: Bus, _ settings: SecretServiceSettings, _ inbox: Inbox) throws(StoreError) {
+    watch = try AgentWatch(settings.client, inbox)
     self.bus = bus
     self.settings = settings
     self.inbox = inbox
     vault = SecretVault(settings.client)
-    watch = AgentWatch(settings.client, inbox)
   }
 
   func startWatching() throws(StoreError) { try watch.start() }
@@ -66,7 +66,7 @@ final class ServiceLoop {
       if let failure { throw failure }
       expire()
       startDueSurvey()
-      try bus.wait(inbox.bell, for: timeLeft())
+      if !isOver { try bus.wait(inbox.bell.hearing, for: timeLeft()) }
     }
   }
 

@@ -15,6 +15,8 @@ public struct SecretServiceSettings: Sendable {
   public var patience = Self.usualPatience
   /// Starts a process that has the agent unlock the vault, and asks a person only where it may. It ends with status 0 where it did.
   public var startUnlocking: @Sendable (_ mayAsk: Bool) throws(StoreError) -> Int32
+  /// Throws ``/CofferPlatform/StoreError/Kind/noVault`` where there is nothing to unlock.
+  public var checkVault: @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
   /// Is told, once, that clients can call.
   public var ready: @Sendable (_ bus: String) -> Void = { _ in }
 
