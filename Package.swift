@@ -199,6 +199,14 @@ let package = Package(
         systemPackage,
       ]),
     .testTarget(
+      name: "CofferSecretServiceTests",
+      dependencies: [
+        "CofferSecretService", "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CCofferLibraries",
+        "CofferTestSupport",
+        systemPackage,
+      ]),
+    .testTarget(
       name: "CofferTests",
       dependencies: [
         "Coffer", "CofferDefaults", "CofferPlatform", "CofferStorage", "CofferVault", "CofferMemory", "TestTool",

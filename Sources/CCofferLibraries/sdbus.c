@@ -6,6 +6,10 @@ static coffer_sdbus table;
 
 #define NAMES(X) \
   X(open_user, sd_bus_open_user) \
+  X(new_bus, sd_bus_new) \
+  X(set_address, sd_bus_set_address) \
+  X(set_bus_client, sd_bus_set_bus_client) \
+  X(start, sd_bus_start) \
   X(flush_close_unref, sd_bus_flush_close_unref) \
   X(get_address, sd_bus_get_address) \
   X(request_name, sd_bus_request_name) \

@@ -17,6 +17,10 @@ typedef struct {
 /// Answers below zero are errors of the system, negated.
 typedef struct {
   int (*_Nonnull open_user)(sd_bus *_Nullable *_Nonnull bus);
+  int (*_Nonnull new_bus)(sd_bus *_Nullable *_Nonnull bus);
+  int (*_Nonnull set_address)(sd_bus *_Nonnull bus, const char *_Nonnull address);
+  int (*_Nonnull set_bus_client)(sd_bus *_Nonnull bus, int isClient);
+  int (*_Nonnull start)(sd_bus *_Nonnull bus);
   sd_bus *_Nullable (*_Nonnull flush_close_unref)(sd_bus *_Nullable bus);
   int (*_Nonnull get_address)(sd_bus *_Nonnull bus, const char *_Nullable *_Nonnull address);
   int (*_Nonnull request_name)(sd_bus *_Nonnull bus, const char *_Nonnull name, uint64_t flags);

@@ -21,7 +21,9 @@ extension AgentVault {
   /// How long a question waits: less than a client does for an answer.
   private static let longestWatch = Duration.seconds(30)
   /// The pauses after which the file is looked at again: its log is written before a commit can be seen, and nothing is heard of that.
-  private static let looks: [Duration] = [.milliseconds(2), .milliseconds(8), .milliseconds(32), .milliseconds(128), .milliseconds(512)]
+  private static let looks: [Duration] = [
+    .milliseconds(2), .milliseconds(8), .milliseconds(32), .milliseconds(128), .milliseconds(512),
+  ]
 
   /// What is so, once it is another than `known`, ``longestWatch`` is over, or the client at the other end of `socket` has gone.
   func moment(after known: AgentMoment?, of socket: borrowing LocalSocket) throws(StoreError) -> AgentMoment {

@@ -21,7 +21,9 @@ struct AgentInstallCommand: Command {
     let unit = SystemdUnit(agent: try SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
     if print { return try Output.write(unit.text) }
     let file = context.places.defaults.appending("systemd").appending("user").appending("coffer-agent.service")
-    guard try InstalledFile(file, unit.text).write(force: force) else { return context.note("the unit is there already: \(file)") }
+    guard try InstalledFile(file, unit.text).write(force: force) else {
+      return context.note("the unit is there already: \(file)")
+    }
     context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
   }
 }

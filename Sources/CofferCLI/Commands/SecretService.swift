@@ -10,7 +10,8 @@ internal import Synchronization
 
 struct SecretServiceCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "secret-service", abstract: "Keep the secrets of all programs of this session in the vault, with no screen needed.",
+    commandName: "secret-service",
+    abstract: "Keep the secrets of all programs of this session in the vault, with no screen needed.",
     discussion: """
       Answers to org.freedesktop.secrets on the bus of the session: what gh, git, python keyring, VS Code, Chromium and hundreds of \
       other programs ask for a keyring. Their items are items of the vault, of the services secret-service:NAME. See \
@@ -60,7 +61,9 @@ struct SecretServiceRunCommand: Command {
   }
 
   private func settings(_ context: Context) throws -> SecretServiceSettings {
-    guard let client = try context.possibleAgent() else { throw Failure.usage("the agent is left out", try: "coffer secret-service run") }
+    guard let client = try context.possibleAgent() else {
+      throw Failure.usage("the agent is left out", try: "coffer secret-service run")
+    }
     let starter = UnlockingStarter(prompt: prompt, context)
     var settings = SecretServiceSettings(client: client) { (mayAsk) throws(StoreError) in try starter.start(mayAsk: mayAsk) }
     settings.replaces = replace
@@ -72,7 +75,9 @@ struct SecretServiceRunCommand: Command {
       guard let file = place.path, !FileFacts.exists(file) else { return }
       throw StoreError(.noVault, "there is no vault", place: file.string, cure: "coffer init makes one")
     }
-    settings.ready = { bus in if !isQuiet { Output.message("coffer: note: answers programs that ask for secrets on \(Printable.line(bus))") } }
+    settings.ready = { bus in
+      if !isQuiet { Output.message("coffer: note: answers programs that ask for secrets on \(Printable.line(bus))") }
+    }
     return settings
   }
 

@@ -37,7 +37,9 @@ struct SecretServiceInstallCommand: Command {
       let isNew = try file.write(force: force)
       context.note("\(isNew ? "wrote" : "is there already:") \(file.file)")
     }
-    context.note("programs of sessions that begin now are answered; in this one, after 'busctl --user call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig'")
+    context.note(
+      "programs of sessions that begin now are answered; in this one, after 'busctl --user call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig'"
+    )
   }
 }
 
@@ -53,7 +55,8 @@ struct SecretServiceUninstallCommand: Command {
     for file in try ServiceFiles(context).files([]) {
       guard let present = try file.present() else { continue }
       guard ServiceFiles.isOurs(present) else {
-        throw StoreError(.refused, "the file is of another provider", place: file.file.string, cure: "look at it; it is left alone")
+        throw StoreError(
+          .refused, "the file is of another provider", place: file.file.string, cure: "look at it; it is left alone")
       }
       guard file.file.withPlatformString({ unlink($0) }) == 0 else {
         throw StoreError(errno: errno, "remove the file", place: file.file)
@@ -89,7 +92,9 @@ struct ServiceFiles {
   }
 
   static let unit = "coffer-secret-service.service"
-  var activation: FilePath { data.appending("dbus-1").appending("services").appending(SecretServiceProvider.busName + ".service") }
+  var activation: FilePath {
+    data.appending("dbus-1").appending("services").appending(SecretServiceProvider.busName + ".service")
+  }
   private static let portals = FilePath("/usr/share/xdg-desktop-portal")
 
   /// Whether a file is one that install wrote.
@@ -154,13 +159,14 @@ struct SecretServiceStatusCommand: Command {
     }
     guard report.process != nil else {
       throw StoreError(
-        .notFound, "nobody answers programs that ask for secrets", place: report.bus,
-        cure: report.installed ? "the bus starts the service when a program asks" : "coffer secret-service install, or run")
+        .notFound, "nobody answers programs that ask for secrets", place: report.bus ?? "no bus",
+        cure: report.installed && report.bus != nil
+          ? "the bus starts the service when a program asks" : "coffer secret-service run")
     }
   }
 
   private struct Report: Encodable {
-    let bus: String
+    @OrNull var bus: String?
     @OrNull var process: Int32?
     @OrNull var program: String?
     let installed: Bool
@@ -168,8 +174,9 @@ struct SecretServiceStatusCommand: Command {
     let agent: String
 
     init(_ context: Context) throws {
-      bus = try SecretServiceProvider.busAddress()
-      let owner = try SecretServiceProvider.owner()
+      // Without a bus nobody can ask.
+      do throws(StoreError) { bus = try SecretServiceProvider.busAddress() } catch { bus = nil }
+      let owner = try bus == nil ? nil : SecretServiceProvider.owner()
       process = owner?.process
       program = owner?.program
       installed = FileFacts.exists(try ServiceFiles(context).activation)
@@ -179,7 +186,8 @@ struct SecretServiceStatusCommand: Command {
 
     var rows: [[String]] {
       [
-        ["bus", bus], ["answered by", process.map { "\(program ?? ""), process \($0)" } ?? "nobody"],
+        ["bus", bus ?? "none; run it under dbus-run-session"],
+        ["answered by", process.map { "\(program ?? ""), process \($0)" } ?? "nobody"],
         ["started by the bus", installed ? "yes" : "no; coffer secret-service install"],
         ["sessions", encrypts ? "plain, encrypted" : "plain; install libgcrypt20 for encrypted ones"], ["agent", agent],
       ]
@@ -214,12 +222,17 @@ struct SecretServiceShareCommand: OpeningCommand {
       (account.map { item.name.account == $0 } ?? true) && SharedItems.canBeShared(item) && (service != nil || !item.isOfLogin)
     }
     guard !found.isEmpty else {
-      throw StoreError(.notFound, "there is no item to share", key: service, place: context.places.vault.description, cure: "coffer vault list")
+      throw StoreError(
+        .notFound, "there is no item to share", key: service, place: context.places.vault.description, cure: "coffer vault list")
     }
     let changes = found.compactMap { item in
-      SharedItems.changed(item.metadata, isShared: !undo).map { ItemChange.describe(item.name, as: $0, if: .revision(item.revision)) }
+      SharedItems.changed(item.metadata, isShared: !undo).map {
+        ItemChange.describe(item.name, as: $0, if: .revision(item.revision))
+      }
     }
-    for start in stride(from: 0, to: changes.count, by: 1000) { _ = try items.apply(Array(changes[start..<min(start + 1000, changes.count)])) }
+    for start in stride(from: 0, to: changes.count, by: 1000) {
+      _ = try items.apply(Array(changes[start..<min(start + 1000, changes.count)]))
+    }
     context.done("\(changes.count) of \(found.count) items \(undo ? "taken back" : "shared")")
   }
 }

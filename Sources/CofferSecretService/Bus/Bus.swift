@@ -7,21 +7,32 @@ final class Bus {
   let library: coffer_sdbus
   let connection: OpaquePointer
 
-  /// Connects to the bus of `DBUS_SESSION_BUS_ADDRESS`, or to the one in `XDG_RUNTIME_DIR`.
+  /// Connects to the bus at `address`; where that is nil to the one of `DBUS_SESSION_BUS_ADDRESS`, or to the one in `XDG_RUNTIME_DIR`.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed; ``/CofferPlatform/StoreError/Kind/io(_:)``
   ///   where there is no bus.
-  init() throws(StoreError) {
-    library = try Self.load()
+  init(address: String? = nil) throws(StoreError) {
+    let library = try Self.load()
+    self.library = library
     var made: OpaquePointer?
-    let code = library.open_user(&made)
+    let code = address.map { Self.open($0, &made, library) } ?? library.open_user(&made)
     guard code >= 0, let made else {
       throw StoreError(
-        .io(-code), "there is no bus of this session to connect to", place: Self.place,
+        .io(-code), "there is no bus of this session to connect to", place: address ?? Self.place,
         cure: "set DBUS_SESSION_BUS_ADDRESS, or run it under dbus-run-session",
         underlying: StoreError(errno: -code, "connect to the bus", place: "bus"))
     }
     connection = made
+  }
+
+  private static func open(_ address: String, _ made: inout OpaquePointer?, _ library: coffer_sdbus) -> Int32 {
+    let code = library.new_bus(&made)
+    guard code >= 0, let bus = made else { return code }
+    for code in [library.set_address(bus, address), library.set_bus_client(bus, 1), library.start(bus)] where code < 0 {
+      _ = library.flush_close_unref(bus)
+      return code
+    }
+    return code
   }
 
   deinit { _ = library.flush_close_unref(connection) }

@@ -197,6 +197,8 @@ extension BusMessage {
   func put(path: String) throws(Refusal) { try put(path, as: "o") }
   func put(_ flag: Bool) throws(Refusal) { try put("b", Int32(flag ? 1 : 0)) }
   func put(_ number: UInt32) throws(Refusal) { try put("u", number) }
+  /// A descriptor, of which the receiver gets a copy.
+  func put(descriptor: Int32) throws(Refusal) { try put("h", descriptor) }
   /// Seconds since 1970.
   func put(seconds: UInt64) throws(Refusal) { try put("t", seconds) }
   func put(_ bytes: UnsafeRawBufferPointer) throws(Refusal) {

@@ -24,7 +24,8 @@ struct Interface: Sendable {
     methods: [
       Method(name: "OpenSession", input: [("algorithm", "s"), ("input", "v")], output: [("output", "v"), ("result", "o")]),
       Method(
-        name: "CreateCollection", input: [("properties", "a{sv}"), ("alias", "s")], output: [("collection", "o"), ("prompt", "o")]),
+        name: "CreateCollection", input: [("properties", "a{sv}"), ("alias", "s")],
+        output: [("collection", "o"), ("prompt", "o")]),
       Method(name: "SearchItems", input: [("attributes", "a{ss}")], output: [("unlocked", "ao"), ("locked", "ao")]),
       Method(name: "Unlock", input: [("objects", "ao")], output: [("unlocked", "ao"), ("prompt", "o")]),
       Method(name: "Lock", input: [("objects", "ao")], output: [("locked", "ao"), ("prompt", "o")]),
@@ -49,7 +50,8 @@ struct Interface: Sendable {
         output: [("item", "o"), ("prompt", "o")]),
     ],
     properties: [
-      Property(name: "Items", type: "ao"), Property(name: "Label", type: "s", isWritable: true), Property(name: "Locked", type: "b"),
+      Property(name: "Items", type: "ao"), Property(name: "Label", type: "s", isWritable: true),
+      Property(name: "Locked", type: "b"),
       Property(name: "Created", type: "t"), Property(name: "Modified", type: "t"),
     ],
     signals: [("ItemCreated", [("item", "o")]), ("ItemDeleted", [("item", "o")]), ("ItemChanged", [("item", "o")])])
@@ -62,7 +64,8 @@ struct Interface: Sendable {
     ],
     properties: [
       Property(name: "Locked", type: "b"), Property(name: "Attributes", type: "a{ss}", isWritable: true),
-      Property(name: "Label", type: "s", isWritable: true), Property(name: "Created", type: "t"), Property(name: "Modified", type: "t"),
+      Property(name: "Label", type: "s", isWritable: true), Property(name: "Created", type: "t"),
+      Property(name: "Modified", type: "t"),
     ])
   static let session = Interface(
     name: "org.freedesktop.Secret.Session", methods: [Method(name: "Close", input: [], output: [])])

@@ -13,6 +13,8 @@ final class Inbox: Sendable {
     case tried(process: Int32)
     /// What somebody else changed; nil where it could not be found out.
     case surveyed(Survey?, cost: Duration)
+    /// A prompt that needed nobody is over.
+    case prompted(String)
     case stop
   }
 

@@ -32,12 +32,13 @@ public final class SecretServiceProvider: Sendable {
   ///   ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed; ``/CofferPlatform/StoreError/Kind/io(_:)`` where
   ///   there is no bus, or it went away; ``/CofferPlatform/StoreError/Kind/closed`` where another provider took the name.
   public func run() throws(StoreError) {
-    let bus = try Bus()
+    let bus = try Bus(address: settings.bus)
     try Self.takeName(bus, settings)
     // Missing it, sandboxed applications have no secrets, and all others have.
     _ = try bus.takeName(Self.portalName, replacing: settings.replaces)
     let service = try ServiceLoop(bus, settings, inbox)
-    try bus.listen(to: "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''")
+    try bus.listen(
+      to: "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''")
     try service.startWatching()
     answers.store(true, ordering: .releasing)
     settings.ready(bus.address)
@@ -52,7 +53,8 @@ public final class SecretServiceProvider: Sendable {
     let owner = try bus.owner(of: busName).map { ProviderOwner(process: $0.process) }
     throw StoreError(
       .alreadyExists, "\(owner?.description ?? "another program") has the name \(busName)", place: bus.address,
-      cure: settings.replaces ? "end that program, which does not give the name away" : "--replace takes it, where the owner allows that")
+      cure: settings.replaces
+        ? "end that program, which does not give the name away" : "--replace takes it, where the owner allows that")
   }
 
   /// Who answers programs that ask for secrets on the bus of this session; nil where nobody does.

@@ -81,7 +81,9 @@ extension ServiceLoop {
 
   private func setAlias(_ message: BusMessage) throws(Refusal) {
     let (alias, path) = (try message.string(), try message.objectPath())
-    guard !alias.isEmpty, alias.utf8.count <= Self.longestAlias else { throw .invalidArguments("an alias has 1 to \(Self.longestAlias) bytes") }
+    guard !alias.isEmpty, alias.utf8.count <= Self.longestAlias else {
+      throw .invalidArguments("an alias has 1 to \(Self.longestAlias) bytes")
+    }
     var name: String?
     if path != ObjectPath.none {
       guard case .collection(let given)? = ObjectPath(path) else { throw .noSuchObject(path) }
@@ -107,7 +109,9 @@ extension ServiceLoop {
       label = try text(of: message, name)
     }
     let alias = try message.string()
-    guard alias.utf8.count <= Self.longestAlias else { throw .invalidArguments("an alias has at most \(Self.longestAlias) bytes") }
+    guard alias.utf8.count <= Self.longestAlias else {
+      throw .invalidArguments("an alias has at most \(Self.longestAlias) bytes")
+    }
     let (given, author) = (label, author(of: message))
     try ask(message) { (vault) throws(Refusal) in
       let name = try vault.createCollection(given, alias: alias, by: author)

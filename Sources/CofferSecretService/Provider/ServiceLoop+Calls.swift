@@ -119,7 +119,8 @@ extension ServiceLoop {
   func author(of message: BusMessage) -> AgentClient {
     do throws(StoreError) {
       let process = try bus.process(of: message.sender)
-      return settings.client.on(AgentClient.Behalf(process: UInt32(clamping: process), program: ProviderOwner(process: process).program))
+      return settings.client.on(
+        AgentClient.Behalf(process: UInt32(clamping: process), program: ProviderOwner(process: process).program))
     } catch {
       // It has gone by now: the change is this program's.
       return settings.client

@@ -1,4 +1,5 @@
 internal import CofferPlatform
+internal import Dispatch
 
 /// What a client was given to have something unlocked by a person.
 final class Prompt {
@@ -16,6 +17,9 @@ final class Prompt {
 }
 
 extension ServiceLoop {
+  /// How long a prompt that needs nobody takes: go-keyring begins to listen only after the answer to its call, and would miss what comes
+  /// at once.
+  private static let afterwards = DispatchTimeInterval.milliseconds(50)
   /// Prompts of one client, at most.
   private static let mostPrompts = 128
 
@@ -104,13 +108,17 @@ extension ServiceLoop {
     guard method == "Prompt" else { return complete(prompt, isDone: false) }
     guard !prompt.isStarted else { return }
     prompt.isStarted = true
-    guard !isUnlocked else { return complete(prompt, isDone: true) }
+    guard !isUnlocked else {
+      let inbox = inbox
+      let path = prompt.path
+      return queue.asyncAfter(deadline: .now() + Self.afterwards) { inbox.post(.prompted(path)) }
+    }
     let deadline = settings.hasPrompt ? nil : ContinuousClock.now + settings.patience
     unlock(mayAsk: true, until: deadline) { [weak self] isDone in self?.complete(prompt, isDone: isDone) }
   }
 
   /// Tells the client, and nobody else, how its prompt ended: once.
-  private func complete(_ prompt: Prompt, isDone: Bool) {
+  func complete(_ prompt: Prompt, isDone: Bool) {
     guard prompts.removeValue(forKey: prompt.path) != nil else { return }
     do throws(Refusal) {
       let signal = try BusMessage(signal: "Completed", Interface.prompt.name, at: prompt.path, bus)
@@ -118,7 +126,9 @@ extension ServiceLoop {
       try signal.putVariant("ao") { () throws(Refusal) in try signal.put(paths: isDone ? prompt.objects : []) }
       try signal.address(to: prompt.client)
       send(signal)
-    } catch { fail(StoreError(.memory, "a signal cannot be made: \(error.text)", place: bus.address, cure: "close other programs")) }
+    } catch {
+      fail(StoreError(.memory, "a signal cannot be made: \(error.text)", place: bus.address, cure: "close other programs"))
+    }
     endUnneededAttempt()
   }
 

@@ -6,7 +6,9 @@ extension ServiceLoop {
     let named = try message.string()
     guard let interface = object.interface, named.isEmpty || named == interface.name else {
       // A standard interface, which has none.
-      if method == "GetAll", object.interfaces.contains(where: { $0.name == named }) { return try replyProperties(message) { _ in } }
+      if method == "GetAll", object.interfaces.contains(where: { $0.name == named }) {
+        return try replyProperties(message) { _ in }
+      }
       throw .unknownInterface(named)
     }
     guard method != "GetAll" else { return try getAll(message, object) }
@@ -31,7 +33,9 @@ extension ServiceLoop {
       }
     if let name, let state = book[name] { return state }
     // One that is only known from the vault: whether it is there cannot be told.
-    guard isUnlocked || moment != nil && name == nil else { throw .isLocked("the vault is locked: whether \(path) is there is not known") }
+    guard isUnlocked || moment != nil && name == nil else {
+      throw .isLocked("the vault is locked: whether \(path) is there is not known")
+    }
     throw .noSuchObject(path)
   }
 
@@ -40,7 +44,8 @@ extension ServiceLoop {
   private func get(_ message: BusMessage, _ object: ObjectPath, _ property: Interface.Property) throws(Refusal) {
     switch (object, property.name) {
     case (.service, _):
-      try replyVariant(message, property) { [book] (answer) throws(Refusal) in try answer.put(paths: book.collections.map(\.path)) }
+      try replyVariant(message, property) { [book] (answer) throws(Refusal) in try answer.put(paths: book.collections.map(\.path))
+      }
     case (.portal, _): try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(UInt32(1)) }
     case (.item(let path), "Locked"):
       // An item of a vault that is open has to be there.
@@ -58,7 +63,9 @@ extension ServiceLoop {
       }
     default:
       let state = try state(object, message.path)
-      try reply(message) { (answer) throws(Refusal) in try answer.putValue(property.name, of: state, isLocked: isLocked(state.name)) }
+      try reply(message) { (answer) throws(Refusal) in
+        try answer.putValue(property.name, of: state, isLocked: isLocked(state.name))
+      }
     }
   }
 
@@ -177,7 +184,8 @@ extension ServiceLoop {
     case .folder("/org/freedesktop/portal"): return ["desktop"]
     case .folder(ObjectPath.root + "/collection"): return book.collections.map { PathElement.encode($0.name) }
     case .folder(ObjectPath.root + "/aliases"): return book.aliases.keys.sorted().map(PathElement.encode)
-    case .folder(ObjectPath.root + "/session"): return sessions.values.filter { $0.client == client }.map { last($0.path) }.sorted()
+    case .folder(ObjectPath.root + "/session"):
+      return sessions.values.filter { $0.client == client }.map { last($0.path) }.sorted()
     case .folder(ObjectPath.root + "/prompt"): return prompts.values.filter { $0.client == client }.map { last($0.path) }.sorted()
     default: return []
     }

@@ -21,7 +21,9 @@ extension ServiceLoop {
         try answer.put(path: path)
       }
     case KeyExchange.name:
-      guard try message.variantContents() == "ay" else { throw .invalidArguments("the public key of the session is no array of bytes") }
+      guard try message.variantContents() == "ay" else {
+        throw .invalidArguments("the public key of the session is no array of bytes")
+      }
       let outcome = try message.variant("ay") { () throws(Refusal) in
         let made = try message.bytes { (theirs) throws(Refusal) in try KeyExchange.answer(theirs) }
         let key = try Refusal.memory { () throws(SecretMemoryError) in try made.key.duplicate() }
@@ -56,7 +58,9 @@ extension ServiceLoop {
     try message.structure(Session.contents) { () throws(Refusal) in
       let session = try session(message.objectPath(), of: message)
       let parameters = try message.bytes { (raw) throws(Refusal) in
-        guard raw.count <= Self.mostParameters else { throw .invalidArguments("the parameters of the secret have \(raw.count) bytes") }
+        guard raw.count <= Self.mostParameters else {
+          throw .invalidArguments("the parameters of the secret have \(raw.count) bytes")
+        }
         return Array(raw)
       }
       let value = try message.bytes { (raw) throws(Refusal) in

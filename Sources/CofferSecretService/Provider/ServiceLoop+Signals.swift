@@ -12,7 +12,9 @@ extension ServiceLoop {
       let signal = try BusMessage(signal: member, interface.name, at: path, bus)
       try put(signal)
       send(signal)
-    } catch { fail(StoreError(.memory, "a signal cannot be made: \(error.text)", place: bus.address, cure: "close other programs")) }
+    } catch {
+      fail(StoreError(.memory, "a signal cannot be made: \(error.text)", place: bus.address, cure: "close other programs"))
+    }
   }
 
   private func signal(_ member: String, _ interface: Interface, at path: String, about object: String) {

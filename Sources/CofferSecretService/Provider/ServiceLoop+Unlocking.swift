@@ -79,7 +79,9 @@ extension ServiceLoop {
 
   /// No process can unlock the vault for those that wait: a person may still do it elsewhere, for as long as they have.
   private func giveUp(asked: Bool, started: Bool) {
-    for index in unlocking.indices where asked || !unlocking[index].mayAsk || !settings.hasPrompt { unlocking[index].wasTried = true }
+    for index in unlocking.indices where asked || !unlocking[index].mayAsk || !settings.hasPrompt {
+      unlocking[index].wasTried = true
+    }
     // Who would not have waited for a person is told, and who was asked in vain by a prompt.
     let over = unlocking.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     unlocking.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }

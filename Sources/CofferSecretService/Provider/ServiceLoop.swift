@@ -85,13 +85,15 @@ final class ServiceLoop {
     case .moment(let now): note(now)
     case .tried(let process): attemptEnded(process)
     case .surveyed(let survey, let cost): surveyed(survey, cost)
+    case .prompted(let path): if let prompt = prompts[path] { complete(prompt, isDone: isUnlocked) }
     case .stop: isOver = true
     }
   }
 
   /// How long nothing has to be done by itself.
   private func timeLeft() -> Duration? {
-    let deadlines = parked.compactMap { calls[$0]?.deadline } + unlocking.compactMap(\.deadline) + (surveyIsDue ? [nextSurvey] : [])
+    let deadlines =
+      parked.compactMap { calls[$0]?.deadline } + unlocking.compactMap(\.deadline) + (surveyIsDue ? [nextSurvey] : [])
     return deadlines.min().map { $0 - .now }
   }
 

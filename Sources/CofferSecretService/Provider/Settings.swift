@@ -5,6 +5,8 @@ public import CofferPlatform
 public struct SecretServiceSettings: Sendable {
   /// The agent that holds the vault.
   public var client: AgentClient
+  /// The address of the bus; nil for the one of this session.
+  public var bus: String?
   /// Takes the bus's name from another provider, where that one allows it.
   public var replaces = false
   /// Whether something opens the vault without a question: a key file, a passphrase's file.

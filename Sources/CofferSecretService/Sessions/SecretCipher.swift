@@ -73,6 +73,8 @@ enum SecretCipher {
 extension Refusal {
   /// What `body` makes, in guarded memory.
   static func memory<Made: ~Copyable>(_ body: () throws(SecretMemoryError) -> Made) throws(Refusal) -> Made {
-    do throws(SecretMemoryError) { return try body() } catch { throw .limit("guarded memory ran out; close other programs, or raise ulimit -l") }
+    do throws(SecretMemoryError) { return try body() } catch {
+      throw .limit("guarded memory ran out; close other programs, or raise ulimit -l")
+    }
   }
 }

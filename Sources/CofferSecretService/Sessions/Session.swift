@@ -62,7 +62,8 @@ final class Session {
     switch key {
     case .none: return try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes(copying: value) }
     case .some(let key):
-      return try parameters.span.bytes.withUnsafeBytes { (vector) throws(Refusal) in try SecretCipher.decrypt(value, key, vector) }
+      return try parameters.span.bytes.withUnsafeBytes { (vector) throws(Refusal) in try SecretCipher.decrypt(value, key, vector)
+      }
     }
   }
 }

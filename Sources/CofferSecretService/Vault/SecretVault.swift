@@ -104,7 +104,8 @@ final class SecretVault: Sendable {
     _ draft: ItemDraft, _ secret: SecretForm, in collection: String, replaces: Bool, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
     try requireCollection(collection)
-    let equal = try replaces ? find(draft.attributes, in: collection).first { $0.attributes.count == draft.attributes.count } : nil
+    let equal =
+      try replaces ? find(draft.attributes, in: collection).first { $0.attributes.count == draft.attributes.count } : nil
     if collection == CollectionState.session {
       return try memory.withLock { (memory) throws(Refusal) in
         ItemEvent(equal == nil ? .created : .changed, try memory.set(draft, secret, at: equal?.path.element))
@@ -161,7 +162,9 @@ final class SecretVault: Sendable {
   ) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
       return try memory.withLock { (memory) throws(Refusal) in
-        guard let old = memory.item(path.element), let secret = memory.secret(path.element) else { throw .noSuchObject(path.text) }
+        guard let old = memory.item(path.element), let secret = memory.secret(path.element) else {
+          throw .noSuchObject(path.text)
+        }
         let draft = ItemDraft(label: label ?? old.label, attributes: attributes ?? old.attributes)
         return ItemEvent(.changed, try memory.set(draft, secret, at: path.element))
       }

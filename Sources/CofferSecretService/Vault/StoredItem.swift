@@ -50,7 +50,9 @@ struct CollectionBook: Sendable, Equatable {
   var aliases = standardAliases
 
   /// `default` leads to the login collection until it is set, and `session` always to the one of the session, as with other providers.
-  static let standardAliases = ["default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login]
+  static let standardAliases = [
+    "default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login,
+  ]
 
   subscript(name: String) -> CollectionState? { collections.first { $0.name == name } }
 }

@@ -41,7 +41,8 @@ enum VaultNaming {
     }
     let label = item.metadata.label.isEmpty && !item.name.service.hasPrefix(prefix) ? item.name.description : item.metadata.label
     return StoredItem(
-      path: path, label: label, attributes: attributes, created: item.created.seconds, modified: item.modified.seconds, id: item.id,
+      path: path, label: label, attributes: attributes, created: item.created.seconds, modified: item.modified.seconds,
+      id: item.id,
       revision: item.revision)
   }
 
@@ -49,7 +50,9 @@ enum VaultNaming {
   private static func sharedAttributes(_ item: VaultItem) -> [String: String] {
     var attributes = item.metadata.attributes
     attributes[shared] = nil
-    let own = ["service": item.name.service, "server": item.name.service, "account": item.name.account, "username": item.name.account]
+    let own = [
+      "service": item.name.service, "server": item.name.service, "account": item.name.account, "username": item.name.account,
+    ]
     return attributes.merging(own.filter { !$0.value.isEmpty }) { given, _ in given }
   }
 
