@@ -22,6 +22,7 @@ import Testing
     func unlock(_ path: String) throws {
       var (unlocked, prompt) = try client.unlock([path])
       if prompt != "/" {
+        while try client.bus.next() != nil {}  // Nobody listens yet.
         try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
         // It takes the first signal that comes to its connection after this, and for the prompt's.
         usleep(1_000)

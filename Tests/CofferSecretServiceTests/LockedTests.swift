@@ -15,7 +15,10 @@ import Testing
     #expect(try client.text(BusClient.login, .collection, "Label") == "Login")
     #expect(try client.text(BusClient.defaultAlias, .collection, "Label") == "Login")
     #expect(try client.isLocked() && client.isLocked(BusClient.defaultAlias))
-    #expect(try client.isLocked(BusClient.login + "/anything") == true || true)
+    let isLocked = try client.property(BusClient.login + "/anything", .item, "Locked", "b") { (answer) throws(Refusal) in
+      try answer.flag()
+    }
+    #expect(isLocked)
     let alias = try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put("default") }
     #expect(try alias.objectPath() == BusClient.login)
     let all = try client.call(BusClient.login, .propertiesOf, "GetAll") { (message) throws(Refusal) in

@@ -46,16 +46,12 @@ public final class TestBus: Sendable {
   /// The bus goes away.
   public func stop() { kill(daemon, SIGKILL) }
 
-  /// Starts a program with nothing to read, or with `input`, and nothing said. It ends with the bus's daemon or by itself.
-  public static func start(_ words: [String], environment: [String: String] = [:], input: Int32? = nil) throws -> Int32 {
+  /// Starts a program with nothing to read, or with the file `input`, and nothing said. It ends with the bus's daemon or by itself.
+  public static func start(_ words: [String], environment: [String: String] = [:], input: String? = nil) throws -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
-    if let input {
-      posix_spawn_file_actions_adddup2(&actions, input, 0)
-    } else {
-      posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-    }
+    posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
     for descriptor in 1...Int32(2) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0) }
     let argv = words.map { strdup($0) } + [nil]
     let given = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }

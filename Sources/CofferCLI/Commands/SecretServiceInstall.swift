@@ -175,8 +175,10 @@ struct SecretServiceStatusCommand: Command {
 
     init(_ context: Context) throws {
       // Without a bus nobody can ask.
-      do throws(StoreError) { bus = try SecretServiceProvider.busAddress() } catch { bus = nil }
-      let owner = try bus == nil ? nil : SecretServiceProvider.owner()
+      let address: String?
+      do throws(StoreError) { address = try SecretServiceProvider.busAddress() } catch { address = nil }
+      let owner = try address == nil ? nil : SecretServiceProvider.owner()
+      bus = address
       process = owner?.process
       program = owner?.program
       installed = FileFacts.exists(try ServiceFiles(context).activation)

@@ -73,7 +73,7 @@ extension ServiceLoop {
     parked.insert(number)
     guard !call.wasAsked else { return }
     call.wasAsked = true
-    unlock(mayAsk: true, until: call.deadline) { [weak self] isDone in if isDone { self?.resume(number) } }
+    unlocker.unlock(mayAsk: true, until: call.deadline) { [weak self] isDone in if isDone { self?.resume(number) } }
   }
 
   /// Does the work of a call again that waited.
@@ -90,7 +90,7 @@ extension ServiceLoop {
     for number in parked where calls[number].map({ $0.deadline <= now }) ?? true {
       drop(number, .isLocked("the vault is locked, and nobody unlocked it in time; coffer unlock, then try again"))
     }
-    expireUnlocking(now)
+    if unlocker.expire(now) { prompts.endUnneededAttempt() }
   }
 
   /// Refuses a call.

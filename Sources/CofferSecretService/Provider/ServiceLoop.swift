@@ -18,16 +18,15 @@ final class ServiceLoop {
   /// The collections as clients know them: the names stay known while the vault is locked.
   var book = CollectionBook()
 
-  var sessions: [String: Session] = [:]
-  var prompts: [String: Prompt] = [:]
+  let sessions = SessionTable()
+  let announcer: Announcer
+  let unlocker: Unlocker
+  private(set) lazy var prompts = PromptCalls(self)
+  private lazy var methods = MethodCalls(self)
   /// The calls whose work is being done, and those that wait for the vault.
   var calls: [UInt64: Call] = [:]
   var parked: Set<UInt64> = []
   private var lastNumber: UInt64 = 0
-
-  /// A process that unlocks, and who waits for it.
-  var attempt: UnlockAttempt?
-  var unlocking: [UnlockWaiter] = []
 
   /// Whether a survey is under way or due; when the next may begin.
   var surveyIsDue = false, surveyIsRunning = false
@@ -35,7 +34,8 @@ final class ServiceLoop {
 
   private var isOver = false
   /// What ends the service.
-  private var failure: StoreError?
+  private var failure: StoreError? { outcome.failure }
+  private let outcome: Outcome
   /// Waits for the agent's vault to change.
   let watch: AgentWatch
 
@@ -44,7 +44,24 @@ final class ServiceLoop {
     self.bus = bus
     self.settings = settings
     self.inbox = inbox
-    vault = SecretVault(settings.client)
+    let vault = SecretVault(settings.client)
+    self.vault = vault
+    let (outcome, queue) = (Outcome(), queue)
+    self.outcome = outcome
+    announcer = Announcer(bus) { message in
+      do throws(StoreError) { try bus.send(message) } catch { outcome.fail(error) }
+    } fail: { error in
+      outcome.fail(error)
+    }
+    unlocker = Unlocker(settings, inbox) {
+      queue.async {
+        // Whoever waits finds out by asking what is wrong.
+        do throws(StoreError) { inbox.post(.moment(try vault.client.moment(after: nil))) } catch { inbox.post(.moment(nil)) }
+      }
+    }
+    unlocker.refuseAll = { [unowned self] error in
+      for number in parked { drop(number, Refusal(error, at: calls[number]?.message.path ?? ObjectPath.root)) }
+    }
   }
 
   func startWatching() throws(StoreError) { try watch.start() }
@@ -72,20 +89,20 @@ final class ServiceLoop {
 
   private func finish() {
     watch.stop()
-    attempt?.end()
+    unlocker.endAttempt()
     for number in calls.keys { drop(number, .failed("the service ended")) }
   }
 
   /// Ends the service with an error.
-  func fail(_ error: StoreError) { if failure == nil { failure = error } }
+  func fail(_ error: StoreError) { outcome.fail(error) }
 
   private func handle(_ event: Inbox.Event) {
     switch event {
     case .done(let number): finish(call: number)
     case .moment(let now): note(now)
-    case .tried(let process): attemptEnded(process)
+    case .tried(let process): unlocker.attemptEnded(process)
     case .surveyed(let survey, let cost): surveyed(survey, cost)
-    case .prompted(let path): if let prompt = prompts[path] { complete(prompt, isDone: isUnlocked) }
+    case .prompted(let path): prompts.complete(path)
     case .stop: isOver = true
     }
   }
@@ -93,13 +110,13 @@ final class ServiceLoop {
   /// How long nothing has to be done by itself.
   private func timeLeft() -> Duration? {
     let deadlines =
-      parked.compactMap { calls[$0]?.deadline } + unlocking.compactMap(\.deadline) + (surveyIsDue ? [nextSurvey] : [])
+      parked.compactMap { calls[$0]?.deadline } + [unlocker.deadline].compactMap(\.self) + (surveyIsDue ? [nextSurvey] : [])
     return deadlines.min().map { $0 - .now }
   }
 
   private func hear(_ message: BusMessage) {
     switch message.kind {
-    case .call: answer(message)
+    case .call: methods.answer(message)
     case .signal: hear(signal: message)
     case .other: break
     }
@@ -124,8 +141,8 @@ final class ServiceLoop {
   /// Nothing of a client outlives its connection.
   private func clientWent(_ client: String) {
     guard client.hasPrefix(":") else { return }
-    for (path, session) in sessions where session.client == client { sessions[path] = nil }
-    for (path, prompt) in prompts where prompt.client == client { drop(prompt: path) }
+    sessions.closeAll(of: client)
+    prompts.dropAll(of: client)
     for (number, call) in calls where call.message.sender == client && parked.contains(number) {
       calls[number] = nil
       parked.remove(number)
@@ -136,4 +153,11 @@ final class ServiceLoop {
   func send(_ message: BusMessage) {
     do throws(StoreError) { try bus.send(message) } catch { fail(error) }
   }
+}
+
+/// What ends the service, whoever finds it.
+private final class Outcome {
+  private(set) var failure: StoreError?
+
+  func fail(_ error: StoreError) { if failure == nil { failure = error } }
 }

@@ -1,8 +1,12 @@
 internal import CofferPlatform
 
-// org.freedesktop.DBus.Properties and Introspectable.
-extension ServiceLoop {
-  func properties(_ message: BusMessage, _ object: ObjectPath, _ method: String) throws(Refusal) {
+/// Answers org.freedesktop.DBus.Properties and Introspectable.
+final class PropertyCalls {
+  private unowned let service: ServiceLoop
+
+  init(_ service: ServiceLoop) { self.service = service }
+
+  func answer(_ message: BusMessage, _ object: ObjectPath, _ method: String) throws(Refusal) {
     let named = try message.string()
     guard let interface = object.interface, named.isEmpty || named == interface.name else {
       // A standard interface, which has none.
@@ -20,7 +24,8 @@ extension ServiceLoop {
   }
 
   private func replyProperties(_ message: BusMessage, _ put: (BusMessage) throws(Refusal) -> Void) throws(Refusal) {
-    try reply(message) { (answer) throws(Refusal) in try answer.putArray("{sv}") { () throws(Refusal) in try put(answer) } }
+    try service.reply(message) { (answer) throws(Refusal) in try answer.putArray("{sv}") { () throws(Refusal) in try put(answer) }
+    }
   }
 
   /// The collection that a path is about, as it is known now. Answered while the vault is locked, without a prompt.
@@ -28,23 +33,24 @@ extension ServiceLoop {
     let name: String? =
       switch object {
       case .collection(let name): name
-      case .alias(let alias): book.aliases[alias]
+      case .alias(let alias): service.book.aliases[alias]
       default: nil
       }
-    if let name, let state = book[name] { return state }
+    if let name, let state = service.book[name] { return state }
     // One that is only known from the vault: whether it is there cannot be told.
-    guard isUnlocked || moment != nil && name == nil else {
+    guard service.isUnlocked || service.moment != nil && name == nil else {
       throw .isLocked("the vault is locked: whether \(path) is there is not known")
     }
     throw .noSuchObject(path)
   }
 
-  private func isLocked(_ name: String) -> Bool { name != CollectionState.session && !isUnlocked }
+  private func isLocked(_ name: String) -> Bool { name != CollectionState.session && !service.isUnlocked }
 
   private func get(_ message: BusMessage, _ object: ObjectPath, _ property: Interface.Property) throws(Refusal) {
     switch (object, property.name) {
     case (.service, _):
-      try replyVariant(message, property) { [book] (answer) throws(Refusal) in try answer.put(paths: book.collections.map(\.path))
+      try replyVariant(message, property) { [book = service.book] (answer) throws(Refusal) in
+        try answer.put(paths: book.collections.map(\.path))
       }
     case (.portal, _): try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(UInt32(1)) }
     case (.item(let path), "Locked"):
@@ -56,31 +62,31 @@ extension ServiceLoop {
     case (.item(let path), _): try getItem(message, path, property)
     case (_, "Items"):
       let name = try state(object, message.path).name
-      try ask(message) { (vault) throws(Refusal) in
+      try service.ask(message) { (vault) throws(Refusal) in
         try vault.find([:], in: name).map(\.path.text)
       } _: { [self] (paths) throws(Refusal) in
         try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(paths: paths) }
       }
     default:
       let state = try state(object, message.path)
-      try reply(message) { (answer) throws(Refusal) in
+      try service.reply(message) { (answer) throws(Refusal) in
         try answer.putValue(property.name, of: state, isLocked: isLocked(state.name))
       }
     }
   }
 
   private func getItem(_ message: BusMessage, _ path: ItemPath, _ property: Interface.Property) throws(Refusal) {
-    try ask(message) { (vault) throws(Refusal) in
+    try service.ask(message) { (vault) throws(Refusal) in
       try vault.item(path)
     } _: { [self] (item) throws(Refusal) in
-      try reply(message) { (answer) throws(Refusal) in try answer.putValue(property.name, of: item, isLocked: false) }
+      try service.reply(message) { (answer) throws(Refusal) in try answer.putValue(property.name, of: item, isLocked: false) }
     }
   }
 
   private func replyVariant(
     _ message: BusMessage, _ property: Interface.Property, _ put: (BusMessage) throws(Refusal) -> Void
   ) throws(Refusal) {
-    try reply(message) { (answer) throws(Refusal) in
+    try service.reply(message) { (answer) throws(Refusal) in
       try answer.putVariant(property.type) { () throws(Refusal) in try put(answer) }
     }
   }
@@ -88,7 +94,7 @@ extension ServiceLoop {
   private func getAll(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
     switch object {
     case .service:
-      try replyProperties(message) { [book] (answer) throws(Refusal) in
+      try replyProperties(message) { [book = service.book] (answer) throws(Refusal) in
         try answer.putProperty("Collections", "ao") { () throws(Refusal) in try answer.put(paths: book.collections.map(\.path)) }
       }
     case .portal:
@@ -96,7 +102,7 @@ extension ServiceLoop {
         try answer.putProperty("version", "u") { () throws(Refusal) in try answer.put(UInt32(1)) }
       }
     case .item(let path):
-      try ask(message) { (vault) throws(Refusal) in
+      try service.ask(message) { (vault) throws(Refusal) in
         try vault.item(path)
       } _: { [self] (item) throws(Refusal) in
         try replyProperties(message) { (answer) throws(Refusal) in try answer.putProperties(of: item, isLocked: false) }
@@ -105,7 +111,7 @@ extension ServiceLoop {
       let state = try state(object, message.path)
       // Which items a locked collection has is not known: it has no such property then, and never an empty one.
       guard !isLocked(state.name) else { return try replyAll(message, state, items: nil) }
-      try ask(message, waits: false) { (vault) throws(Refusal) -> [String]? in
+      try service.ask(message, waits: false) { (vault) throws(Refusal) -> [String]? in
         do throws(Refusal) { return try vault.find([:], in: state.name).map(\.path.text) } catch {
           guard error.isForUnlocking else { throw error }
           return nil
@@ -131,25 +137,25 @@ extension ServiceLoop {
   private func set(_ message: BusMessage, _ object: ObjectPath, _ property: Interface.Property) throws(Refusal) {
     switch object {
     case .item(let path):
-      let label = try property.name == "Label" ? text(of: message, property.name) : nil
-      let attributes = try property.name == "Attributes" ? attributes(of: message, property.name) : nil
-      let author = author(of: message)
-      try ask(message) { (vault) throws(Refusal) in
+      let label = try property.name == "Label" ? message.text(in: property.name) : nil
+      let attributes = try property.name == "Attributes" ? message.attributes(in: property.name) : nil
+      let author = service.author(of: message)
+      try service.ask(message) { (vault) throws(Refusal) in
         try vault.describe(path, label: label, attributes: attributes, by: author)
       } _: { [self] (event) throws(Refusal) in
-        tell(event)
-        try reply(message) { (_) throws(Refusal) in }
+        service.announcer.tell(event)
+        try service.reply(message) { (_) throws(Refusal) in }
       }
     default:
-      let label = try text(of: message, property.name)
-      let (name, author) = (try state(object, message.path).name, author(of: message))
+      let label = try message.text(in: property.name)
+      let (name, author) = (try state(object, message.path).name, service.author(of: message))
       guard name != CollectionState.session else { throw .readOnly(property.name) }
-      try ask(message) { (vault) throws(Refusal) in
+      try service.ask(message) { (vault) throws(Refusal) in
         try vault.label(name, label, by: author)
         return try vault.book()
       } _: { [self] (book) throws(Refusal) in
-        note(book)
-        try reply(message) { (_) throws(Refusal) in }
+        service.note(book)
+        try service.reply(message) { (_) throws(Refusal) in }
       }
     }
   }
@@ -159,7 +165,7 @@ extension ServiceLoop {
   func introspect(_ message: BusMessage, _ object: ObjectPath) throws(Refusal) {
     switch object {
     case .collection(let name) where !isLocked(name):
-      try ask(message, waits: false) { (vault) throws(Refusal) -> [String] in
+      try service.ask(message, waits: false) { (vault) throws(Refusal) -> [String] in
         do throws(Refusal) { return try vault.find([:], in: name).map(\.path.element) } catch { return [] }
       } _: { [self] (items) throws(Refusal) in
         try replyDescription(message, object, items)
@@ -169,24 +175,23 @@ extension ServiceLoop {
   }
 
   private func replyDescription(_ message: BusMessage, _ object: ObjectPath, _ children: [String]) throws(Refusal) {
-    try reply(message) { (answer) throws(Refusal) in
+    try service.reply(message) { (answer) throws(Refusal) in
       try answer.put(Interface.describe(object.interfaces, children: children))
     }
   }
 
   private func children(of object: ObjectPath, _ client: String) -> [String] {
-    func last(_ path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
     switch object {
     case .service: return ["aliases", "collection", "prompt", "session"]
     case .folder("/"): return ["org"]
     case .folder("/org"): return ["freedesktop"]
     case .folder("/org/freedesktop"): return ["portal", "secrets"]
     case .folder("/org/freedesktop/portal"): return ["desktop"]
-    case .folder(ObjectPath.root + "/collection"): return book.collections.map { PathElement.encode($0.name) }
-    case .folder(ObjectPath.root + "/aliases"): return book.aliases.keys.sorted().map(PathElement.encode)
+    case .folder(ObjectPath.root + "/collection"): return service.book.collections.map { PathElement.encode($0.name) }
+    case .folder(ObjectPath.root + "/aliases"): return service.book.aliases.keys.sorted().map(PathElement.encode)
     case .folder(ObjectPath.root + "/session"):
-      return sessions.values.filter { $0.client == client }.map { last($0.path) }.sorted()
-    case .folder(ObjectPath.root + "/prompt"): return prompts.values.filter { $0.client == client }.map { last($0.path) }.sorted()
+      return service.sessions.names(of: client)
+    case .folder(ObjectPath.root + "/prompt"): return service.prompts.names(of: client)
     default: return []
     }
   }

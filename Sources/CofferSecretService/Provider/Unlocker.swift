@@ -1,6 +1,5 @@
 internal import CofferAgent
 internal import CofferPlatform
-internal import Dispatch
 
 /// A process that tries to unlock the vault.
 struct UnlockAttempt {
@@ -20,21 +19,43 @@ struct UnlockWaiter {
   let then: (Bool) -> Void
 }
 
-extension ServiceLoop {
+/// Has the vault unlocked for those who wait. Of the bus's thread.
+final class Unlocker {
+  private let settings: SecretServiceSettings
+  private let inbox: Inbox
+  /// Asks the agent how its vault is.
+  private let look: () -> Void
+  private var attempt: UnlockAttempt?
+  private var waiting: [UnlockWaiter] = []
+  /// Refuses the calls that wait for what is not there.
+  var refuseAll: (StoreError) -> Void = { _ in }
+
+  init(_ settings: SecretServiceSettings, _ inbox: Inbox, look: @escaping () -> Void) {
+    self.settings = settings
+    self.inbox = inbox
+    self.look = look
+  }
+
+  /// When the first of those who wait has waited long enough.
+  var deadline: ContinuousClock.Instant? { waiting.compactMap(\.deadline).min() }
+
+  /// Ends the process that tries, as nobody waits for it.
+  func endAttempt() { attempt?.end() }
+
   /// Has the vault unlocked: by what this machine has, by a program that asks a person, by `coffer unlock` at some terminal.
   ///
   /// - Parameter then: is told whether it is, once.
   func unlock(mayAsk: Bool, until deadline: ContinuousClock.Instant?, _ then: @escaping (Bool) -> Void) {
-    unlocking.append(UnlockWaiter(mayAsk: mayAsk, deadline: deadline, then: then))
+    waiting.append(UnlockWaiter(mayAsk: mayAsk, deadline: deadline, then: then))
     tryUnlocking()
   }
 
   /// Starts a process for those that none has tried for.
   private func tryUnlocking() {
     guard attempt == nil else { return }
-    let waiting = unlocking.filter { !$0.wasTried }
-    guard !waiting.isEmpty else { return }
-    let mayAsk = waiting.contains { $0.mayAsk } && settings.hasPrompt
+    let untried = waiting.filter { !$0.wasTried }
+    guard !untried.isEmpty else { return }
+    let mayAsk = untried.contains { $0.mayAsk } && settings.hasPrompt
     do throws(StoreError) {
       try settings.checkVault()
       guard settings.hasOwnKey || mayAsk else { return giveUp(asked: true, started: false) }
@@ -53,7 +74,7 @@ extension ServiceLoop {
       giveUp(asked: true, started: false)
       // Nobody can unlock what is not there, however long a client waits.
       guard error.kind == .noVault else { return }
-      for number in parked { drop(number, Refusal(error, at: calls[number]?.message.path ?? ObjectPath.root)) }
+      refuseAll(error)
     }
   }
 
@@ -68,23 +89,14 @@ extension ServiceLoop {
     tryUnlocking()
   }
 
-  /// Asks the agent how its vault is.
-  private func look() {
-    let (vault, inbox) = (vault, inbox)
-    queue.async {
-      // Whoever waits finds out by asking what is wrong.
-      do throws(StoreError) { inbox.post(.moment(try vault.client.moment(after: nil))) } catch { inbox.post(.moment(nil)) }
-    }
-  }
-
   /// No process can unlock the vault for those that wait: a person may still do it elsewhere, for as long as they have.
   private func giveUp(asked: Bool, started: Bool) {
-    for index in unlocking.indices where asked || !unlocking[index].mayAsk || !settings.hasPrompt {
-      unlocking[index].wasTried = true
+    for index in waiting.indices where asked || !waiting[index].mayAsk || !settings.hasPrompt {
+      waiting[index].wasTried = true
     }
     // Who would not have waited for a person is told, and who was asked in vain by a prompt.
-    let over = unlocking.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
-    unlocking.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
+    let over = waiting.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
+    waiting.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
     for waiter in over { waiter.then(false) }
   }
 
@@ -92,18 +104,17 @@ extension ServiceLoop {
   func unlocked() {
     attempt?.end()
     attempt = nil
-    let waiting = unlocking
-    unlocking = []
-    for waiter in waiting { waiter.then(true) }
-    resumeAll()
+    let all = waiting
+    waiting = []
+    for waiter in all { waiter.then(true) }
   }
 
-  func expireUnlocking(_ now: ContinuousClock.Instant) {
-    let over = unlocking.filter { $0.deadline.map { $0 <= now } ?? false }
-    guard !over.isEmpty else { return }
-    unlocking.removeAll { $0.deadline.map { $0 <= now } ?? false }
+  /// Tells those who have waited long enough; true where nobody waits any more.
+  func expire(_ now: ContinuousClock.Instant) -> Bool {
+    let over = waiting.filter { $0.deadline.map { $0 <= now } ?? false }
+    guard !over.isEmpty else { return false }
+    waiting.removeAll { $0.deadline.map { $0 <= now } ?? false }
     for waiter in over { waiter.then(false) }
-    // Nobody waits for the answer to a question any more.
-    if unlocking.isEmpty, parked.isEmpty { attempt?.end() }
+    return waiting.isEmpty
   }
 }

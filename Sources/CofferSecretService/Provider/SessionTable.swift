@@ -3,23 +3,26 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
 
-extension ServiceLoop {
+/// The sessions that are open. Of the bus's thread.
+final class SessionTable {
+  private var sessions: [String: Session] = [:]
+  private var lastNumber: UInt64 = 0
+
   /// Sessions of one client, at most: programs that open one for each call, and close none, have some dozens in their lives.
   private static let mostSessions = 1024
 
-  func openSession(_ message: BusMessage) throws(Refusal) {
+  func open(_ message: BusMessage) throws(Refusal) -> BusMessage {
     let algorithm = try message.string()
     guard sessions.values.count(where: { $0.client == message.sender }) < Self.mostSessions else {
       throw .limit("the client has \(Self.mostSessions) sessions: close some")
     }
-    let path = ObjectPath.of(session: number())
+    lastNumber += 1
+    let path = ObjectPath.of(session: lastNumber)
+    let answer = try BusMessage(answerTo: message)
     switch algorithm {
     case "plain":
       sessions[path] = Session(plainFor: message.sender, path: path)
-      try reply(message) { (answer) throws(Refusal) in
-        try answer.putVariant("s") { () throws(Refusal) in try answer.put("") }
-        try answer.put(path: path)
-      }
+      try answer.putVariant("s") { () throws(Refusal) in try answer.put("") }
     case KeyExchange.name:
       guard try message.variantContents() == "ay" else {
         throw .invalidArguments("the public key of the session is no array of bytes")
@@ -30,21 +33,27 @@ extension ServiceLoop {
         sessions[path] = Session(for: message.sender, path: path, key: key)
         return made.publicKey
       }
-      try reply(message) { (answer) throws(Refusal) in
-        try answer.putVariant("ay") { () throws(Refusal) in
-          try outcome.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try answer.put(raw) }
-        }
-        try answer.put(path: path)
+      try answer.putVariant("ay") { () throws(Refusal) in
+        try outcome.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try answer.put(raw) }
       }
     // The name by which libraries know that they shall try another.
     default: throw .notSupported("sessions are plain or \(KeyExchange.name)")
     }
+    try answer.put(path: path)
+    return answer
   }
 
-  func closeSession(_ message: BusMessage) throws(Refusal) {
+  func close(_ message: BusMessage) throws(Refusal) {
     _ = try session(message.path, of: message)
     sessions[message.path] = nil
-    try reply(message) { (_) throws(Refusal) in }
+  }
+
+  /// Ends what a client had open.
+  func closeAll(of client: String) { sessions = sessions.filter { $0.value.client != client } }
+
+  /// The last parts of the paths of a client's sessions.
+  func names(of client: String) -> [String] {
+    sessions.values.filter { $0.client == client }.compactMap { $0.path.split(separator: "/").last.map(String.init) }.sorted()
   }
 
   /// A session of the client itself.

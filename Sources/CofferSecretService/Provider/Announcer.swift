@@ -1,9 +1,18 @@
-internal import CofferAgent
 internal import CofferPlatform
-internal import Dispatch
 
-// What clients are told without having asked.
-extension ServiceLoop {
+/// Tells clients what they have not asked for. Of the bus's thread.
+final class Announcer {
+  private let bus: Bus
+  /// Takes over each signal.
+  private let send: (BusMessage) -> Void
+  private let fail: (StoreError) -> Void
+
+  init(_ bus: Bus, send: @escaping (BusMessage) -> Void, fail: @escaping (StoreError) -> Void) {
+    self.bus = bus
+    self.send = send
+    self.fail = fail
+  }
+
   /// Sends a signal to whoever listens.
   private func signal(
     _ member: String, _ interface: Interface, at path: String, _ put: (BusMessage) throws(Refusal) -> Void
@@ -12,9 +21,7 @@ extension ServiceLoop {
       let signal = try BusMessage(signal: member, interface.name, at: path, bus)
       try put(signal)
       send(signal)
-    } catch {
-      fail(StoreError(.memory, "a signal cannot be made: \(error.text)", place: bus.address, cure: "close other programs"))
-    }
+    } catch { failed(error) }
   }
 
   private func signal(_ member: String, _ interface: Interface, at path: String, about object: String) {
@@ -44,33 +51,16 @@ extension ServiceLoop {
     }
   }
 
-  // MARK: The vault's state
-
-  /// Takes note of what the agent's vault is now.
-  func note(_ now: AgentMoment?) {
-    let wasUnlocked = isUnlocked
-    moment = now
-    if isUnlocked {
-      surveyIsDue = true
-      unlocked()
-    } else {
-      vault.forget()
-    }
-    guard isUnlocked != wasUnlocked else { return }
-    for collection in book.collections where collection.name != CollectionState.session { tellLock(collection) }
-  }
-
-  private func tellLock(_ collection: CollectionState) {
+  /// Tells that a collection is locked now, or is not.
+  func tellLock(_ collection: CollectionState, isLocked: Bool) {
     signal("CollectionChanged", .service, at: ObjectPath.root, about: collection.path)
-    changed(.collection, at: collection.path) { [isUnlocked] (signal) throws(Refusal) in
-      try signal.putProperty("Locked", "b") { () throws(Refusal) in try signal.put(!isUnlocked) }
+    changed(.collection, at: collection.path) { (signal) throws(Refusal) in
+      try signal.putProperty("Locked", "b") { () throws(Refusal) in try signal.put(isLocked) }
     }
   }
 
-  /// Takes note of the collections, and tells what differs.
-  func note(_ new: CollectionBook) {
-    let old = book
-    book = new
+  /// Tells in what the collections differ.
+  func tell(from old: CollectionBook, to new: CollectionBook) {
     for collection in old.collections where new[collection.name] == nil {
       signal("CollectionDeleted", .service, at: ObjectPath.root, about: collection.path)
     }
@@ -91,30 +81,18 @@ extension ServiceLoop {
     }
   }
 
-  // MARK: Changes by others
-
-  /// Of the time, the most that looking for changes takes: with many items it takes some milliseconds each.
-  private static let surveyShare = 10
-
-  /// Looks for what others changed, on the queue.
-  func startDueSurvey() {
-    guard surveyIsDue, !surveyIsRunning, isUnlocked, ContinuousClock.now >= nextSurvey else { return }
-    (surveyIsDue, surveyIsRunning) = (false, true)
-    let (vault, inbox) = (vault, inbox)
-    queue.async {
-      let start = ContinuousClock.now
-      var survey: Survey?
-      // What is wrong is said to clients when they ask.
-      do throws(Refusal) { survey = try vault.survey() } catch { vault.forget() }
-      inbox.post(.surveyed(survey, cost: .now - start))
-    }
+  /// Tells the client of a prompt, and nobody else, how it ended.
+  func complete(_ prompt: Prompt, isDone: Bool) {
+    do throws(Refusal) {
+      let signal = try BusMessage(signal: "Completed", Interface.prompt.name, at: prompt.path, bus)
+      try signal.put(!isDone)
+      try signal.putVariant("ao") { () throws(Refusal) in try signal.put(paths: isDone ? prompt.objects : []) }
+      try signal.address(to: prompt.client)
+      send(signal)
+    } catch { failed(error) }
   }
 
-  func surveyed(_ survey: Survey?, _ cost: Duration) {
-    surveyIsRunning = false
-    nextSurvey = .now + cost * Self.surveyShare
-    guard let survey else { return }
-    note(survey.book)
-    for event in survey.events { tell(event) }
+  private func failed(_ refusal: Refusal) {
+    fail(StoreError(.memory, "a signal cannot be made: \(refusal.text)", place: bus.address, cure: "close other programs"))
   }
 }
