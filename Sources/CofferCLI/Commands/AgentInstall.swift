@@ -21,7 +21,7 @@ struct AgentInstallCommand: Command {
     let unit = SystemdUnit(agent: try SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
     if print { return try Output.write(unit.text) }
     let file = context.places.defaults.appending("systemd").appending("user").appending("coffer-agent.service")
-    guard try InstalledFile(file, unit.text).write(force: force) else {
+    guard try InstalledFile(file, unit.text, as: "unit").write(force: force) else {
       return context.note("the unit is there already: \(file)")
     }
     context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
@@ -32,11 +32,14 @@ struct AgentInstallCommand: Command {
 struct InstalledFile {
   let file: FilePath
   let text: String
+  private let name: String
   private static let largest = 64 * 1024
 
-  init(_ file: FilePath, _ text: String) {
+  /// - Parameter name: what it is called in an error.
+  init(_ file: FilePath, _ text: String, as name: String = "file") {
     self.file = file
     self.text = text
+    self.name = name
   }
 
   /// Writes it, with the folders on the way; false where it is there already.
@@ -46,7 +49,7 @@ struct InstalledFile {
     if let present = try present() {
       guard present != text else { return false }
       guard force else {
-        throw StoreError(.alreadyExists, "another file stands there", place: file.string, cure: "--force replaces it")
+        throw StoreError(.alreadyExists, "another \(name) stands there", place: file.string, cure: "--force replaces it")
       }
     }
     try makeFolders(file.folder)

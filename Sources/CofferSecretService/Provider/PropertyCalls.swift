@@ -28,23 +28,31 @@ final class PropertyCalls {
     }
   }
 
-  /// The collection that a path is about, as it is known now. Answered while the vault is locked, without a prompt.
-  private func state(_ object: ObjectPath, _ path: String) throws(Refusal) -> CollectionState {
-    let name: String? =
-      switch object {
-      case .collection(let name): name
-      case .alias(let alias): service.book.aliases[alias]
-      default: nil
-      }
-    if let name, let state = service.book[name] { return state }
-    // One that is only known from the vault: whether it is there cannot be told.
-    guard service.isUnlocked || service.moment != nil && name == nil else {
-      throw .isLocked("the vault is locked: whether \(path) is there is not known")
+  /// The collection that a path is about, as it is known now; nil where it is not.
+  private func known(_ object: ObjectPath) -> CollectionState? {
+    switch object {
+    case .collection(let name): service.book[name]
+    case .alias(let alias): service.book.aliases[alias].flatMap { service.book[$0] }
+    default: nil
     }
-    throw .noSuchObject(path)
   }
 
-  private func isLocked(_ name: String) -> Bool { name != CollectionState.session && !service.isUnlocked }
+  /// Runs `body` with the collection that a path is about. Those that are known are answered while the vault is locked, without a prompt;
+  /// whether another one is there cannot be told then.
+  private func withState(
+    _ message: BusMessage, _ object: ObjectPath, _ body: @escaping (CollectionState) throws(Refusal) -> Void
+  ) throws(Refusal) {
+    if let state = known(object) { return try body(state) }
+    try service.ask(message, waits: false) { (vault) throws(Refusal) in
+      try vault.book()
+    } _: { [self] (book) throws(Refusal) in
+      service.note(book)
+      guard let state = known(object) else { throw .noSuchObject(message.path) }
+      try body(state)
+    }
+  }
+
+  private func isLocked(_ name: String) -> Bool { name != CollectionState.session && service.isLocked }
 
   private func get(_ message: BusMessage, _ object: ObjectPath, _ property: Interface.Property) throws(Refusal) {
     switch (object, property.name) {
@@ -61,16 +69,19 @@ final class PropertyCalls {
       try getItem(message, path, property)
     case (.item(let path), _): try getItem(message, path, property)
     case (_, "Items"):
-      let name = try state(object, message.path).name
-      try service.ask(message) { (vault) throws(Refusal) in
-        try vault.find([:], in: name).map(\.path.text)
-      } _: { [self] (paths) throws(Refusal) in
-        try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(paths: paths) }
+      try withState(message, object) { [self] (state) throws(Refusal) in
+        let name = state.name
+        try service.ask(message) { (vault) throws(Refusal) in
+          try vault.find([:], in: name).map(\.path.text)
+        } _: { [self] (paths) throws(Refusal) in
+          try replyVariant(message, property) { (answer) throws(Refusal) in try answer.put(paths: paths) }
+        }
       }
     default:
-      let state = try state(object, message.path)
-      try service.reply(message) { (answer) throws(Refusal) in
-        try answer.putValue(property.name, of: state, isLocked: isLocked(state.name))
+      try withState(message, object) { [self] (state) throws(Refusal) in
+        try service.reply(message) { (answer) throws(Refusal) in
+          try answer.putValue(property.name, of: state, isLocked: isLocked(state.name))
+        }
       }
     }
   }
@@ -108,17 +119,20 @@ final class PropertyCalls {
         try replyProperties(message) { (answer) throws(Refusal) in try answer.putProperties(of: item, isLocked: false) }
       }
     default:
-      let state = try state(object, message.path)
-      // Which items a locked collection has is not known: it has no such property then, and never an empty one.
-      guard !isLocked(state.name) else { return try replyAll(message, state, items: nil) }
-      try service.ask(message, waits: false) { (vault) throws(Refusal) -> [String]? in
-        do throws(Refusal) { return try vault.find([:], in: state.name).map(\.path.text) } catch {
-          guard error.isForUnlocking else { throw error }
-          return nil
-        }
-      } _: { [self] (items) throws(Refusal) in
-        try replyAll(message, state, items: items)
-      }
+      try withState(message, object) { [self] (state) throws(Refusal) in try getAll(message, state) }
+    }
+  }
+
+  private func getAll(_ message: BusMessage, _ state: CollectionState) throws(Refusal) {
+    // Which items a locked collection has is not known: it has no such property then, and never an empty one.
+    guard !isLocked(state.name) else { return try replyAll(message, state, items: nil) }
+    try service.ask(message, waits: service.settings.hasOwnKey) { (vault) throws(Refusal) in
+      try vault.find([:], in: state.name).map(\.path.text)
+    } _: { [self] (items) throws(Refusal) in
+      try replyAll(message, state, items: items)
+    } otherwise: { [self] (refusal) throws(Refusal) in
+      guard refusal.isForUnlocking else { throw refusal }
+      try replyAll(message, state, items: nil)
     }
   }
 
@@ -148,14 +162,17 @@ final class PropertyCalls {
       }
     default:
       let label = try message.text(in: property.name)
-      let (name, author) = (try state(object, message.path).name, service.author(of: message))
-      guard name != CollectionState.session else { throw .readOnly(property.name) }
-      try service.ask(message) { (vault) throws(Refusal) in
-        try vault.label(name, label, by: author)
-        return try vault.book()
-      } _: { [self] (book) throws(Refusal) in
-        service.note(book)
-        try service.reply(message) { (_) throws(Refusal) in }
+      let author = service.author(of: message)
+      try withState(message, object) { [self] (state) throws(Refusal) in
+        let name = state.name
+        guard name != CollectionState.session else { throw .readOnly(property.name) }
+        try service.ask(message) { (vault) throws(Refusal) in
+          try vault.label(name, label, by: author)
+          return try vault.book()
+        } _: { [self] (book) throws(Refusal) in
+          service.note(book)
+          try service.reply(message) { (_) throws(Refusal) in }
+        }
       }
     }
   }
@@ -220,8 +237,8 @@ extension BusMessage {
     case "Locked": try putVariant("b") { () throws(Refusal) in try put(isLocked) }
     case "Attributes": try putVariant("a{ss}") { () throws(Refusal) in try put(attributes: item.attributes) }
     case "Label": try putVariant("s") { () throws(Refusal) in try put(item.label) }
-    case "Created": try putVariant("t") { () throws(Refusal) in try put(seconds: item.created) }
-    case "Modified": try putVariant("t") { () throws(Refusal) in try put(seconds: item.modified) }
+    case "Created": try putVariant("t") { () throws(Refusal) in try put(seconds: item.created.seconds) }
+    case "Modified": try putVariant("t") { () throws(Refusal) in try put(seconds: item.modified.seconds) }
     default: throw .unknownProperty(name)
     }
   }

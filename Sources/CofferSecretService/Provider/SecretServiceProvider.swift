@@ -33,13 +33,14 @@ public final class SecretServiceProvider: Sendable {
   ///   there is no bus, or it went away; ``/CofferPlatform/StoreError/Kind/closed`` where another provider took the name.
   public func run() throws(StoreError) {
     let bus = try Bus(address: settings.bus)
+    let service = try ServiceLoop(bus, settings, inbox)
+    try service.startWatching()
+    defer { service.watch.stop() }
     try Self.takeName(bus, settings)
     // Missing it, sandboxed applications have no secrets, and all others have.
     _ = try bus.takeName(Self.portalName, replacing: settings.replaces)
-    let service = try ServiceLoop(bus, settings, inbox)
     try bus.listen(
       to: "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg2=''")
-    try service.startWatching()
     answers.store(true, ordering: .releasing)
     settings.ready(bus.address)
     try service.run()

@@ -35,7 +35,8 @@ extension ServiceLoop {
   /// - Parameter waits: whether it does; otherwise it is refused at once.
   func ask<Value: Sendable>(
     _ message: BusMessage, waits: Bool = true, _ work: @escaping @Sendable (SecretVault) throws(Refusal) -> Value,
-    _ answer: @escaping (Value) throws(Refusal) -> Void
+    _ answer: @escaping (Value) throws(Refusal) -> Void,
+    otherwise: @escaping (Refusal) throws(Refusal) -> Void = { (refusal) throws(Refusal) in throw refusal }
   ) throws(Refusal) {
     guard calls.count < Self.mostCalls else { throw .limit("\(Self.mostCalls) calls wait for an answer") }
     let (slot, number, vault, inbox, queue) = (Slot<Value>(), number(), vault, inbox, queue)
@@ -51,7 +52,13 @@ extension ServiceLoop {
         inbox.post(.done(number))
       }
     } finish: { () throws(Refusal) in
-      try answer(try slot.take().get())
+      switch slot.take() {
+      case .success(let value): try answer(value)
+      case .failure(let refusal):
+        // It may still wait; what to say instead is for the last time.
+        guard refusal.isForUnlocking, ContinuousClock.now < deadline else { return try otherwise(refusal) }
+        throw refusal
+      }
     }
     calls[number] = call
     call.start()

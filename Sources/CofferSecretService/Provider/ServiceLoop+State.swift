@@ -6,7 +6,7 @@ internal import Dispatch
 extension ServiceLoop {
   /// Takes note of what the agent's vault is now.
   func note(_ now: AgentMoment?) {
-    let wasUnlocked = isUnlocked
+    let wasLocked = isLocked
     moment = now
     if isUnlocked {
       surveyIsDue = true
@@ -15,9 +15,9 @@ extension ServiceLoop {
     } else {
       vault.forget()
     }
-    guard isUnlocked != wasUnlocked else { return }
+    guard isLocked != wasLocked else { return }
     for collection in book.collections where collection.name != CollectionState.session {
-      announcer.tellLock(collection, isLocked: !isUnlocked)
+      announcer.tellLock(collection, isLocked: isLocked)
     }
   }
 

@@ -15,6 +15,8 @@ final class ServiceLoop {
   /// What is known of the agent's vault.
   var moment: AgentMoment?
   var isUnlocked: Bool { moment?.vault != nil }
+  /// Whether a client has to have it unlocked: not where this machine does that by itself when it is needed.
+  var isLocked: Bool { !isUnlocked && !settings.hasOwnKey }
   /// The collections as clients know them: the names stay known while the vault is locked.
   var book = CollectionBook()
 
@@ -64,7 +66,13 @@ final class ServiceLoop {
     }
   }
 
-  func startWatching() throws(StoreError) { try watch.start() }
+  /// Finds out how the vault is before anybody asks, and hears of it from then on.
+  func startWatching() throws(StoreError) {
+    // Where no agent runs it is locked, and what else is wrong is said to clients.
+    do throws(StoreError) { moment = try settings.client.moment(after: nil) } catch { moment = nil }
+    surveyIsDue = isUnlocked
+    try watch.start()
+  }
 
   /// A number that nothing else of this process has.
   func number() -> UInt64 {

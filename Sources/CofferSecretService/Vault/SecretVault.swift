@@ -99,13 +99,16 @@ final class SecretVault: Sendable {
 
   // MARK: Writing
 
-  /// Stores an item in `collection`, or replaces the one whose attributes are equal.
+  /// Stores an item in `collection`, or replaces the one whose attributes are equal: of several the oldest.
   func create(
     _ draft: ItemDraft, _ secret: SecretForm, in collection: String, replaces: Bool, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
     try requireCollection(collection)
     let equal =
-      try replaces ? find(draft.attributes, in: collection).first { $0.attributes.count == draft.attributes.count } : nil
+      try replaces
+      ? find(draft.attributes, in: collection).filter { $0.attributes.count == draft.attributes.count }.min {
+        $0.created < $1.created
+      } : nil
     if collection == CollectionState.session {
       return try memory.withLock { (memory) throws(Refusal) in
         ItemEvent(equal == nil ? .created : .changed, try memory.set(draft, secret, at: equal?.path.element))

@@ -24,7 +24,7 @@ struct SessionItems: Sendable {
     guard old != nil || items.count < Self.most else {
       throw .limit("the session's collection has \(Self.most) items: delete some, or use the default collection")
     }
-    let now = Date.now.seconds
+    let now = Date.now
     let element = element ?? VaultNaming.hexadecimal(UUID())
     let item = StoredItem(
       path: ItemPath(collection: CollectionState.session, element: element), label: draft.label, attributes: draft.attributes,

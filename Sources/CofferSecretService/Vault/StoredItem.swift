@@ -7,9 +7,8 @@ struct StoredItem: Sendable, Equatable {
   let path: ItemPath
   let label: String
   let attributes: [String: String]
-  /// Seconds since 1970.
-  let created: UInt64
-  let modified: UInt64
+  let created: Date
+  let modified: Date
   /// Which item it is, and how often it was written: two sights of an item that are equal in both are of the same content.
   let id: UUID
   let revision: UInt64

@@ -41,7 +41,7 @@ enum VaultNaming {
     }
     let label = item.metadata.label.isEmpty && !item.name.service.hasPrefix(prefix) ? item.name.description : item.metadata.label
     return StoredItem(
-      path: path, label: label, attributes: attributes, created: item.created.seconds, modified: item.modified.seconds,
+      path: path, label: label, attributes: attributes, created: item.created, modified: item.modified,
       id: item.id,
       revision: item.revision)
   }

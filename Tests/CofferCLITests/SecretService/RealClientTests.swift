@@ -62,7 +62,7 @@ import Testing
         /org/freedesktop/secrets/collection/My_20Keys My Keys /org/freedesktop/secrets/collection/My_20Keys
         [b's']
         [] ['Login', 'session']
-        True False False
+        False False False
         Login
 
         """)
