@@ -27,7 +27,8 @@ import Testing
       "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
     ],
     "CofferCLI": [
-      "Coffer", "CofferAgent", "CofferDefaults", "CofferSecretService", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "Coffer", "CofferAgent", "CofferDefaults", "CofferSecretService", "CofferVault", "CofferStorage", "CofferMemory",
+      "CofferPlatform",
       "CCofferLibraries", "ArgumentParser", "Logging", "SystemPackage",
     ],
     "CofferTesting": [

@@ -2,7 +2,7 @@ import CofferTestSupport
 import Foundation
 import Testing
 
-@Suite(.tags(.process), .wholeRun) struct SecretServiceCommandTests {
+@Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SecretServiceCommandTests {
   @Test func `install has the bus start the service, and uninstall takes that back`() throws {
     guard let service = try SecretServiceHome(starts: false) else { return }
     let home = service.home
@@ -99,6 +99,45 @@ import Testing
     guard let found = try service.program(["secret-tool", "lookup", "a", "b"]) else { return }
     #expect(found.status == 1 && found.err.isEmpty, "\(found.err)")
     #expect(try home.content("asked") == "x\n")
+  }
+
+  @Test func `the agent is killed and the service too, and nothing that was stored is lost`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    let home = service.home
+    for number in 0..<3 {
+      guard
+        let stored = try service.program(["secret-tool", "store", "--label=\(number)", "n", "\(number)"], in: "secret \(number)")
+      else { return }
+      #expect(stored.status == 0, "\(stored.err)")
+      if number < 2 {
+        let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+        kill(try #require(status?["process"] as? Int32), SIGKILL)
+      } else {
+        #expect(try service.end(SIGKILL) == 137)
+        try service.start("")
+      }
+      #expect(try service.program(["secret-tool", "lookup", "n", "\(number)"])?.out == "secret \(number)")
+    }
+    #expect(try service.program(["secret-tool", "lookup", "n", "0"])?.out == "secret 0")
+  }
+
+  @Test func `clients that die at any moment leave a service that answers`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    let home = service.home
+    guard let first = try service.program(["secret-tool", "store", "--label=kept", "k", "v"], in: "kept") else { return }
+    #expect(first.status == 0, "\(first.err)")
+    let tool = "/usr/bin/secret-tool"
+    let secret = try home.file("secret", "other")
+    for delay in 0..<Campaign.size(short: 12, long: 400) {
+      let child = try Child(
+        ["store", "--label=x", "die", "\(delay)"], environment: home.environment,
+        opening: [0: (secret, O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)], program: tool)
+      usleep(UInt32(delay % 20) * 700)
+      kill(child.id, SIGKILL)
+      _ = try child.wait()
+    }
+    #expect(try service.program(["secret-tool", "lookup", "k", "v"])?.out == "kept")
+    #expect(try home.coffer("vault verify --key-file \(home.path)/key").status == 0)
   }
 
   @Test func `without a vault programs are told so at once`() throws {
