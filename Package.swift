@@ -46,7 +46,12 @@ let package = Package(
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
     // Libraries that only some people use, each loaded when it is asked for: ZIP archives, the bus of a session and its ciphers.
-    .target(name: "CCofferLibraries"),
+    // Beside them the commit, if whoever builds says it: COFFER_COMMIT=$(git rev-parse --short HEAD) swift build.
+    .target(
+      name: "CCofferLibraries",
+      cSettings: Context.environment["COFFER_COMMIT"].map { commit in
+        [.define("COFFER_COMMIT", to: "\"\(commit.filter(\.isHexDigit))\"")]
+      } ?? []),
 
     // The system as all targets see it: its calls, files, locks and watches, and the error that tells of them.
     .target(

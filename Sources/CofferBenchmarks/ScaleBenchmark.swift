@@ -21,7 +21,10 @@ enum ScaleBenchmark {
       let vault = try locked.unlock(with: Credentials(keyFile: bytes))
       let items = try (0..<count).map { number in
         let metadata = ItemMetadata(label: "login \(number)", attributes: ["url": "https://host\(number).example.com"])
-        let form = SecretForm(try SecretBytes.random(32), metadata: metadata)
+        // Letters: git's protocol carries no line feed.
+        let value = Array("a password of thirty two letters".utf8)
+        let form = SecretForm(
+          try value.span.bytes.withUnsafeBytes { bytes in try SecretBytes(copying: bytes) }, metadata: metadata)
         return ImportedItem(name: try ItemName(service: "https://host\(number).example.com", account: "user"), form: form)
       }
       _ = try vault.add(items)
@@ -99,20 +102,28 @@ enum ScaleBenchmark {
   }
 }
 
-/// A child and the most memory that it had.
+/// A program that answers on standard output, and the most memory that it had until its answer was read.
+///
+/// What wait4(2) tells will not do: to the kernel a child that was spawned is as large as its parent was then.
 private enum ChildMemory {
   /// In KiB.
   static func most(_ words: [String]) throws -> Int {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-    let argv = words.map { strdup($0) } + [nil]
-    defer { for word in argv { free(word) } }
-    var child: pid_t = 0
-    guard posix_spawn(&child, words[0], &actions, nil, argv, environ) == 0 else { throw Shell.Failed(line: words.joined()) }
-    var status: Int32 = 0, usage = rusage()
-    guard wait4(child, &status, 0, &usage) == child, status == 0 else { throw Shell.Failed(line: words.joined(separator: " ")) }
-    return usage.ru_maxrss
+    let child = Process()
+    let output = Pipe()
+    child.executableURL = URL(fileURLWithPath: words[0])
+    child.arguments = Array(words.dropFirst())
+    child.standardOutput = output
+    try child.run()
+    var most = 0
+    while !output.fileHandleForReading.availableData.isEmpty {
+      // Gone once the child has ended: the reading before stays.
+      guard let status = FileManager.default.contents(atPath: "/proc/\(child.processIdentifier)/status") else { continue }
+      for line in String(decoding: status, as: UTF8.self).split(separator: "\n") where line.hasPrefix("VmHWM:") {
+        most = line.split { !$0.isNumber }.last.flatMap { Int($0) } ?? most
+      }
+    }
+    child.waitUntilExit()
+    guard child.terminationStatus == 0, most > 0 else { throw Shell.Failed(line: words.joined(separator: " ")) }
+    return most
   }
 }

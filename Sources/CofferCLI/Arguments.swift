@@ -19,7 +19,8 @@ struct Arguments {
 
   /// - Parameter line: every word of the process, the program's name first.
   init(_ line: [ByteWord]) {
-    given = Self.split(ProgramName.arguments(line.map(\.text)))
+    let typed = Self.split(ProgramName.arguments(line.map(\.text)))
+    given = typed == ["-V"] ? ["version"] : typed
     let (ordered, depth, command) = Self.commandFirst(given)
     (self.depth, self.command) = (depth, command)
     let isRun = command == RunCommand.self

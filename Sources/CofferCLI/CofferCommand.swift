@@ -3,6 +3,8 @@ internal import ArgumentParser
 /// The root of the command tree.
 struct CofferCommand: ParsableCommand {
   static let number = "0.1.0"
+  /// The day of that version, for the manual pages.
+  static let date = "2026-11-22"
 
   static let configuration = CommandConfiguration(
     commandName: "coffer",
@@ -31,8 +33,8 @@ struct CofferCommand: ParsableCommand {
         subcommands: [
           RunCommand.self, InjectCommand.self, CredentialCommand.self, AuthCommand.self, LoginCommand.self, LogoutCommand.self,
           UnlockCommand.self, LockCommand.self, AgentCommand.self, GenerateCommand.self, DoctorCommand.self,
-          SecretServiceCommand.self,
-          InstallCommand.self, CompletionCommand.self, EnvCommand.self, ClipboardKeeperCommand.self,
+          SecretServiceCommand.self, InstallCommand.self, UninstallCommand.self, CompletionCommand.self, EnvCommand.self, VersionCommand.self,
+          ClipboardKeeperCommand.self,
         ]),
     ])
 }

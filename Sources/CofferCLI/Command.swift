@@ -12,6 +12,8 @@ protocol Command: ParsableCommand {
   var opening: UnlockingOptions? { get }
   /// Whether the command starts another program, which may need the rights of a set-user-id file.
   static var startsPrograms: Bool { get }
+  /// The common options that do nothing here, and that its help leaves out.
+  static var idleOptions: Set<String> { get }
   /// Claims standard input for input of the command's own, once it has checked whatever needs no input.
   func claimInput(_ context: Context) throws
   func perform(_ context: Context) throws
@@ -22,6 +24,8 @@ protocol Command: ParsableCommand {
 extension Command {
   var opening: UnlockingOptions? { nil }
   static var startsPrograms: Bool { false }
+  /// Few commands ask whether they shall go on.
+  static var idleOptions: Set<String> { ["yes"] }
   func claimInput(_ context: Context) throws {}
   func failure(_ error: any Error) throws -> any Error { error }
 

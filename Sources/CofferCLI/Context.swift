@@ -49,14 +49,23 @@ final class Context {
     }
   }
 
+  /// Whether a person reads what is planned before it is done, and can answer.
+  var showsPlans: Bool { !json && !quiet && questions == .anywhere && isatty(STDERR_FILENO) == 1 }
+
+  /// Asks whether the command shall go on, where a person can answer.
+  func agrees(_ question: String) throws -> Bool {
+    guard !yes, let terminal = Terminal() else { return true }
+    return try terminal.confirm(question)
+  }
+
+  /// Whether a person sits at the terminal that the answer goes to, and may be offered what was not asked for.
+  var offersMore: Bool {
+    !quiet && !json && !yes && Display.output.isTerminal && Display.errors.isTerminal && isatty(STDIN_FILENO) == 1
+  }
+
   /// Says that an export has nothing to tell of `item`.
   func leavesOut(_ item: VaultItem) {
     note("'\(Printable.line(item.name.description))' has no value and is left out: another program made it so")
-  }
-
-  /// Says to a person what was done. A script reads it from the exit status.
-  func tell(_ text: String) {
-    if !quiet, !json, isatty(STDERR_FILENO) == 1 { Output.message(Printable.text(text)) }
   }
 
   /// Says what was done, unless --quiet or an answer for a program is wanted: at a terminal with a sign that all is well.

@@ -24,13 +24,14 @@ enum Main {
     do {
       if let refusal = arguments.refusal { throw refusal }
       if let text = try arguments.topic() {
-        try Output.line(text)
+        try Pager.show(text)
         return .done
       }
       try ProcessEnvironment.refuseUnreadable()
       var command = try parse(arguments)
+      // A family of commands, or what the parser makes of --help.
       guard let ours = command as? any Command else {
-        try command.run()
+        if arguments.asksTree { try command.run() } else { try arguments.help().show() }
         return .done
       }
       if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }

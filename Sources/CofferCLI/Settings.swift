@@ -2,6 +2,7 @@ internal import Coffer
 internal import CofferPlatform
 internal import CofferStorage
 internal import CofferVault
+internal import FoundationEssentials
 
 /// What the user has set about this program itself: preferences of a domain that the router has no key in.
 struct Settings {
@@ -43,6 +44,12 @@ struct Settings {
 
   /// For how many days a deleted item can be brought back: 30 unless set; 0 where what is deleted is gone.
   var trashDays: Int { count(Self.trashDays, of: 0...3650) ?? 30 }
+
+  /// Until when what is deleted now can be brought back; nil where it goes for good.
+  var keptUntil: Date? {
+    let days = trashDays
+    return days > 0 ? Date().addingTimeInterval(Double(days) * 86_400) : nil
+  }
 
   private func count(_ name: String, of range: ClosedRange<Int>) -> Int? {
     guard case .there(let form) = form(name) else { return nil }

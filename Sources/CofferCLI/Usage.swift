@@ -55,8 +55,9 @@ extension ParsableCommand {
   }
 }
 
-extension Substring {
-  fileprivate var trimmingDot: Substring { hasSuffix(".") ? dropLast() : self }
+extension StringProtocol {
+  /// Without the dot that ends a sentence.
+  var trimmingDot: String { String(hasSuffix(".") ? dropLast() : self[...]) }
 }
 
 extension ParsableCommand {
@@ -75,38 +76,5 @@ extension ParsableCommand {
   private static func letters(between command: any ParsableCommand.Type, and word: String) -> Int {
     let names = [command.configuration.commandName ?? ""] + command.configuration.aliases
     return names.map { Spelling.distance(Array($0), Array(word)) }.min() ?? .max
-  }
-}
-
-extension Arguments {
-  /// The text that `coffer help …` and `coffer --version` print; nil for any other command line.
-  func topic() throws(Failure) -> String? {
-    if given == ["--version"] { return CofferCommand.configuration.version }
-    guard given.first == "help" else { return nil }
-    let names = given.dropFirst()
-    if names.first == "exit-codes" { return Self.exitCodes }
-    var type: any ParsableCommand.Type = CofferCommand.self
-    for name in names {
-      guard let next = type.configuration.subcommands.first(where: { $0.answers(to: name) }) else {
-        throw Failure.usage("there is no command or topic of the name '\(Printable.line(name))'", try: "coffer --help")
-      }
-      type = next
-    }
-    return CofferCommand.helpMessage(for: type).trimmedEnd
-  }
-
-  /// Whether a word asks the parser for something that needs the whole tree of commands.
-  var asksTree: Bool {
-    rest.contains { word in
-      ["--version", "--generate-completion-script", "--experimental-dump-help"].contains { word.hasPrefix($0) }
-    }
-  }
-
-  private static var exitCodes: String {
-    "Every exit status of coffer has one meaning.\n\n"
-      + ExitStatus.allCases.map { status in
-        let code = String(status.rawValue)
-        return String(repeating: " ", count: 5 - code.count) + code + "  " + status.meaning
-      }.joined(separator: "\n")
   }
 }

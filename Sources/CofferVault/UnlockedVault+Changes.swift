@@ -73,7 +73,7 @@ extension UnlockedVault {
     do throws(StoreError) {
       return try core.write { (vault, change) throws(StoreError) in
         try vault.items.require(condition, of: name)
-        return try vault.items.remove(name, keptUntil: date, &change)
+        return try vault.items.removals.remove(name, keptUntil: date, &change)
       }
     } catch { throw error.about(key: name.description) }
   }
@@ -86,12 +86,12 @@ extension ItemTable {
     case .set(let form, let name, let condition, let keeping):
       return try put(form, for: name, if: condition, keeping: keeping, &change)
     case .describe(let name, let metadata, let condition, let keeping):
-      return try describe(name, as: metadata, if: condition, keeping: keeping, &change)
+      return try describing.describe(name, as: metadata, if: condition, keeping: keeping, &change)
     case .remove(let name, let condition, let date):
       try require(condition, of: name)
-      _ = try remove(name, keptUntil: date, &change)
+      _ = try removals.remove(name, keptUntil: date, &change)
       return nil
-    case .move(let name, let new, let condition): return try move(name, to: new, if: condition, &change)
+    case .move(let name, let new, let condition): return try moves.move(name, to: new, if: condition, &change)
     }
   }
 

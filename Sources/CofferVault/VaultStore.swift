@@ -117,7 +117,7 @@ extension VaultStore {
   public func save(_ form: SecretForm?, for name: String) throws(StoreError) {
     let item = try ItemName(service: service, account: name)
     try telling { (vault, change) throws(StoreError) in
-      guard let form else { return try vault.items.remove(item, &change) ? [name: .removed] : [:] }
+      guard let form else { return try vault.items.removals.remove(item, &change) ? [name: .removed] : [:] }
       _ = try vault.items.put(form, for: item, if: .always, &change)
       return [name: .set]
     }
@@ -129,7 +129,7 @@ extension VaultStore {
     try telling { (vault, change) throws(StoreError) in
       let old = try vault.items.get(item)?.form
       let new = try Reentrancy.inside { () throws(StoreError) in try body(old) }
-      guard let new else { return try vault.items.remove(item, &change) ? [name: .removed] : [:] }
+      guard let new else { return try vault.items.removals.remove(item, &change) ? [name: .removed] : [:] }
       _ = try vault.items.put(new, for: item, if: .always, &change)
       return [name: .set]
     }

@@ -73,7 +73,8 @@ struct ContractTests {
       #expect(abstract.first?.isUppercase == true && abstract.hasSuffix("."), "coffer \(path): \(abstract)")
       for argument in info.arguments ?? [] where argument.shouldDisplay {
         let words = argument.abstract ?? ""
-        #expect(!words.isEmpty && words.hasSuffix("."), "coffer \(path) \(argument.valueName ?? ""): \(words)")
+        let sentence = (words.range(of: " [default: ").map { String(words[..<$0.lowerBound]) }) ?? words
+        #expect(!sentence.isEmpty && sentence.hasSuffix("."), "coffer \(path) \(argument.valueName ?? ""): \(words)")
       }
     }
   }

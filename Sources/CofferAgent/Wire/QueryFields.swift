@@ -12,6 +12,7 @@ extension FrameWriter {
       try put(attribute.value)
     }
     try put(texts: query.attributeNames)
+    try put(query.ofFields)
     try put(query.isUse)
   }
 
@@ -28,6 +29,7 @@ extension FrameReader {
     query.texts = try texts()
     for _ in 0..<(try countOfNames(ofAtLeast: 8)) { query.attributes.append(ItemQuery.Attribute(try text(), try text())) }
     query.attributeNames = try texts()
+    query.ofFields = try flag()
     query.isUse = try flag()
     return query
   }

@@ -7,7 +7,7 @@ struct ClipboardOptions: ParsableArguments {
   @Flag(name: [.long, .customShort("c")], help: "Copy it to the clipboard in place of printing it.") var clip = false
   @Option(
     help: ArgumentHelp(
-      "Clear the clipboard after so many seconds if it still holds the value (45 unless given, 0: never).", valueName: "seconds"))
+      "Clear the clipboard after so many seconds if it still holds the value; 0: never. [default: 45]", valueName: "seconds"))
   var clearAfter: Int?
   @Option(
     help: ArgumentHelp(

@@ -83,9 +83,9 @@ struct AgentStartCommand: Command {
 
 /// After how long the agent locks.
 struct AgentTimes: ParsableArguments {
-  @Option(help: ArgumentHelp("Lock after so long without use: 90s, 15m (unless given), 2h.", valueName: "time"))
+  @Option(help: ArgumentHelp("Lock after so long without use, as 90s, 15m or 2h. [default: 15m]", valueName: "time"))
   var idle: AgentTime?
-  @Option(help: ArgumentHelp("Lock after so long in any case: 8h (unless given), 1d.", valueName: "time"))
+  @Option(help: ArgumentHelp("Lock after so long in any case, as 8h or 1d. [default: 8h]", valueName: "time"))
   var lifetime: AgentTime?
 
   var isEmpty: Bool { idle == nil && lifetime == nil }

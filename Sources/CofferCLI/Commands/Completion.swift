@@ -13,6 +13,8 @@ struct CompletionCommand: Command {
       agent has it open. Completion never asks for anything.
       """)
 
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
+
   enum Shell: String, ExpressibleByArgument, CaseIterable {
     case bash, zsh, fish
     var kind: CompletionShell {
@@ -22,23 +24,30 @@ struct CompletionCommand: Command {
       case .fish: .fish
       }
     }
+
+    /// Without its last newline.
+    ///
+    /// - Throws: where the parser's own description of the commands cannot be read.
+    func script() throws -> String {
+      guard self != .fish else { return try FishScript().text }
+      // What `run` starts is completed as it would be without it.
+      let script = ScriptAliases.added(to: CofferCommand.completionScript(for: kind))
+        .replacing("'*:command:'", with: "'*::command:_normal'")
+      return script + (self == .bash ? "\n" + CompletionCommand.wholeWords : "")
+    }
   }
 
   @Argument(help: "bash, zsh or fish.") var shell: Shell
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
-    guard shell != .fish else { return try Output.line(FishScript().text) }
-    let script = ScriptAliases.added(to: CofferCommand.completionScript(for: shell.kind))
-    // What `run` starts is completed as it would be without it.
-    try Output.line(script.replacing("'*:command:'", with: "'*::command:_normal'"))
-    if shell == .bash { try Output.line(Self.wholeWords) }
+    try Output.line(shell.script())
   }
 
   /// bash ends a word at a colon, which stands in many a service. The words are put together again for the script, and what the line
   /// has of the last one already is taken off the answers. Answers that are no files are no file names: bash would show what stands behind
   /// their last slash alone. What follows the `--` of `run` is a line of its own.
-  private static let wholeWords = #"""
+  fileprivate static let wholeWords = #"""
 
     _coffer_whole_words() {
         local -r typed="${COMP_LINE:0:${COMP_POINT}}"

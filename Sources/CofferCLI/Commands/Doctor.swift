@@ -11,9 +11,9 @@ struct DoctorCommand: Command {
       changed or asked, and no value is shown. Exit status 0 when nothing was found, notes aside, and 2 otherwise. \
       --fix moves what git, docker, curl, aws, gh and preferences keep in the clear into the vault, after a question for each. A file is \
       rewritten only when the vault has given each value back, and its old bytes are overwritten.
-
-      Example: coffer doctor --fix
       """)
+
+  static var idleOptions: Set<String> { [] }
 
   @Flag(help: "Move what lies in the clear into the vault, after a question for each; --yes moves all.") var fix = false
   @OptionGroup(title: "Unlocking, with --fix") var unlocking: UnlockingOptions

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 internal import SystemPackage
 
@@ -59,16 +60,29 @@ struct InitCommandAt<Place: CommandPlace>: Command {
 
   private func answer(_ vault: borrowing UnlockedVault, _ context: Context) throws {
     let made = ["vault": vault.place.description, "id": vault.id.description]
-    guard recoveryCode else {
-      if options.json { return try Output.line(JSONText.encode(made)) }
-      return context.note("made a vault at \(vault.place); keep what opens it, there is no other way in")
+    if options.json, !recoveryCode { return try Output.line(JSONText.encode(made)) }
+    if !options.json {
+      context.done(
+        "made a vault at \(vault.place.short); keep what opens it, there is no other way in",
+        elsewhere: "made a vault at \(vault.place); keep what opens it, there is no other way in")
     }
-    let code = try RecoveryCode.generate()
-    var credentials = Credentials()
-    credentials.recoveryCode = try code.duplicate()
-    try vault.addSlot(credentials, label: "recovery code")
-    if options.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
-    context.note("made a vault at \(vault.place); keep what opens it, there is no other way in")
-    try NewRecoveryCode.show(code, context)
+    if try recoveryCode || isCodeWanted(context) {
+      let code = try RecoveryCode.generate()
+      var credentials = Credentials()
+      credentials.recoveryCode = try code.duplicate()
+      try vault.addSlot(credentials, label: "recovery code")
+      if options.json { return try JSONText.write(JSONText.encode(made), "recoveryCode", code) }
+      try NewRecoveryCode.show(code, context)
+    }
+    guard context.offersMore else { return }
+    Output.message(
+      "\nNext:\n  coffer vault set github.com ada  stores a password\n  coffer help                      shows the rest")
+  }
+
+  private func isCodeWanted(_ context: Context) throws -> Bool {
+    guard context.offersMore, !new.hasPassphrase, new.newKeyFile == nil, existing.isEmpty, let terminal = Terminal() else {
+      return false
+    }
+    return try terminal.confirm("Make a recovery code too? It opens the vault if you forget the passphrase.")
   }
 }

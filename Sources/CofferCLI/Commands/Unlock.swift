@@ -51,6 +51,6 @@ struct LockCommand: Command {
       guard error.kind == .noAgent else { throw error }
       return context.done("nothing to lock: no agent is running")
     }
-    context.done("locked")
+    context.done("locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again")
   }
 }

@@ -4,7 +4,7 @@ internal import CofferPlatform
 internal import CofferVault
 internal import SystemPackage
 
-/// What opens a vault that is imported. Without any of these the terminal is asked.
+/// What opens a vault that is imported or merged. Without any of these the terminal is asked.
 struct OtherVaultOptions: ParsableArguments {
   @Option(help: ArgumentHelp("Read the other vault's passphrase from this open descriptor.", valueName: "n"))
   var otherPassphraseFd: Int32?
@@ -26,20 +26,35 @@ struct OtherVaultOptions: ParsableArguments {
   }
 }
 
-/// Another vault, an export or a backup, whose items are imported.
+/// Another vault, an export or a backup, whose items are imported or merged.
 struct OtherVault {
   let path: String
   let options: OtherVaultOptions
   let context: Context
 
-  /// All its items with their fields, expired ones too.
+  /// Opens it with what the options name, or what a person types.
   ///
-  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to import.
-  func found(_ progress: Progress) throws -> ImportSource.Found {
+  /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read.
+  func unlock() throws -> UnlockedVault {
     try GivenPath.check(path)
     let place = VaultPlace(path)
     let locked = try LockedVault.open(place, options: .withoutPins)
-    let vault = try locked.unlock(with: credentials(for: locked, place))
+    return try locked.unlock(with: credentials(for: locked, place))
+  }
+
+  /// - Throws: `.refused` where it is the vault at `place`, whatever leads there.
+  func checkIsAnother(than place: VaultPlace) throws {
+    try GivenPath.check(path)
+    guard let own = try FileStatus(at: place.file()), let other = try FileStatus(at: FilePath(path)), own.isSameFile(as: other)
+    else { return }
+    throw StoreError(
+      .refused, "it is the vault itself", place: path,
+      cure: "the path of another vault, or --vault with that of the one to merge into")
+  }
+
+  /// All its items with their fields, expired ones too.
+  func found(_ progress: Progress) throws -> ImportSource.Found {
+    let vault = try unlock()
     var items: [ImportedItem] = []
     var leftOut: [LeftOut] = []
     try vault.forEachItem(withFields: true) { item in
@@ -68,7 +83,7 @@ struct OtherVault {
     guard !found.isEmpty else {
       throw Failure(
         StoreError(
-          .locked, "the vault to import is locked and there is nothing to unlock it with", place: path,
+          .locked, "the other vault is locked and there is nothing to unlock it with", place: path,
           cure: """
             one of --other-passphrase-file PATH, --other-passphrase-fd N, --other-key-file PATH, --other-recovery-file PATH; or a \
             terminal to ask at

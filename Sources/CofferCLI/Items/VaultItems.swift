@@ -132,6 +132,19 @@ final class VaultItems {
     }
   }
 
+  /// The names of the fields of the items of a query's services, by item.
+  func fieldNames(_ query: ItemQuery) throws -> [ItemName: [String]] {
+    var ofFields = ItemQuery(service: query.service)
+    (ofFields.otherThan, ofFields.ofFields) = (query.otherThan, true)
+    let found = try find(ofFields)
+    var names: [ItemName: [String]] = [:]
+    for position in 0..<found.count {
+      let name = try found[position].name
+      names[name.item, default: []].append(name.field)
+    }
+    return names
+  }
+
   /// The services that begin with `prefix`, or the accounts of `service` that do.
   func names(of service: String?, prefix: String = "") throws -> [String] {
     try ask { (agent) throws(StoreError) in

@@ -15,6 +15,7 @@ final class Progress {
     static let rotating = Work(verb: "Rotating")
     static let importing = Work(verb: "Importing")
     static let verifying = Work(verb: "Verifying", onlyReads: true)
+    static let comparing = Work(verb: "Comparing", onlyReads: true)
     static let auditing = Work(verb: "Auditing", onlyReads: true)
     static let reading = Work(verb: "Reading", noun: "entry", onlyReads: true)
     static let restoring = Work(verb: "Restoring")

@@ -25,7 +25,8 @@ struct Terminal: ~Copyable {
   /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
   func secret(_ question: Question) throws -> SecretBytes {
     let prompt = question.subject + ": "
-    var before = (question.remark ?? question.reason).map { $0 + "\n" } ?? ""
+    let reason = question.reason.map { TextWidth.wrap($0, to: TextWidth.of(.errors)) }
+    var before = (question.remark ?? reason).map { $0 + "\n" } ?? ""
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
     while true {
       // Said with the prompt, once the echo is off: whoever reads it may begin to type.
@@ -58,11 +59,13 @@ struct Terminal: ~Copyable {
 
   /// A secret that has no other copy yet: asked for twice, and anew where both differ or `objection` has something against it.
   ///
-  /// - Parameter objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
+  /// - Parameters:
+  ///   - purpose: what the secret will be for, in a sentence.
+  ///   - objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
   func newSecret(
-    _ what: String, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
+    _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
   ) throws -> SecretBytes {
-    var question = Question("New \(what)")
+    var question = Question("New \(what)", reason: purpose)
     for left in (0..<Question.tries).reversed() {
       let wrong: Failure
       do {

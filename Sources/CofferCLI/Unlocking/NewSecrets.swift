@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferStorage
 internal import CofferPlatform
+internal import CofferVault
 internal import SystemPackage
 
 /// Where a new passphrase or key file comes from or goes to.
@@ -17,7 +18,7 @@ struct NewSecretOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Refuse a new passphrase that fewer than 2 to the power of so many tries would guess; 0 takes any. At a terminal 35, unless given.",
+      "Refuse a new passphrase that fewer than 2 to the power of so many tries would guess; 0 takes any. [default: 35 at a terminal]",
       valueName: "bits"))
   var minStrength: Int?
 
@@ -86,7 +87,9 @@ struct NewSecrets {
     found = try sources.fromEnvironment()
     if found.isEmpty { found.passphrase = try sources.fromCredentialsFolder() }
     found.passphrase = try checked(found.passphrase.take())
-    if found.isEmpty, let terminal = Terminal() { found.passphrase = try typed("passphrase", terminal) }
+    if found.isEmpty, let terminal = Terminal() {
+      found.passphrase = try typed("passphrase", purpose: Self.firstPurpose(context.places.vault), terminal)
+    }
     guard !found.isEmpty else { throw Self.nothing }
     return found
   }
@@ -148,10 +151,12 @@ struct NewSecrets {
   }
 
   /// A passphrase that is typed, and asked for anew where it is too easy to guess.
-  private func typed(_ what: String, _ terminal: borrowing Terminal) throws -> SecretBytes {
+  ///
+  /// - Parameter purpose: what it will be for, in a sentence.
+  private func typed(_ what: String, purpose: String? = nil, _ terminal: borrowing Terminal) throws -> SecretBytes {
     let least = new.minStrength.map(Double.init) ?? PasswordStrength.leastOfPassphrase
     var failure: (any Error)?
-    let found = try terminal.newSecret(what) { passphrase in
+    let found = try terminal.newSecret(what, purpose: purpose) { passphrase in
       do { return Self.objection(try PasswordStrength(passphrase), least) } catch {
         failure = error
         return nil
@@ -170,6 +175,10 @@ struct NewSecrets {
       context.note(failure.what)
     }
     return passphrase
+  }
+
+  private static func firstPurpose(_ place: VaultPlace) -> String {
+    "This passphrase will open your vault, \(place.short). Nobody can restore it: four or more words are easy to remember."
   }
 
   private static func objection(_ strength: PasswordStrength, _ least: Double) -> Failure? {

@@ -18,6 +18,7 @@ extension ItemHistory {
     var meta = record.meta
     meta.become(.present)
     (meta.id, meta.created, meta.modified, meta.history) = (old.id, old.created, view.now, old.history)
+    meta.named = old.named
     switch record.value {
     case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
     case .none: throw ItemTable.withoutValue(name, view.path)

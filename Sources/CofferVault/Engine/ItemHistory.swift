@@ -24,11 +24,10 @@ struct ItemHistory {
     }
   }
 
-  /// Keeps the present record at `index`, which is about to be deleted, so that it can be brought back until then.
-  func keepDeleted(_ index: RecordIndex, until: UInt64, _ change: inout Change) throws(StoreError) {
+  /// Keeps the present record at `index`, which is about to be deleted as of `moment`, so that it can be brought back until then.
+  func keepDeleted(_ index: RecordIndex, until: UInt64, at moment: UInt64, _ change: inout Change) throws(StoreError) {
     let deletion = RecordMeta.Deletion(commit: change.commitID(), until: until)
-    let now = view.now
-    try copy(index, in: .present, &change) { $0.become(deletedAt: now, deletion) }
+    try copy(index, in: .present, &change) { $0.become(deletedAt: moment, deletion) }
   }
 
   /// A clock that is so far ahead of the last commit's may be wrong: nothing is removed for it unasked. In milliseconds: 30 days.

@@ -9,6 +9,10 @@ struct ItemTable {
   let view: VerifiedView
   var records: RecordSet { RecordSet(view: view) }
   var history: ItemHistory { ItemHistory(items: self) }
+  var removals: ItemRemoval { ItemRemoval(items: self) }
+  var moves: ItemMove { ItemMove(items: self) }
+  var describing: ItemDescribing { ItemDescribing(items: self) }
+  var transfer: ItemTransfer { ItemTransfer(items: self) }
 
   /// Clocks drift and are set by hand; a day of it, in milliseconds, says nothing about expiry yet.
   private static let clockTolerance: UInt64 = 24 * 3_600_000

@@ -65,13 +65,15 @@ extension RecordMeta {
   /// The metadata that callers see. Of two attributes whose names are different bytes and one text to Swift, which another writer may
   /// have made, callers see the first; both stay in the vault until the attributes are set anew.
   var itemMetadata: ItemMetadata {
-    let named = Dictionary(attributes.lazy.map { ($0.name, $0.value) }) { first, _ in first }
+    let named = Dictionary(describingAttributes.lazy.map { ($0.name, $0.value) }) { first, _ in first }
     return ItemMetadata(
       label: label, contentType: contentType, attributes: named, expires: expires == 0 ? nil : Milliseconds.date(expires))
   }
 
-  /// Takes over label, content type, attributes and expiry.
+  /// Takes over label, content type, attributes and expiry; the time of its name stays.
   mutating func take(_ metadata: ItemMetadata) {
+    let named = named
+    defer { self.named = named }
     label = metadata.label
     contentType = metadata.contentType
     expires = metadata.expires.map(Milliseconds.count) ?? 0

@@ -6,6 +6,8 @@ internal import CofferPlatform
 struct DescriptionParts {
   let service: UnsafeRawBufferPointer
   let account: UnsafeRawBufferPointer
+  /// Of no bytes for an item.
+  let field: UnsafeRawBufferPointer
   let label: UnsafeRawBufferPointer
   private let attributes: UnsafeRawBufferPointer
   private let attributeCount: Int
@@ -19,7 +21,7 @@ struct DescriptionParts {
     var cursor = Cursor(bytes: bytes, at: Self.beforeTexts)
     service = cursor.text()
     account = cursor.text()
-    _ = cursor.text()  // The field, which an item has not.
+    field = cursor.text()
     label = cursor.text()
     _ = cursor.text()  // The content type.
     cursor.at += Self.afterTexts
@@ -27,17 +29,22 @@ struct DescriptionParts {
     attributes = UnsafeRawBufferPointer(rebasing: bytes[(cursor.at + 1)...])
   }
 
-  /// Whether `isWanted` says so of the name and the value of an attribute.
+  /// Whether `isWanted` says so of the name and the value of an attribute; of none that callers do not see.
   func hasAttribute(_ isWanted: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Bool) -> Bool {
     var cursor = Cursor(bytes: attributes, at: 0)
-    for _ in 0..<attributeCount where isWanted(cursor.text(), cursor.text()) { return true }
+    for _ in 0..<attributeCount {
+      let (name, value) = (cursor.text(), cursor.text())
+      if !name.elementsEqual(RecordMeta.namedAttribute.utf8), isWanted(name, value) { return true }
+    }
     return false
   }
 
-  /// By service, then account, byte by byte, as names of items are ordered.
-  func nameOrder(_ service: UnsafeRawBufferPointer, _ account: UnsafeRawBufferPointer) -> Int {
-    let order = Self.order(self.service, service)
-    return order == 0 ? Self.order(self.account, account) : order
+  /// By service, then account, then field, byte by byte, as names are ordered.
+  func nameOrder(_ other: DescriptionParts) -> Int {
+    let order = Self.order(service, other.service)
+    guard order == 0 else { return order }
+    let next = Self.order(account, other.account)
+    return next == 0 ? Self.order(field, other.field) : next
   }
 
   static func order(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {

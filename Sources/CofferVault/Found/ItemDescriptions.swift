@@ -83,8 +83,7 @@ package struct ItemDescriptions: Sendable {
     with(left) { left in
       let left = DescriptionParts(left)
       return with(right) { right in
-        let right = DescriptionParts(right)
-        return left.nameOrder(right.service, right.account) < 0
+        left.nameOrder(DescriptionParts(right)) < 0
       }
     }
   }

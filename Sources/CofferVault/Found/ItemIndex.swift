@@ -92,14 +92,14 @@ extension ItemTable {
     return page
   }
 
-  /// Lends the encoded description of each item in a bucket, in no order.
+  /// Lends the encoded description of each item in a bucket, or of each field, in no order.
   func forEachDescription(
-    in bucket: Int, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
+    in bucket: Int, ofFields: Bool = false, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
     for entry in try view.list(of: bucket).entries {
       try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
         try row.withDescription(place: view.path.string, keys: view.keys) { (meta, raw) throws(StoreError) in
-          if meta.isItem { try body(raw) }
+          if meta.kind == .present, meta.field.isEmpty != ofFields { try body(raw) }
         }
       }
     }
@@ -109,8 +109,9 @@ extension ItemTable {
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
     var found = ItemDescriptions(place: view.path.string)
+    guard !query.ofFields || view.state.counts.fields > 0 else { return found }
     for bucket in view.tree.filled(.present) {
-      try forEachDescription(in: bucket) { (raw) throws(StoreError) in
+      try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
         if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
       }
     }
@@ -122,7 +123,8 @@ extension ItemTable {
 extension OpenVault {
   /// What `query` asks for: from the index, where one is kept.
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
-    guard let all = try indexed() else { return try items.find(query) }
+    // The index is of items.
+    guard !query.ofFields, let all = try indexed() else { return try items.find(query) }
     return all.find(query)
   }
 

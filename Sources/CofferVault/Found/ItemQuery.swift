@@ -15,6 +15,9 @@ package struct ItemQuery: Sendable, Equatable {
   /// Whether the question counts as a use of the vault, which an agent then keeps unlocked for a while.
   package var isUse = true
 
+  /// Whether fields are asked for, in the place of items: what is given must hold for the field.
+  package var ofFields = false
+
   /// One attribute that must be there.
   package struct Attribute: Sendable, Equatable {
     package let name: String

@@ -118,6 +118,16 @@ extension SlotInputs {
     }
   }
 
+  /// What the credentials are, where no slot of these kinds takes it; nil for several at once.
+  borrowing func whatNoSlotTakes(_ kinds: Set<SlotKind>) -> String? {
+    switch (passphrase != nil, keyFile != nil, recoveryCode != nil, identity != nil) {
+    case (true, false, false, false): kinds.contains(where: \.takesPassphrase) ? nil : "a passphrase"
+    case (false, true, false, false): kinds.isDisjoint(with: [.keyFile, .passphraseAndKeyFile]) ? "a key file" : nil
+    case (false, false, true, false): kinds.contains(.recoveryCode) ? nil : "a recovery code"
+    default: nil
+    }
+  }
+
   /// Whether there is nothing but a file that was not made as a key file.
   var isForeignKeyFile: Bool { keyFile != nil && !opensAlone && passphrase == nil && recoveryCode == nil && identity == nil }
 

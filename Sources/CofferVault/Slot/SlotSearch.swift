@@ -116,11 +116,29 @@ enum SlotSearch {
   }
 
   private static func nothingFits(_ header: VaultHeader, _ inputs: borrowing SlotInputs) -> StoreError {
-    StoreError(
-      .wrongSecret, inputs.whyNothingFits(Set(header.slots.map(\.frame.kind))),
+    let kinds = Set(header.slots.map(\.frame.kind))
+    if let given = inputs.whatNoSlotTakes(kinds) {
+      return StoreError(.wrongSecret, "no slot of this vault takes \(given)", cure: "unlock it with \(openers(kinds))")
+    }
+    return StoreError(
+      .wrongSecret, inputs.whyNothingFits(kinds),
       cure: inputs.isForeignKeyFile
         ? "give a key file that was made as one, or a passphrase"
         : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
+  }
+
+  /// What opens slots of these kinds, in words.
+  private static func openers(_ kinds: Set<SlotKind>) -> String {
+    SlotKind.allCases.filter(kinds.contains).map { kind in
+      switch kind {
+      case .passphrase: "a passphrase"
+      case .passphraseAndKeyFile: "a passphrase and its key file together"
+      case .keyFile: "a key file"
+      case .recoveryCode: "a recovery code"
+      case .recipient: "an identity"
+      case .foreign: "another program"
+      }
+    }.joined(separator: ", or ")
   }
 
   private static func named(_ error: StoreError, _ path: String?) -> StoreError {

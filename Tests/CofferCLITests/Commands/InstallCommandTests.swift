@@ -15,7 +15,7 @@ struct InstallCommandTests {
     #expect(
       first.status == 0
         && first.out == "copied  \(bin)/coffer\nlinked  \(bin)/docker-credential-coffer\nlinked  \(bin)/git-credential-coffer\n")
-    #expect(first.err.contains("is not on PATH: export PATH=\(bin):$PATH"))
+    #expect(first.err.contains("PATH: export PATH=\(bin):$PATH in ~/.profile\n"))
     #expect(home.mode("prefix/bin/coffer") == 0o755 && home.mode("prefix/bin") == 0o755)
     #expect(try FileManager.default.contentsOfDirectory(atPath: bin).sorted() == names)
     home.environment["PATH"] = "\(bin):/usr/bin:/bin"
@@ -38,5 +38,37 @@ struct InstallCommandTests {
     #expect(try home.coffer("install --force --prefix \(home.path)/p").status == 0)
     home.environment["HOME"] = home.path
     #expect(try home.coffer("install -q").out.hasPrefix("copied  \(home.path)/.local/bin/coffer\n"))
+  }
+
+  @Test
+  func `uninstall removes exactly what install put there, manual pages and completion too`() throws {
+    let home = try Home()
+    _ = try home.file("p/bin/other", "#!/bin/sh\n")
+    _ = try home.file("p/share/man/man1/other.1", ".TH OTHER 1\n")
+    #expect(try home.coffer("install -q --completions --prefix \(home.path)/p").status == 0)
+    let installed = [
+      "bin/coffer", "bin/git-credential-coffer", "share/man/man1/coffer.1", "share/man/man1/coffer-vault.1",
+      "share/man/man7/coffer-unlocking.7", "share/bash-completion/completions/coffer", "share/zsh/site-functions/_coffer",
+      "share/fish/vendor_completions.d/coffer.fish", "lib/coffer/installed",
+    ]
+    for name in installed { #expect(home.exists("p/" + name), "\(name)") }
+    let answer = try home.coffer("uninstall --prefix \(home.path)/p")
+    #expect(answer.status == 0 && answer.out.hasPrefix("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
+    let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
+    #expect(left == ["bin", "bin/other", "share", "share/man", "share/man/man1", "share/man/man1/other.1"])
+    try home.transcript("uninstall --prefix \(home.path)/p", err: "no coffer install put anything there", exit: 1)
+  }
+
+  @Test
+  func `uninstall removes nothing where a file is no longer the one that install put there`() throws {
+    let home = try Home()
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    _ = try home.file("p/share/man/man1/coffer.1", "mine\n")
+    try home.transcript(
+      "uninstall --prefix \(home.path)/p", err: "this is not what coffer install put there; nothing was removed", exit: 77)
+    #expect(try home.exists("p/bin/coffer") && home.content("p/share/man/man1/coffer.1") == "mine\n")
+    try home.transcript("install -q --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
+    #expect(try home.coffer("install -q --force --prefix \(home.path)/p").status == 0)
+    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0 && !home.exists("p"))
   }
 }

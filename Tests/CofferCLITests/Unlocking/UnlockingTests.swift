@@ -87,6 +87,27 @@ struct UnlockingTests {
   }
 
   @Test
+  func `a secret that no slot takes is not called a wrong one, and what opens the vault is said`() throws {
+    let home = try Home.withVault()
+    let (other, spoken) = try Home.withPassphrase("correct horse")
+    home.locked()
+    let pass = try home.file("pass", "correct horse")
+    try home.transcript(
+      "vault list --passphrase-file \(pass)",
+      err:
+        "coffer: no slot of this vault takes a passphrase (\(home.path)/data/vault.sqlite)\n  try: unlock it with a key file\n",
+      exit: 77)
+    try home.transcript(
+      "vault list --recovery-file \(home.file("code", spoken))", err: "takes a recovery code (", exit: 77)
+    try other.transcript(
+      "vault list --key-file \(home.path)/key",
+      err: "takes a key file (\(other.path)/data/vault.sqlite)\n  try: unlock it with a passphrase, or a recovery code\n",
+      exit: 77)
+    // What a slot takes is wrong.
+    try other.transcript("vault list --passphrase-file \(other.file("wrong", "wrong horse"))", err: "wrong passphrase", exit: 77)
+  }
+
+  @Test
   func `COFFER_EXPECT_VAULT refuses another vault and an older one`() throws {
     let home = try Home.withVault()
     let status = try JSONSerialization.jsonObject(with: home.coffer("vault status --json").bytes) as? [String: Any]

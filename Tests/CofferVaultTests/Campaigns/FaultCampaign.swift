@@ -45,6 +45,12 @@ struct FaultCampaign {
       (
         "move", Facts(target: [], field: [], moved: Facts().target, movedField: Facts().field)
       ),
+      (
+        "merge",
+        Facts(
+          target: [], field: ["deleted field plaintext"],
+          moved: ["present their plaintext", "former old plaintext", "former backup plaintext"])
+      ),
     ]
     + (Campaign.isLong
       ? [
@@ -80,9 +86,20 @@ struct FaultCampaign {
     _ = try locked.backup(to: place.path.appending(suffix: ".backup"))
     let again = try place.unlocked(options)
     try again.set(form("old plaintext"), for: target)
+    try changedElsewhere(again, place)
     _ = try again.lock()
     if withRollbackJournal { try place.attack("PRAGMA journal_mode=DELETE") }
     return try KeptFiles(place.folder)
+  }
+
+  /// Another vault with the same items, in which the target has another name and value, and no field any more.
+  private static func changedElsewhere(_ vault: borrowing UnlockedVault, _ place: TemporaryVault) throws {
+    let other = try UnlockedVault.create(at: place.path.appending(suffix: ".other"), with: TemporaryVault.credentials())
+    _ = try other.merge(vault)
+    try other.apply([.move(target, to: moved)])
+    try other.set(form("their plaintext"), for: moved)
+    try other.remove(moved.field(named: "pin"), keptUntil: .distantFuture)
+    _ = try other.lock()
   }
 
   /// One worker's folder, which is as it was before each step.

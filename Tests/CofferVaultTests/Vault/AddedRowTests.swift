@@ -107,7 +107,8 @@ import Testing
     try vault.rotate()
     try vault.apply([.move(name, to: ItemName(service: "moved"))])
     let moved = try ItemName(service: "moved")
-    let attributes = try vault.core.read { (vault) throws(StoreError) in try vault.items.record(moved)?.meta.attributes }
+    let attributes = try vault.core.read { (vault) throws(StoreError) in try vault.items.record(moved)?.meta.describingAttributes
+    }
     #expect(attributes?.map { [UInt8]($0.name.utf8) } == both.map { [UInt8]($0.name.utf8) })
   }
 

@@ -166,7 +166,7 @@ extension GoldenVaults {
     if golden.hasTrimmedLog {
       let gone = Item(service: "gone", account: "", value: [], metadata: ItemMetadata())
       for round in 0..<30 { try put(form("\(round)"), gone, in: vault) }
-      _ = try vault.write { (_, change) throws(StoreError) in try vault.items.remove(gone.name(), &change) }
+      _ = try vault.write { (_, change) throws(StoreError) in try vault.items.removals.remove(gone.name(), &change) }
     }
     vault.view.database.close()
     let opened = try LockedVault.open(place.path).unlock(with: credentials(first))

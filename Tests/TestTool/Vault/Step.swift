@@ -56,11 +56,13 @@ enum Step {
       let credentials = Credentials(passphrase: try VaultVerbs.secret("passphrase"))
       let vault = try LockedVault.open(.file(path), options: VaultVerbs.options).unlock(with: credentials)
       guard VaultVerbs.text(try vault.get(target)) == "old plaintext" else { exit(3) }
-    default: try change(step, VaultVerbs.unlock(path, keyFile), target)
+    default: try change(step, VaultVerbs.unlock(path, keyFile), target, keyFile)
     }
   }
 
-  private static func change(_ step: String, _ vault: consuming UnlockedVault, _ target: ItemName) throws {
+  private static func change(
+    _ step: String, _ vault: consuming UnlockedVault, _ target: ItemName, _ keyFile: String
+  ) throws {
     switch step {
     case "set": try vault.set(SecretForm(VaultVerbs.secret("new plaintext")), for: target)
     case "delete": try vault.remove(target)
@@ -69,6 +71,10 @@ enum Step {
     case "revert":
       guard let first = try vault.revisions(of: target).last else { exit(4) }
       try vault.revert(target, to: first.item.revision)
+    case "merge":
+      let place = VaultPlace(vault.place.description + ".other")
+      let other = try LockedVault.open(place, options: .withoutPins).unlock(with: VaultVerbs.credentials(keyFile))
+      _ = try vault.merge(other)
     case "undelete": try vault.undelete(ItemName(service: "svc", account: "gone"))
     case "prune": try vault.prune(.allBut(0))
     case "rotate": try vault.rotate()

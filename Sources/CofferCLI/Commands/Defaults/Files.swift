@@ -30,7 +30,7 @@ struct DefaultsImportCommand: Command {
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: ArgumentHelp("The file to read; - is standard input.", valueName: "file|-")) var path: String
   @Option(
-    help: ArgumentHelp("What becomes of a key that is there: replace (which is usual), skip or fail.", valueName: "what"))
+    help: ArgumentHelp("What becomes of a key that is there: replace, skip or fail.", valueName: "what"))
   var onDuplicate: OnDuplicate = .replace
   @Flag(help: "Change nothing, and print what would happen.") var dryRun = false
   @OptionGroup var options: AnswerOptions

@@ -48,7 +48,9 @@ struct DefaultsWriteCommand: Command {
 
   func perform(_ context: Context) throws {
     let words = split.words
-    guard !["--help", "-h", "-help"].contains(words.first) else { throw CleanExit.helpRequest(self) }
+    guard !["--help", "-h", "-help"].contains(words.first) else {
+      return try HelpPage(CommandDefinition(["defaults", "write"], Self.self)).show()
+    }
     guard words.count >= 3 else {
       throw Failure.usage(
         "a domain, a key and a value are needed",
@@ -73,6 +75,8 @@ struct DefaultsDeleteCommand: Command {
     commandName: "delete", abstract: "Remove a preference, or all of a domain with its property list.",
     discussion: "A whole domain is removed without a question, except at a terminal, where --yes answers it.",
     aliases: ["rm", "del", "remove"])
+
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "The domain.", completion: Completions.domains) var domain: String
   @Argument(help: "The key; all of them when left out.", completion: Completions.keys) var key: String?

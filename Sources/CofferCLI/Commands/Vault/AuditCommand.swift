@@ -8,14 +8,13 @@ struct VaultAuditCommand: OpeningCommand {
     commandName: "audit", abstract: "Find secrets that are weak, reused, leaked, old or about to expire.",
     discussion: """
       Values are looked at in memory alone, and neither they nor hashes of them are printed; no server is asked. Weak, reused and leaked \
-      are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise. For example: \
-      coffer vault audit --old 365d --leaked pwned-passwords-sha1-ordered-by-hash.txt
+      are said of passwords: lines of text that are no tokens. Exit status 0 when nothing was found, and 2 otherwise.
       """)
 
   @Argument(help: "Only items of this service.", completion: Completions.services) var service: String?
-  @Option(help: ArgumentHelp("Tell of what has been the same for so long: 365d (unless given), 52w.", valueName: "time"))
+  @Option(help: ArgumentHelp("Tell of what has been the same for so long, as 365d or 52w. [default: 365d]", valueName: "time"))
   var old: AuditTime?
-  @Option(help: ArgumentHelp("Tell of what expires within this time: 30d (unless given), 12h.", valueName: "time"))
+  @Option(help: ArgumentHelp("Tell of what expires within this time, as 30d or 12h. [default: 30d]", valueName: "time"))
   var expiring: AuditTime?
   @Option(
     help: ArgumentHelp(

@@ -10,8 +10,10 @@ struct VaultDeleteCommand: OpeningCommand {
     commandName: "delete", abstract: "Remove an item; it can be brought back for 30 days.",
     discussion: """
       With its fields and former values. A terminal is asked first, unless --yes. The setting trash.days says for how long it can be \
-      brought back; what belongs to a login is removed for good. For example: coffer vault delete github.com ada
+      brought back; what belongs to a login is removed for good.
       """, aliases: ["rm", "del", "remove", "erase"])
+
+  static var idleOptions: Set<String> { [] }
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
@@ -39,7 +41,7 @@ struct VaultDeleteCommand: OpeningCommand {
     guard isatty(STDIN_FILENO) == 1, let terminal = Terminal() else { return true }
     let label = found.metadata.label.isEmpty ? "" : " '\(found.metadata.label)'"
     return try terminal.confirm(
-      "Delete \(found.name)\(label) (changed \(Age.text(found.modified)))\(until == nil ? " for good" : "")?")
+      "Delete \(found.name)\(label) (changed \(LocalTime().ago(found.modified)))\(until == nil ? " for good" : "")?")
   }
 }
 
@@ -47,38 +49,7 @@ struct VaultDeleteCommand: OpeningCommand {
 enum Trash {
   /// Until when; nil where `item` is removed for good.
   static func end(_ item: VaultItem, _ context: Context) -> Date? {
-    guard !item.isOfLogin, case let days = Settings(context).trashDays, days > 0 else { return nil }
-    return Date().addingTimeInterval(Double(days) * 86_400)
-  }
-}
-
-/// The other name of an item.
-struct TargetName: ParsableArguments {
-  @Option(help: ArgumentHelp("The other service; the same one when left out.", valueName: "service")) var toService: String?
-  @Option(help: ArgumentHelp("The other account; the same one when left out.", valueName: "account")) var toAccount: String?
-  @Flag(help: "Take the place of an item that has that name.") var replace = false
-
-  func validate() throws {
-    guard toService != nil || toAccount != nil else { throw ValidationError("give --to-service, --to-account or both") }
-  }
-
-  func name(from old: ItemName) throws -> ItemName {
-    let new = try ItemName(service: toService ?? old.service, account: toAccount ?? old.account)
-    if let toService { try NewName.check(toService, as: "service") }
-    if let toAccount { try NewName.check(toAccount, as: "account") }
-    guard new != old else { throw Failure.usage("the item has that name already", try: "another --to-service or --to-account") }
-    return new
-  }
-
-  var condition: WriteCondition { replace ? .always : .absent }
-
-  /// Does what takes the name, and says which option takes one that is taken.
-  func applying<Result>(_ change: () throws -> Result) throws -> Result {
-    do { return try change() } catch let error as StoreError where error.kind == .alreadyExists {
-      throw StoreError(
-        error.kind, error.what, key: error.key, place: error.place,
-        cure: "choose another name; --replace takes the place of the item that has it")
-    }
+    item.isOfLogin ? nil : Settings(context).keptUntil
   }
 }
 
@@ -90,15 +61,14 @@ struct VaultRenameCommand: OpeningCommand {
       + "unless --replace.",
     aliases: ["mv", "move"])
 
-  @OptionGroup var item: ItemArguments
-  @OptionGroup var target: TargetName
+  @OptionGroup var pair: ItemPair
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let items = try context.items()
-    let name = try item.item(in: items).name
-    let moved = try target.applying { try items.apply([.move(name, to: target.name(from: name), if: target.condition)]) }
+    let name = try pair.item(in: items).name
+    let moved = try pair.applying { try items.apply([.move(name, to: pair.name(from: name), if: pair.condition)]) }
     if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }
 }
@@ -111,21 +81,20 @@ struct VaultCopyCommand: OpeningCommand {
       + "that has the name already is left alone, unless --replace.",
     aliases: ["cp"])
 
-  @OptionGroup var item: ItemArguments
-  @OptionGroup var target: TargetName
+  @OptionGroup var pair: ItemPair
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     let items = try context.items()
-    let name = try item.item(in: items).name
-    let copy = try target.name(from: name)
+    let name = try pair.item(in: items).name
+    let copy = try pair.name(from: name)
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
     let keeping = HistoryOptions.standard(try items.item(copy), context)
-    let stored = try target.applying {
-      try items.apply([.set(items.value(of: name), for: copy, if: target.condition, keeping: keeping)] + fields)
+    let stored = try pair.applying {
+      try items.apply([.set(items.value(of: name), for: copy, if: pair.condition, keeping: keeping)] + fields)
     }
     if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
   }

@@ -16,10 +16,7 @@ struct FieldOption: ParsableArguments {
 struct VaultHistoryCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "history", abstract: "List the contents that an item had, never a value.",
-    discussion: """
-      The newest is first. For example: coffer vault history github.com ada, then coffer vault get github.com ada --revision 3 or \
-      coffer vault revert github.com ada 3.
-      """)
+    discussion: "The newest is first. coffer vault get --revision prints a former content, coffer vault revert brings it back.")
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
@@ -44,9 +41,10 @@ struct VaultHistoryCommand: OpeningCommand {
 struct VaultRevertCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "revert", abstract: "Give an item the content again that it had at a revision.",
+    usage: "coffer vault revert [--field <name>] [<options>] <service> [<account>] <revision>",
     discussion: """
       Value, label, attributes and expiry become those of that revision, as a new revision. The present content is kept as any \
-      write keeps it. For example: coffer vault revert github.com ada 3
+      write keeps it.
       """)
 
   @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String
@@ -82,8 +80,7 @@ struct VaultUndeleteCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "undelete", abstract: "Bring back an item that was deleted.",
     discussion: """
-      With its fields, as they were. coffer vault deleted lists what can be brought back. For example: \
-      coffer vault undelete github.com ada
+      With its fields, as they were. coffer vault deleted lists what can be brought back.
       """)
 
   @OptionGroup var item: ItemArguments
@@ -109,7 +106,7 @@ struct VaultUndeleteCommand: OpeningCommand {
 struct VaultDeletedCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "deleted", abstract: "List what was deleted and can be brought back.",
-    discussion: "For example: coffer vault deleted, then coffer vault undelete github.com ada", aliases: ["trash"])
+    aliases: ["trash"])
 
   @Argument(help: "Only items of this service.") var service: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
@@ -127,8 +124,10 @@ struct VaultPruneCommand: OpeningCommand {
     commandName: "prune", abstract: "Remove former and deleted contents for good.",
     discussion: """
       Of all items, of those of one service, or of one item with its fields. Present values stay. A terminal is asked first, unless \
-      --yes. For example: coffer vault prune --older-than 90d
+      --yes.
       """)
+
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: "Only of items of this service.", completion: Completions.services) var service: String?
   @Argument(help: "Only of the item of this account.", completion: Completions.accounts) var account: String?

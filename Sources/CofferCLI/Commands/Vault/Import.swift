@@ -16,9 +16,9 @@ struct VaultImportCommand: OpeningCommand {
       At a terminal the plan is shown first, and a question asked. \
       Where an item exists already nothing is imported, unless --on-duplicate says what shall become of it. --dry-run only tells what \
       would happen.
-
-      Example: keepassxc-cli export secrets.kdbx | coffer vault import -
       """)
+
+  static var idleOptions: Set<String> { [] }
 
   @Argument(help: ArgumentHelp("The file or folder, - for standard input.", valueName: "file")) var path: String?
   @Option(help: ArgumentHelp("What it is of, where its content does not tell.", valueName: "program"))
@@ -26,7 +26,7 @@ struct VaultImportCommand: OpeningCommand {
   @Option(help: ArgumentHelp("The service of an environment file's variables.", valueName: "service")) var service: String?
   @Flag(help: "Of an entry of pass or gopass only the first line, the password.") var firstLine = false
   @Option(
-    help: ArgumentHelp("What becomes of an item whose name is taken: skip, replace or fail (which is usual).", valueName: "what"))
+    help: ArgumentHelp("What becomes of an item whose name is taken: skip, replace or fail. [default: fail]", valueName: "what"))
   var onDuplicate: OnDuplicate?
   @Flag(help: ArgumentHelp("The same as --on-duplicate replace.", visibility: .hidden)) var replace = false
   @Flag(help: ArgumentHelp("The same as --on-duplicate skip.", visibility: .hidden)) var keep = false
@@ -71,12 +71,12 @@ struct VaultImportCommand: OpeningCommand {
       format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
     let found = try source.read(reading)
     reading.clear()
-    if !isShownFirst(context) || verbose { for remark in found.remarks { context.note(remark) } }
-    if isShownFirst(context) {
+    if !context.showsPlans || verbose { for remark in found.remarks { context.note(remark) } }
+    if context.showsPlans {
       let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true))
       Output.message(plan.text)
       if !verbose, !found.remarks.isEmpty { Output.message("--verbose names what is left out and renamed.") }
-      guard try dryRun || isAgreed(context) else {
+      guard try dryRun || context.agrees("Import them?") else {
         throw Failure(StoreError(.refused, "nothing was imported", cure: "y at the question, or --yes"))
       }
     }
@@ -92,18 +92,6 @@ struct VaultImportCommand: OpeningCommand {
       return try Output.line((dryRun ? "" : Sign.doneAtTerminal) + plan.total(isTrial: dryRun))
     }
     if !plan.rows.isEmpty { try Output.line(Columns.align(plan.rows)) }
-  }
-
-  // MARK: The question
-
-  /// Whether a person reads what is told, and can answer.
-  private func isShownFirst(_ context: Context) -> Bool {
-    !options.json && !context.quiet && context.questions == .anywhere && isatty(STDERR_FILENO) == 1
-  }
-
-  private func isAgreed(_ context: Context) throws -> Bool {
-    guard !context.yes, let terminal = Terminal() else { return true }
-    return try terminal.confirm("Import them?")
   }
 
   private func add(

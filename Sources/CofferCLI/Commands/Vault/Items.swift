@@ -7,9 +7,8 @@ struct VaultGetCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "get", abstract: "Print the value of an item.",
     discussion: """
-      Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. For example: \
-      coffer vault get github.com ada --clip copies the value for 45 seconds; coffer vault get github.com ada --revision 3 prints \
-      a former one. The item may be given as coffer://service/account, or its field as coffer://service/account/field.
+      Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. The item \
+      may be given as coffer://service/account, or its field as coffer://service/account/field.
       """, aliases: ["cat", "read"])
 
   @OptionGroup var item: ItemArguments
@@ -48,7 +47,7 @@ struct VaultGetCommand: OpeningCommand {
       return try show(value, attribute, clipboard, context)
     }
     guard let field else {
-      let json = ItemJSON(found, fields: try items.fields(of: found.name))
+      let json = ItemJSON(found, fields: try items.fields(of: found.name).map(\.name.field))
       return try JSONText.write(JSONText.encode(json), "value", items.value(of: found.name).bytes)
     }
     switch try ItemPart(field, of: found, in: items) {
@@ -97,7 +96,7 @@ struct VaultShowCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print everything about an item but its value.",
     discussion: """
-      Secret fields are listed by name; --field shows one as an item of its own. For example: coffer vault show github.com ada
+      Secret fields are listed by name; --field shows one as an item of its own.
       """)
 
   @OptionGroup var item: ItemArguments
@@ -110,7 +109,7 @@ struct VaultShowCommand: OpeningCommand {
     try item.check()
     let items = try context.itemsToRead()
     let found = try part.item(in: item.item(in: items), items)
-    let fields = part.field == nil ? try items.fields(of: found.name) : nil
+    let fields = part.field == nil ? try items.fields(of: found.name).map(\.name.field) : nil
     let secret = reveal ? try items.get(found.name) : nil
     let json = ItemJSON(found, fields: fields)
     if options.json {

@@ -13,6 +13,8 @@ struct VaultJoinCommand: OpeningCommand {
       compared with coffer vault pin show there. The identity's file can keep the invitation, and so prove the vault wherever it is used.
       """)
 
+  static var idleOptions: Set<String> { [] }
+
   @Argument(help: "Where the vault is: a path.", completion: .file()) var place: String
   @Argument(help: ArgumentHelp("What someone who has the vault gave you.", valueName: "PVINV1-…")) var given: String?
   @Flag(inversion: .prefixedNo, help: "Add the vault's invitation to the identity's file, or do not, without asking.")

@@ -38,6 +38,8 @@ struct VaultRotateCommand: OpeningCommand {
       write to the vault may have added a slot: the slots are shown first, and --only names those that shall stay.
       """)
 
+  static var idleOptions: Set<String> { [] }
+
   @Option(
     parsing: .upToNextOption,
     help: ArgumentHelp("Seal to these slots and remove all others.", valueName: "slot"), completion: Completions.slots)

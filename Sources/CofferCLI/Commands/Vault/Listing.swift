@@ -8,8 +8,7 @@ struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List items; no value is decrypted.",
     discussion: """
-      All that is given must hold. Among what has a date --sort begins with the newest change, or with what expires first. \
-      For example: coffer vault list --expiring 30d --sort expires.
+      All that is given must hold. Among what has a date --sort begins with the newest change, or with what expires first.
       """, aliases: ["ls"])
 
   enum Order: String, ExpressibleByArgument, CaseIterable { case name, modified, expires }
@@ -43,9 +42,11 @@ struct VaultListCommand: OpeningCommand {
     // Whoever names their service wants them.
     if !`internal`, service == nil { query.otherThan = AuthAccounts.pointers }
     let limit = try expiring.map { try Expiry.parse($0) }
-    let found = try context.itemsToRead().find(query)
+    let vault = try context.itemsToRead()
+    let found = try vault.find(query)
+    let fields = try options.json ? vault.fieldNames(query) : [:]
     guard tree || sort != .name || limit != nil else {
-      try ItemTable.show(found, json: options.json)
+      try ItemTable.show(found, json: options.json, fields)
       return tellIfNone(found.isEmpty, context)
     }
     var items = try found.items()
@@ -56,15 +57,15 @@ struct VaultListCommand: OpeningCommand {
     case .expires: items.sort { ($0.metadata.expires ?? .distantFuture) < ($1.metadata.expires ?? .distantFuture) }
     }
     tellIfNone(items.isEmpty, context)
-    guard tree else { return try ItemTable.show(items, json: options.json) }
+    guard tree else { return try ItemTable.show(items, json: options.json, fields) }
     if !items.isEmpty { try Output.line(ItemTree.text(items)) }
   }
 
   /// A terminal's table says it in its last line.
   private func tellIfNone(_ isEmpty: Bool, _ context: Context) {
-    guard isEmpty, tree || !Output.isTerminal else { return }
+    guard isEmpty, tree || !Output.isTerminal, !options.json, Display.errors.isTerminal else { return }
     let isChosen = !attribute.isEmpty || !tag.isEmpty || expiring != nil
-    context.tell(
+    context.note(
       isChosen ? "no item is like that" : service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items")
   }
 }
@@ -75,8 +76,7 @@ struct VaultFindCommand: OpeningCommand {
     discussion: """
       A word looks for that text in service, account, label and attributes, whatever its case. \
       name=value asks for exactly that attribute. Several must all hold. With --fuzzy a word is looked for in service, account \
-      and label as letters in that order, with others between them, and what fits best comes first. \
-      For example: coffer vault find --fuzzy ghb finds github.com.
+      and label as letters in that order, with others between them, and what fits best comes first.
       """, aliases: ["search"])
 
   @Argument(help: ArgumentHelp("Text, or name=value.", valueName: "text|name=value")) var terms: [String]
@@ -97,14 +97,16 @@ struct VaultFindCommand: OpeningCommand {
       }
     }
     if !fuzzy { query.texts = words }
-    let found = try context.itemsToRead().find(query)
+    let vault = try context.itemsToRead()
+    let found = try vault.find(query)
+    let fields = try options.json ? vault.fieldNames(query) : [:]
     guard fuzzy else {
       if found.isEmpty { throw Self.nothing }
-      return try ItemTable.show(found, json: options.json)
+      return try ItemTable.show(found, json: options.json, fields)
     }
     let items = try FuzzySearch(words).best(of: found)
     if items.isEmpty { throw Self.nothing }
-    try ItemTable.show(items, json: options.json)
+    try ItemTable.show(items, json: options.json, fields)
   }
 
   private static let nothing = StoreError(
@@ -121,13 +123,20 @@ enum ItemTable {
   /// Items that are printed together: enough for few system calls, little enough to be held.
   private static let chunk = 512
 
-  static func show(_ items: [VaultItem], json: Bool) throws { try show(items.count, json: json) { items[$0] } }
+  /// Prints items; as JSON with the names of their fields, by item.
+  static func show(_ items: [VaultItem], json: Bool, _ fields: [ItemName: [String]]) throws {
+    try show(items.count, json: json, fields) { items[$0] }
+  }
 
-  static func show(_ items: ItemDescriptions, json: Bool) throws { try show(items.count, json: json) { try items[$0] } }
+  static func show(_ items: ItemDescriptions, json: Bool, _ fields: [ItemName: [String]]) throws {
+    try show(items.count, json: json, fields) { try items[$0] }
+  }
 
   /// Prints each item as it comes to a program, so that no more than some of them are held at once.
-  private static func show(_ count: Int, json: Bool, _ item: (Int) throws -> VaultItem) throws {
-    if json { return try showJSON(count, item) }
+  private static func show(
+    _ count: Int, json: Bool, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem
+  ) throws {
+    if json { return try showJSON(count, fields, item) }
     if Output.isTerminal { return try table((0..<count).map(item)).show() }
     var widths = Columns.Widths()
     for position in 0..<count { widths.add(cells(try item(position))) }
@@ -138,12 +147,16 @@ enum ItemTable {
 
   private static func cells(_ item: VaultItem) -> [String] { [item.name.service, item.name.account, item.metadata.label] }
 
-  private static func showJSON(_ count: Int, _ item: (Int) throws -> VaultItem) throws {
+  private static func showJSON(_ count: Int, _ fields: [ItemName: [String]], _ item: (Int) throws -> VaultItem) throws {
     guard count > 0 else { return try Output.line("[]") }
     for start in stride(from: 0, to: count, by: chunk) {
       let end = min(count, start + chunk)
       // The brackets of each part are taken away: together they are one list.
-      let part = JSONText.encode(try (start..<end).map { ItemJSON(try item($0)) }).utf8.dropFirst().dropLast()
+      let rows = try (start..<end).map { position in
+        let item = try item(position)
+        return ItemJSON(item, fields: fields[item.name] ?? [])
+      }
+      let part = JSONText.encode(rows).utf8.dropFirst().dropLast()
       try Output.write((start == 0 ? "[" : ",") + String(decoding: part, as: UTF8.self) + (end == count ? "]\n" : ""))
     }
   }
@@ -181,12 +194,12 @@ struct ItemJSON: Encodable {
   /// The names of the secret fields, where they were asked for.
   let fields: [String]?
 
-  /// - Parameter fields: the item's fields; nil where they are not told of.
-  init(_ item: VaultItem, fields: [VaultItem]? = nil) {
+  /// - Parameter fields: the names of the item's fields; nil where they are not told of.
+  init(_ item: VaultItem, fields: [String]? = nil) {
     id = item.id.uuidString.lowercased()
     history = item.history
     written = Moment.text(item.written)
-    self.fields = fields?.map(\.name.field)
+    self.fields = fields
     service = item.name.service
     account = item.name.account
     field = item.name.field.isEmpty ? nil : item.name.field

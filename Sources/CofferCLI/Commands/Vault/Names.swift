@@ -8,8 +8,6 @@ struct VaultNameCommand: ParsableCommand {
     discussion: """
       coffer --vault work vault list opens the vault that has the name work. A name has no slash, and what has one is a path; ./work is the \
       file of that name. The names are settings: coffer defaults read coffer.settings shows them too.
-
-      Example: coffer vault name add work ~/work/vault.sqlite
       """,
     subcommands: [VaultNameAddCommand.self, VaultNameRemoveCommand.self, VaultNameListCommand.self])
 }
@@ -17,11 +15,7 @@ struct VaultNameCommand: ParsableCommand {
 struct VaultNameAddCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Give a vault a name, or another vault the name.",
-    discussion: """
-      The vault need not be there yet: coffer --vault work init makes it.
-
-      Example: coffer vault name add work ~/work/vault.sqlite
-      """)
+    discussion: "The vault need not be there yet: coffer --vault work init makes it.")
 
   @Argument(help: "The name.") var name: String
   @Argument(help: ArgumentHelp("The path of the vault.", valueName: "path"), completion: .file()) var path: String
@@ -37,8 +31,7 @@ struct VaultNameAddCommand: Command {
 
 struct VaultNameRemoveCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Forget a name. The vault stays where it is.",
-    discussion: "Example: coffer vault name remove work", aliases: ["rm"])
+    commandName: "remove", abstract: "Forget a name. The vault stays where it is.", aliases: ["rm"])
 
   @Argument(help: "The name.") var name: String
   @OptionGroup var options: CommonOptions
@@ -48,8 +41,7 @@ struct VaultNameRemoveCommand: Command {
 
 struct VaultNameListCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Print the names with their paths.", discussion: "Example: coffer vault name list",
-    aliases: ["ls"])
+    commandName: "list", abstract: "Print the names with their paths.", aliases: ["ls"])
 
   @OptionGroup var options: AnswerOptions
 

@@ -110,6 +110,8 @@ struct SlotRemoveCommand: OpeningCommand {
     commandName: "remove", abstract: "Remove a slot: the vault gets a new key that is not sealed to it.",
     discussion: "What opened the slot still opens copies of the file that were made before.", aliases: ["rm", "delete"])
 
+  static var idleOptions: Set<String> { [] }
+
   @Argument(help: "The beginning of the slot's id, or its label.", completion: Completions.slots) var slot: String
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions

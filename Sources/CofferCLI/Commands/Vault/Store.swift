@@ -9,7 +9,7 @@ struct VaultSetCommand: OpeningCommand {
     discussion: """
       The value comes from standard input, --file, --fd, --generate or the prompt. Label and attributes that are not given \
       stay as they were; an expiry belonged to the old value, and stays with --expires keep. The value that is replaced is kept: \
-      coffer vault revert brings it back. For example: coffer vault set github.com ada --generate; coffer vault set bank ann --field pin
+      coffer vault revert brings it back.
       """, aliases: ["add", "insert", "store"])
 
   @Argument(help: "What the secret opens: a host, a URL, an app's domain.", completion: Completions.services) var service: String

@@ -18,6 +18,8 @@ struct VaultExportCommand: OpeningCommand {
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case json, env }
 
+  static var idleOptions: Set<String> { [] }
+
   @Argument(help: ArgumentHelp("The new vault's file; none with --reveal.", valueName: "file")) var file: String?
   @Option(help: ArgumentHelp("Only items of this service; may be repeated.", valueName: "service")) var service: [String] = []
   @Flag(help: "Print all values in the clear.") var reveal = false
@@ -97,5 +99,5 @@ enum OnDuplicate: String, ExpressibleByArgument, CaseIterable {
 
 /// Hand items out, and take items in.
 enum TransferCommands {
-  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self]
+  static let all: [any ParsableCommand.Type] = [VaultExportCommand.self, VaultImportCommand.self, VaultMergeCommand.self]
 }

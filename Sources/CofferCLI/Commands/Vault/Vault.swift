@@ -11,11 +11,15 @@ struct VaultCommand: ParsableCommand {
       An item is named by a service and an account, as in a keychain; a router key is the account of a service named after \
       its domain. ACCOUNT may be left out where one item matches.
       """,
-    subcommands: [
-      [VaultInitCommand.self], ItemCommands.all, ListingCommands.all, ChangeCommands.all, HistoryCommands.all, UpkeepCommands.all,
-      [VaultJoinCommand.self, SlotCommand.self],
-      KeyCommands.all, RecoveryCommands.all, TransferCommands.all, [PinCommand.self, VaultNameCommand.self],
-    ].flatMap(\.self))
+    groupedSubcommands: [
+      CommandGroup(name: "Items", subcommands: ItemCommands.all + ChangeCommands.all),
+      CommandGroup(name: "Finding", subcommands: ListingCommands.all),
+      CommandGroup(name: "History", subcommands: HistoryCommands.all),
+      CommandGroup(name: "Vault", subcommands: [VaultInitCommand.self] + UpkeepCommands.all + [VaultNameCommand.self]),
+      CommandGroup(
+        name: "Opening", subcommands: [SlotCommand.self] + KeyCommands.all + [VaultJoinCommand.self, PinCommand.self]),
+      CommandGroup(name: "Copies", subcommands: RecoveryCommands.all + TransferCommands.all),
+    ])
 }
 
 /// SERVICE [ACCOUNT], as most vault commands take it.

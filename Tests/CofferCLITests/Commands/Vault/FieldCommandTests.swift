@@ -30,6 +30,13 @@ struct FieldCommandTests {
     #expect(shown.contains("\nfields           pin\n") || shown.hasSuffix("\nfields           pin\n"), "\(shown)")
     #expect(!shown.contains("4712") && shown.contains("\nempty\n") && shown.contains("\nattribute label  shadowed\n"))
     #expect(try home.coffer("vault show bank --json").out.contains("\"field" + "s\":[\"pin\"]"))
+    // Who lists items needs no second call for each.
+    for line in ["list", "list bank", "find bank", "list --sort modified", "find --fuzzy bnk"] {
+      #expect(try home.coffer("vault \(line) --json").out.contains(#""fields":["pin"]"#), "\(line)")
+    }
+    try home.transcript("vault set other", in: "1")
+    #expect(try home.coffer("vault list other --json").out.contains(#""fields":[],"#))
+    try home.transcript("vault delete other")
     #expect(try home.coffer("vault show bank --field pin").out.contains("label     of the card\n"))
     try home.transcript("vault edit bank --field pin --label ''")
     try home.transcript("vault get bank --field pin --revision 1", out: "4711")
@@ -85,7 +92,7 @@ struct FieldCommandTests {
     let json = try home.coffer("vault list --json").bytes
     let items = try #require(JSONSerialization.jsonObject(with: json) as? [[String: Any]])
     #expect(UUID(uuidString: items[0]["id"] as? String ?? "") != nil && items[0]["history"] as? Int == 10)
-    #expect((items[0]["written"] as? String).flatMap { Moment.parse($0) } != nil && items[0]["fields"] == nil)
+    #expect((items[0]["written"] as? String).flatMap { Moment.parse($0) } != nil && items[0]["fields"] as? [String] == [])
     let export = try home.file("export.json", home.coffer("vault export --reveal").bytes)
     let other = try Home.withVault()
     #expect(try other.coffer("vault import \(export)").status == 0)

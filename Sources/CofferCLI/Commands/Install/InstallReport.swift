@@ -1,0 +1,40 @@
+internal import Coffer
+internal import SystemPackage
+
+/// What an install says besides the names of the programs: what it wrote, and what a person may do next.
+struct InstallReport {
+  let prefix: FilePath
+  let manuals: Int
+  let hasCompletions: Bool
+  let isOnPath: Bool
+
+  func tell(_ context: Context) {
+    let pages = "\(manuals) manual pages, from coffer(1) on, are in \(share.appending("man"))"
+    let scripts = "completion: bash (with bash-completion) and fish find it in a new shell"
+    context.done(pages, elsewhere: pages)
+    if hasCompletions { context.done(scripts, elsewhere: scripts) }
+    guard Display.errors.isTerminal, !context.quiet else {
+      for (what, step) in steps { context.note("\(what): \(step)") }
+      return
+    }
+    let column = (steps.map(\.what.count).max() ?? 0) + 2
+    let rows = steps.map { what, step in
+      "  " + Style.bold.text(what, .errors) + TextWidth.blanks(column - what.count) + Printable.line(step)
+    }
+    Output.message("\nNext:\n" + rows.joined(separator: "\n"))
+  }
+
+  private var share: FilePath { prefix.appending("share") }
+
+  private var steps: [(what: String, step: String)] {
+    let bin = prefix.appending("bin")
+    // zsh looks there by itself.
+    let findsZsh = !hasCompletions || share == FilePath("/usr/local/share")
+    return (isOnPath ? [] : [("PATH", "export PATH=\(bin):$PATH in ~/.profile")])
+      + (findsZsh ? [] : [("zsh", "fpath+=(\(CompletionFiles.zsh(below: share))) before compinit in ~/.zshrc")])
+      + [
+        ("git", "git config --global credential.helper coffer"),
+        ("docker", "\"credsStore\": \"coffer\" in ~/.docker/config.json"),
+      ]
+  }
+}

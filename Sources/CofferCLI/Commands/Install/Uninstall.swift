@@ -1,0 +1,71 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import FoundationEssentials
+internal import SystemPackage
+
+struct UninstallCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "uninstall", abstract: "Remove what 'coffer install' put there, and nothing else.",
+    discussion: """
+      Where one of the files was changed or replaced since, nothing is removed. Folders that install made go where nothing else is in \
+      them. The vault and the preferences stay: 'coffer env' says where they are.
+      """)
+  static var idleOptions: Set<String> { ["yes", "home", "vault"] }
+
+  @Option(help: ArgumentHelp("Where bin is. [default: ~/.local]", valueName: "dir")) var prefix: String?
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let prefix = try InstallPrefix.path(prefix)
+    let record = try InstallRecord(prefix: prefix)
+    guard !record.isEmpty else {
+      throw StoreError(
+        .notFound, "no coffer install put anything there", place: prefix.string, cure: "--prefix DIR, as it was given to install")
+    }
+    let there = try record.marks.keys.sorted().map { FilePath($0) }.filter { path in
+      guard let mark = try InstalledFile.mark(at: path) else { return false }
+      guard record.has(mark, at: path) else { throw Self.changed(path) }
+      return true
+    }
+    // The record last: what an interrupted command leaves is still known.
+    for path in there + [record.file] {
+      guard path.withPlatformString({ unlink($0) }) == 0 || errno == ENOENT else {
+        throw StoreError(errno: errno, "remove the file", place: path)
+      }
+    }
+    for folder in record.folders.sorted(by: { $0.count > $1.count }) {
+      guard rmdir(folder) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
+        throw StoreError(errno: errno, "remove the folder", place: FilePath(folder))
+      }
+    }
+    if options.json { return try Output.line(JSONText.encode(["removed": there.map(\.string)])) }
+    if Display.output.isTerminal {
+      try Output.line("\(Sign.doneAtTerminal)removed \(counted(there.count, "file")) below \(prefix), coffer among them")
+    } else {
+      for path in there { try Output.line("removed  \(path)") }
+    }
+    context.note("the vault, the preferences, and what git and docker were told of coffer stay")
+  }
+
+  private static func changed(_ path: FilePath) -> StoreError {
+    StoreError(
+      .refused, "this is not what coffer install put there; nothing was removed", place: path.string,
+      cure: "move it away, or coffer install --force and then uninstall")
+  }
+}
+
+/// The folder that `bin`, `share` and `lib` are in.
+enum InstallPrefix {
+  /// - Parameter given: what `--prefix` says; nil for `~/.local`.
+  static func path(_ given: String?) throws -> FilePath {
+    if let given {
+      guard !given.contains("\n") else { throw Failure.usage("the prefix has a newline in it", try: "--prefix DIR") }
+      return FilePath(FileManager.default.currentDirectoryPath).pushing(FilePath(given)).lexicallyNormalized()
+    }
+    guard let home = ProcessEnvironment.value("HOME") else {
+      throw Failure.usage("HOME is not set, so there is no ~/.local", try: "--prefix DIR")
+    }
+    return FilePath(home).appending(".local")
+  }
+}

@@ -1,0 +1,60 @@
+internal import ArgumentParser
+
+extension Arguments {
+  /// The text that `coffer` alone, `coffer help …` and `coffer --version` print; nil for any other command line.
+  ///
+  /// - Throws: a usage failure for a name that nothing has.
+  func topic() throws -> String? {
+    if given.isEmpty { return StartPage(.output).text }
+    if given == ["--version"] { return CofferCommand.configuration.version }
+    guard given.first == "help" else { return nil }
+    let names = given.dropFirst().filter { $0 != "--man" }
+    let isManual = given.contains("--man")
+    if names.count == 1, !CofferCommand.configuration.subcommands.contains(where: { $0.answers(to: names[0]) }),
+      let topic = HelpTopic.named(names[0])
+    {
+      return try isManual ? ManualPage.page(of: topic).text.trimmedEnd : topic.text(for: .output)
+    }
+    let path = try Self.path(names)
+    // A family is one page.
+    if isManual { return try ManualPage.page(of: path.first ?? CofferCommand.self).text.trimmedEnd }
+    return try Self.page(path).text()
+  }
+
+  /// The help of the command that the words name, under its own name, whichever was given.
+  func help() throws -> HelpPage { try Self.page(Self.path(words.prefix(depth))) }
+
+  private static func path(_ names: some Sequence<String>) throws(Failure) -> [any ParsableCommand.Type] {
+    var path: [any ParsableCommand.Type] = []
+    for name in names {
+      let family = path.last ?? CofferCommand.self
+      guard let next = family.configuration.subcommands.first(where: { $0.answers(to: name) }) else {
+        let words = ["coffer", "help"] + path.map { $0.configuration.commandName ?? "" }
+        throw .usage(
+          "there is no command or topic of the name '\(Printable.line(name))'",
+          try: meant(name, in: path).map { "\((words + [$0]).joined(separator: " "))? coffer --help lists them all" }
+            ?? "coffer --help")
+      }
+      path.append(next)
+    }
+    return path
+  }
+
+  /// What may stand in the place of `name`, behind the words of `path`: a command of the vault, a command or a topic with nearly that name.
+  private static func meant(_ name: String, in path: [any ParsableCommand.Type]) -> String? {
+    guard path.isEmpty else { return path.last?.nearest(to: name) }
+    if VaultCommand.configuration.subcommands.contains(where: { $0.answers(to: name) }) { return "vault \(Printable.line(name))" }
+    return CofferCommand.nearest(to: name) ?? LikelyNames.near(name, among: HelpTopic.all.map(\.name)).first
+  }
+
+  private static func page(_ path: [any ParsableCommand.Type]) throws -> HelpPage {
+    HelpPage(try CommandDefinition(path.map { $0.configuration.commandName ?? "" }, path.last ?? CofferCommand.self))
+  }
+
+  /// Whether a word asks the parser for something that needs the whole tree of commands.
+  var asksTree: Bool {
+    rest.contains { word in
+      ["--version", "--generate-completion-script", "--experimental-dump-help"].contains { word.hasPrefix($0) }
+    }
+  }
+}

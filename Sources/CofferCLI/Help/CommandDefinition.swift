@@ -1,0 +1,119 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+
+/// A command as its declaration has it: what help and manual pages are made of.
+struct CommandDefinition {
+  /// The command's words, `coffer` first.
+  let words: [String]
+  let type: any ParsableCommand.Type
+  /// What it takes, in the order of the declaration; nothing that is hidden, and no option that does nothing there.
+  let arguments: [ArgumentDefinition]
+
+  /// - Parameter names: the words after `coffer`.
+  /// - Throws: where the parser's own description of the command cannot be read.
+  init(_ names: [String], _ type: any ParsableCommand.Type) throws {
+    words = ["coffer"] + names
+    self.type = type
+    let idle = (type as? any Command.Type)?.idleOptions ?? []
+    arguments = try ArgumentDefinition.all(of: type).filter { !idle.contains($0.name ?? "") }
+  }
+
+  var configuration: CommandConfiguration { type.configuration }
+  var name: String { words.joined(separator: " ") }
+  /// The words after `coffer`.
+  var path: String { words.dropFirst().joined(separator: " ") }
+  var isFamily: Bool { !configuration.subcommands.isEmpty }
+
+  /// The commands of a family by their groups, the first of which may have no name.
+  var groups: [(title: String, commands: [any ParsableCommand.Type])] {
+    ([("", configuration.ungroupedSubcommands)] + configuration.groupedSubcommands.map { ($0.name, $0.subcommands) })
+      .map { ($0.0, $0.1.filter { $0.configuration.shouldDisplay }) }.filter { !$0.1.isEmpty }
+  }
+
+  /// The commands of a family, and theirs, which do something.
+  func leaves() throws -> [CommandDefinition] {
+    guard isFamily else { return [self] }
+    return try groups.flatMap(\.commands).flatMap { next in
+      try CommandDefinition(Array(words.dropFirst()) + [next.configuration.commandName ?? ""], next).leaves()
+    }
+  }
+
+  /// The options in their sections, in the order of the declaration. Those that open the vault are in a topic of their own.
+  var sections: [(title: String, options: [ArgumentDefinition])] {
+    var sections: [(title: String, options: [ArgumentDefinition])] = []
+    for option in arguments where option.kind != .positional && !option.opensVault {
+      let title = option.sectionTitle ?? "Options"
+      if let index = sections.firstIndex(where: { $0.title == title }) {
+        sections[index].options.append(option)
+      } else {
+        sections.append((title, [option]))
+      }
+    }
+    // What every command has comes last.
+    return sections.filter { $0.title != "Options" } + sections.filter { $0.title == "Options" }
+  }
+
+  var positionals: [ArgumentDefinition] { arguments.filter { $0.kind == .positional } }
+  var unlocks: Bool { arguments.contains { $0.opensVault } }
+
+  /// The words of a command line, without those that every command takes.
+  var usage: String {
+    if let usage = configuration.usage { return usage }
+    if isFamily { return "\(name) <command>" }
+    let own = arguments.filter { !$0.opensVault && !$0.isCommon && $0.kind != .positional }.map(\.use)
+    return ([name] + own + ["[<options>]"] + positionals.map(\.use)).joined(separator: " ")
+  }
+
+  /// The same without any option, for a list of several.
+  var briefUsage: String { configuration.usage ?? ([name, "[<options>]"] + positionals.map(\.use)).joined(separator: " ") }
+}
+
+/// An argument as the parser describes it (`--experimental-dump-help`).
+struct ArgumentDefinition: Decodable {
+  enum Kind: String, Decodable { case positional, option, flag }
+  struct Name: Decodable { let kind: String, name: String }
+
+  let kind: Kind
+  let shouldDisplay: Bool, isOptional: Bool, isRepeating: Bool
+  let sectionTitle: String?, valueName: String?, defaultValue: String?, abstract: String?
+  let names: [Name]?
+
+  private struct Tool: Decodable { let command: Info }
+  private struct Info: Decodable { let arguments: [ArgumentDefinition]? }
+
+  static func all(of type: any ParsableArguments.Type) throws -> [ArgumentDefinition] {
+    let text = type._dumpHelp()
+    let tool = try JSONDecoder().decode(Tool.self, from: Data(text.utf8))
+    return (tool.command.arguments ?? []).filter(\.shouldDisplay)
+  }
+
+  /// The long name; nil for a positional argument.
+  var name: String? { names?.last { $0.kind == "long" }?.name }
+  /// Whether it is one of ``UnlockingOptions``.
+  var opensVault: Bool { sectionTitle.map { $0.hasPrefix("Unlocking") || $0 == "Secrets that exist" } ?? false }
+  /// Whether every command takes it.
+  var isCommon: Bool { name.map { ["home", "vault", "quiet", "yes", "json", "help", "version"].contains($0) } ?? false }
+
+  /// `-q, --quiet`, `--home <dir>`, `<service>`.
+  var label: String {
+    [spellings.joined(separator: ", "), value ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+  }
+
+  /// The names as they are typed, short ones first.
+  var spellings: [String] {
+    let all = names ?? []
+    return all.filter { $0.kind != "long" }.map { "-" + $0.name } + all.filter { $0.kind == "long" }.map { "--" + $0.name }
+  }
+
+  /// `<dir>`; nil for a flag.
+  var value: String? { kind == .flag ? nil : "<\(valueName ?? "value")>" }
+
+  /// What it is for, with its default.
+  var text: String { [abstract, defaultValue.map { "[default: \($0)]" }].compactMap(\.self).joined(separator: " ") }
+
+  /// As it stands in a line of usage.
+  var use: String {
+    let word = [spellings.last, value].compactMap(\.self).joined(separator: " ") + (isRepeating ? " …" : "")
+    return isOptional ? "[\(word)]" : word
+  }
+}

@@ -1,0 +1,86 @@
+/// The text of a help topic: paragraphs, lists, tables and code, as the pages of the catalogue write them. What is typed stands between
+/// grave accents in it.
+enum HelpMarkup {
+  case paragraph(String)
+  case list([String])
+  /// Without its heads.
+  case table([[String]])
+  case code([String])
+
+  static func blocks(of text: String) -> [HelpMarkup] {
+    var blocks: [HelpMarkup] = []
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false)[...]
+    while let line = lines.first {
+      if line.isEmpty {
+        lines = lines.dropFirst()
+      } else if line.hasPrefix("```") {
+        let code = lines.dropFirst().prefix { !$0.hasPrefix("```") }
+        blocks.append(.code(code.map(String.init)))
+        lines = lines.dropFirst(code.count + 2)
+      } else {
+        let block = lines.prefix { !$0.isEmpty }
+        lines = lines.dropFirst(block.count)
+        blocks.append(self.block(Array(block)))
+      }
+    }
+    return blocks
+  }
+
+  private static func block(_ lines: [Substring]) -> HelpMarkup {
+    if lines[0].hasPrefix("|") { return .table(lines.dropFirst(2).map(cells)) }
+    guard lines[0].hasPrefix("- ") else { return .paragraph(linked(lines.joined(separator: " "))) }
+    var items: [String] = []
+    for line in lines {
+      if line.hasPrefix("- ") {
+        items.append(String(line.dropFirst(2)))
+      } else {
+        items[items.count - 1] += " " + line.drop { $0 == " " }
+      }
+    }
+    return .list(items.map(linked))
+  }
+
+  private static func cells(_ line: Substring) -> [String] {
+    line.split(separator: "|").map { linked($0.drop { $0 == " " }.description.trimmedEnd) }
+  }
+
+  /// The text with the help that says the same in the place of a link.
+  private static func linked(_ text: String) -> String {
+    links.reduce(text) { $0.replacing("<doc:\($1.page)>", with: "`\($1.help)`") }
+  }
+
+  private static let links: [(page: String, help: String)] = [
+    ("CommandLineAgent", "coffer help agent"), ("CommandLineVault", "coffer help vault"), ("CommandLineRun", "coffer help run"),
+    ("Agent", "coffer help agent"),
+  ]
+
+  /// The text without the marks around what is typed.
+  static func plain(_ text: String) -> String { text.replacing("`", with: "") }
+
+  func text(for display: Display) -> String {
+    let width = TextWidth.of(display)
+    switch self {
+    case .paragraph(let text): return Self.styled(TextWidth.wrap(text, to: width), display)
+    case .list(let items):
+      return Self.styled(
+        items.map { "- " + TextWidth.wrap($0, to: width - 2, hanging: 2) }.joined(separator: "\n"), display)
+    case .table(let rows):
+      return Self.styled(
+        TextWidth.definitions(rows.map { (Self.plain($0[0]), $0.dropFirst().joined(separator: "  ")) }, to: width), display)
+    case .code(let lines): return lines.map { "  " + $0 }.joined(separator: "\n")
+    }
+  }
+
+  /// What is typed in bold in the place of its marks, in each line for itself, as pagers have it; the marks stay where nothing is bold.
+  private static func styled(_ text: String, _ display: Display) -> String {
+    guard display.isColored else { return text }
+    var isTyped = false
+    return text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      let parts = line.split(separator: "`", omittingEmptySubsequences: false).enumerated().map { position, part in
+        if position > 0 { isTyped.toggle() }
+        return isTyped ? Style.bold.text(String(part), display) : String(part)
+      }
+      return parts.joined()
+    }.joined(separator: "\n")
+  }
+}

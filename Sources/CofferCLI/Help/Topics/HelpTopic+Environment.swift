@@ -1,0 +1,68 @@
+extension HelpTopic.Part {
+  static let environment = HelpTopic.Part(
+    page: "CommandLine", section: "Environment",
+    text: #"""
+      | Variable | Meaning |
+      |---|---|
+      | `COFFER_HOME` | the one folder for everything: `data/vault.sqlite`, `config/`, `state/`, `run/` |
+      | `COFFER_VAULT` | the place of the vault, where it is another |
+      | `COFFER_DOMAIN` | the router's domain |
+      | `COFFER_PASSPHRASE_FILE` | a file with the passphrase; `-` is standard input |
+      | `COFFER_KEY_FILE` | a key file |
+      | `COFFER_ASKPASS` | a program that asks for the passphrase where no terminal is |
+      | `SSH_ASKPASS` | the same, as ssh has it |
+      | `SSH_ASKPASS_REQUIRE` | `never`, `prefer` or `force`: when such a program asks |
+      | `DISPLAY` | a display that the program of `SSH_ASKPASS` can show a window on |
+      | `WAYLAND_DISPLAY` | the same |
+      | `COFFER_IDENTITY` | a file with a recipient's identity, and perhaps invitations |
+      | `COFFER_PASSPHRASE` | the passphrase itself, which every program that saw this environment can read |
+      | `COFFER_EXPECT_VAULT` | `ID[:GENERATION]`, or invitations with spaces between them: any other vault, an older one, or one whose key does not come from theirs is refused with 66; `init` makes no vault where it is set, as a new one is never the expected one |
+      | `COFFER_CLIPBOARD` | what `--clip` copies by: `wl-copy`, `xclip`, `xsel` or `osc52` |
+      | `VISUAL` | the editor of `vault edit`; else `EDITOR`, else `vi` |
+      | `EDITOR` | the same, where `VISUAL` is not set |
+      | `PASSWORD_STORE_DIR` | the pass store to import, where none is named (`~/.password-store`) |
+      | `CREDENTIALS_DIRECTORY` | a systemd service's folder; `coffer.passphrase` in it is the passphrase |
+      | `XDG_DATA_HOME` | the vault is in `coffer/` below it (`~/.local/share`) |
+      | `XDG_CONFIG_HOME` | the property lists are in it (`~/.config`) |
+      | `XDG_STATE_HOME` | the state is in `coffer/` below it (`~/.local/state`) |
+      | `XDG_RUNTIME_DIR` | sockets are in `coffer/` below it; without it, below `/run/user/UID` where that is this user's, and else in `run/` of the state |
+      """#)
+
+  static let place = HelpTopic.Part(
+    page: "CommandLine", section: "The place of the vault",
+    text: #"""
+      `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below `COFFER_HOME` or
+      `XDG_DATA_HOME`. A place is a path, or a name that `coffer vault name add NAME PATH` gave it; a name has no slash, and `./NAME` is the file. The folder
+      of a vault may be a symbolic link of yours, where nobody else can change it. A URL such as `postgresql://host/database` is refused with 77, as this version keeps vaults in files
+      alone, and only its scheme is repeated; a path that looks like one is given with `./` before it. Pins, locks, the agent's socket and
+      preferences stay where `COFFER_HOME` or the XDG variables say.
+      """#)
+
+  static let terminal = HelpTopic.Part(
+    page: "CommandLine", section: "At a terminal",
+    text: #"""
+      A terminal gets more than a pipe. What a pipe gets depends on none of what follows, and on none of these variables.
+
+      - `vault list`, `vault find`, `vault log`, `vault slot list`, `auth status`, `list` and `defaults domains` have headers and a last line
+        with the count. A line is as wide as the terminal at most, for 20 to 200 columns: columns that have no room are left out, and texts are
+        cut with an ellipsis. Wide characters count as two cells, and combining ones as none.
+      - Moments are told in local time: `2 min ago`, `yesterday`, `3 Nov`, `in 5 weeks`. An item that has expired says so in red.
+      - A list or a page of help that is longer than the screen goes to the program of `COFFER_PAGER`, else of `PAGER`, else to `less` with the
+        options `FRX`, as git has it. An empty variable and `cat` mean none.
+      - Help has its titles in bold, and lines of at most 100 columns; in a pipe of 80.
+      - Long work shows a bar, a count and the time left on standard error, and a passphrase that is tried shows `Unlocking`. `--quiet` and
+        `--json` turn that off. The line is gone before anything else is said. Control-C takes it away and says whether anything was changed.
+      - `✓` begins the line that says what was done.
+
+      | Variable at a terminal | Effect |
+      |---|---|
+      | `NO_COLOR` | no colors |
+      | `CLICOLOR_FORCE` | colors although `TERM` is `dumb`, unless it is `0`; `NO_COLOR` comes first |
+      | `TERM` | without it, and with `dumb`, there are no colors, no bar and no pager |
+      | `COLUMNS` | the width, in place of the one that the terminal tells; 80 where neither does |
+      | `LINES` | the height likewise; where nobody knows it there is no pager |
+      | `LC_ALL` | signs are ASCII, as `OK` for `✓`, unless the first that is set of it, `LC_CTYPE` and `LANG` names UTF-8 |
+      | `TZ` | the time zone, where it is not the machine's |
+      | `LESS` | the options of `less`, in place of `FRX` |
+      """#)
+}

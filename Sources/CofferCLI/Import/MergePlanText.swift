@@ -1,0 +1,110 @@
+internal import Coffer
+internal import CofferVault
+
+/// What a merge does, in lines for a person and as an answer for a program.
+struct MergePlanText {
+  let report: MergeReport
+
+  init(_ report: MergeReport) { self.report = report }
+
+  /// Whether all that is worth a sentence fits on a screen.
+  var isShort: Bool { remarks.count <= 12 }
+
+  /// What is about to happen.
+  var text: String {
+    let (here, there) = (conflicts(.this), conflicts(.other))
+    let rows = [
+      ("new", report.added.count, ""), ("newer there", report.updated.count, ""),
+      ("in conflict", here, "this vault's stays"), ("in conflict", there, "the other vault's comes"),
+      ("renamed", report.renamed.count, ""), ("deleted there", report.deleted.count, ""),
+      ("kept as is", report.kept.count, "newer here, or deleted"), ("the same", report.same, ""),
+    ].filter { $0.1 > 0 }.map { ["  \($0.0)", grouped($0.1), $0.2] }
+    let left = leftOut.map { ["  left out", grouped($0.number), $0.reason] }
+    return Columns.align(rows + left, for: .errors)
+  }
+
+  /// What was done, in one line.
+  func total(isTrial: Bool) -> String {
+    let parts = [
+      (report.added.count, "new"), (report.updated.count, "newer there"), (report.conflicts.count, "in conflict"),
+      (report.renamed.count, "renamed"), (report.deleted.count, "deleted"), (report.leftOut.count, "left out"),
+    ].filter { $0.0 > 0 }.map { "\(grouped($0.0)) \($0.1)" }
+    guard !report.isEmpty else {
+      return "nothing to merge" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
+    }
+    return (isTrial ? "would merge: " : "merged: ") + parts.joined(separator: ", ")
+  }
+
+  /// A row for each item that is another than before.
+  var rows: [[String]] {
+    let names =
+      [("added", report.added), ("updated", report.updated), ("conflict", report.conflicts.map(\.name))]
+      + [("renamed", report.renamed.map(\.to)), ("deleted", report.deleted)]
+    return names.flatMap { word, names in
+      names.map { [word, $0.service, $0.account] + ($0.field.isEmpty ? [] : [$0.field]) }
+    }
+  }
+
+  /// What a row cannot say: where the value is that lost, what a name was, and what is left out.
+  var remarks: [String] {
+    report.conflicts.map(Self.remark)
+      + report.renamed.map { "'\(Printable.line($0.from.description))' becomes '\(Printable.line($0.to.description))'" }
+      + leftOutEntries.map { "left out: \(Printable.line($0.entry)) (\($0.reason))" }
+  }
+
+  private static func remark(_ conflict: MergeReport.Conflict) -> String {
+    let winner = conflict.winner == .this ? "this vault's value stays" : "the other vault's value comes"
+    let kept = conflict.kept.map { "; \(CommandText.vault("revert", conflict.name, String($0))) brings the other one back" }
+    return "'\(Printable.line(conflict.name.description))' was changed in both: \(winner)\(kept ?? "")"
+  }
+
+  private func conflicts(_ winner: MergeReport.Conflict.Winner) -> Int { report.conflicts.count { $0.winner == winner } }
+
+  private var leftOutEntries: [LeftOut] { report.leftOut.map { LeftOut($0.name.description, $0.reason.words) } }
+
+  private var leftOut: [(reason: String, number: Int)] {
+    MergeReport.Reason.allCases.map { reason in (reason.words, report.leftOut.count { $0.reason == reason }) }.filter { $0.1 > 0 }
+  }
+}
+
+extension MergeReport.Reason {
+  /// In a few words.
+  fileprivate var words: String {
+    switch self {
+    case .login: "a login, or what else ends with a session"
+    case .withoutValue: "without a value: another program made it so"
+    case .unsoundName: "with a name that no item gets"
+    case .noRoom: LeftOut.tooMany
+    }
+  }
+}
+
+extension MergePlanText {
+  var answer: Answer { Answer(report, leftOutEntries) }
+
+  struct Answer: Encodable {
+    let added: [Name], updated: [Name], conflicts: [Conflict], renamed: [Renamed], deleted: [Name], kept: [Name], same: Int
+    let leftOut: [LeftOut]?
+
+    struct Name: Encodable {
+      let service: String, account: String, field: String?
+
+      init(_ name: ItemName) { (service, account, field) = (name.service, name.account, name.field.isEmpty ? nil : name.field) }
+    }
+    struct Conflict: Encodable { let service: String, account: String, field: String?, winner: String, keptRevision: UInt64? }
+    struct Renamed: Encodable { let from: Name, to: Name }
+
+    init(_ report: MergeReport, _ leftOut: [LeftOut]) {
+      (added, updated) = (report.added.map(Name.init), report.updated.map(Name.init))
+      (deleted, kept, same) = (report.deleted.map(Name.init), report.kept.map(Name.init), report.same)
+      conflicts = report.conflicts.map { conflict in
+        let name = Name(conflict.name)
+        return Conflict(
+          service: name.service, account: name.account, field: name.field, winner: conflict.winner.rawValue,
+          keptRevision: conflict.kept)
+      }
+      renamed = report.renamed.map { Renamed(from: Name($0.from), to: Name($0.to)) }
+      self.leftOut = leftOut.isEmpty ? nil : leftOut
+    }
+  }
+}

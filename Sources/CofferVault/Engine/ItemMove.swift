@@ -1,0 +1,75 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+/// Gives items and fields other names, over what has been verified of a vault. Its calls belong into a transaction.
+struct ItemMove {
+  let items: ItemTable
+  private var view: VerifiedView { items.view }
+  private var records: RecordSet { items.records }
+  private var history: ItemHistory { items.history }
+
+  /// Stores the record of `name` under another name, with its fields and what is kept of their past, and removes it, within a write
+  /// transaction. What has the name already is replaced, with its fields.
+  func move(
+    _ name: ItemName, to new: ItemName, if condition: WriteCondition, _ change: inout Change
+  ) throws(StoreError) -> VaultItem {
+    guard name.field.isEmpty == new.field.isEmpty else {
+      throw StoreError(
+        .invalidName, "an item cannot become a field, nor a field an item", place: view.path.string,
+        cure: "store it under the new name")
+    }
+    let from = items.index(of: name)
+    guard try records.touch(items.bucket(of: from), change).record(at: from) != nil else {
+      throw StoreError(.notFound, "there is no such item", place: view.path.string, cure: "look at the list of items")
+    }
+    let taken = try items.target(new, &change).old
+    try items.require(condition, revision: taken?.revision)
+    guard new.field.isEmpty else { return items.item(try moveRecord(from, to: new, &change)) }
+    let fields = try records.notes(of: from, in: .present, &change)
+    for field in try records.notes(of: items.index(of: new), in: .present, &change) {
+      _ = try items.removals.remove(self.name(ofRecordAt: field.index, change), &change)
+    }
+    let moved = try moveRecord(from, to: new, &change)
+    for field in fields {
+      let name = try self.name(ofRecordAt: field.index, change)
+      _ = try moveRecord(field.index, to: ItemName(sealed: new.service, new.account, field: name.field), &change)
+    }
+    return items.item(moved)
+  }
+
+  /// Stores one record under another name, and removes it.
+  private func moveRecord(_ from: RecordIndex, to new: ItemName, _ change: inout Change) throws(StoreError) -> RecordMeta {
+    let target = try items.target(new, &change)
+    guard let id = try records.touch(items.bucket(of: from), change).record(at: from) else {
+      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+    }
+    let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
+    }
+    let past = try history.past(of: record.meta, at: from, &change)
+    var meta = record.meta
+    // A field that goes with its item keeps its own name.
+    if new.field.isEmpty || !new.field.hasSameBytes(as: meta.field) { meta.named = view.now }
+    (meta.service, meta.account, meta.field) = (new.service, new.account, new.field)
+    let stored: RecordMeta
+    switch record.value {
+    case .some(let value): stored = try items.adopt(meta, value, at: target, above: past.count, &change)
+    case .none: throw ItemTable.withoutValue(record.meta.name, view.path)
+    }
+    try history.move(past, before: stored, &change)
+    _ = try records.drop(from, as: record.meta.role, &change)
+    change.events.append(items.entry(.itemDeleted, from))
+    return stored
+  }
+
+  private func name(ofRecordAt index: RecordIndex, _ change: borrowing Change) throws(StoreError) -> ItemName {
+    guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else {
+      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+    }
+    return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).name }
+    }
+  }
+}

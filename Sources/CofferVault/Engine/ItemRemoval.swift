@@ -1,0 +1,38 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// Removes items and fields, over what has been verified of a vault. Its calls belong into a transaction.
+struct ItemRemoval {
+  let items: ItemTable
+  private var view: VerifiedView { items.view }
+  private var records: RecordSet { items.records }
+  private var history: ItemHistory { items.history }
+
+  /// Removes `name` within a write transaction, an item with its fields; false when there is nothing.
+  ///
+  /// - Parameters:
+  ///   - date: until when it can be brought back; nil where all that is known of its past goes as well.
+  ///   - moment: when it was deleted, where that was in another vault.
+  func remove(
+    _ name: ItemName, keptUntil date: Date? = nil, at moment: UInt64? = nil, _ change: inout Change
+  ) throws(StoreError) -> Bool {
+    let index = items.index(of: name)
+    guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else { return false }
+    var until = date.map { $0 == .distantFuture ? 0 : Milliseconds.count($0) }
+    if until != nil, try items.endsWithSession(items.meta(index, id, of: name), name, &change) { until = nil }
+    let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, lenient: true, &change).map(\.index) : []
+    let own: RecordCounts.Role = name.field.isEmpty ? .item : .field
+    for (index, role) in [(index, own)] + fields.map({ ($0, .field) }) {
+      if let until { try history.keepDeleted(index, until: until, at: moment ?? view.now, &change) }
+      _ = try records.drop(index, as: role, &change)
+      change.events.append(items.entry(.itemDeleted, index))
+    }
+    if until == nil {
+      try history.forget(name.field.isEmpty ? index : items.index(of: name.item), only: name.field.isEmpty ? nil : index, &change)
+    } else {
+      try history.dropExpired(beside: index, &change)
+    }
+    return true
+  }
+}

@@ -1,0 +1,87 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// Takes items in from elsewhere, and hands them to a new vault. Its calls belong into a transaction.
+struct ItemTransfer {
+  let items: ItemTable
+  private var view: VerifiedView { items.view }
+
+  /// Stores an imported item within a write transaction, with its own times and nothing of what was there but the count of writes.
+  func adopt(_ item: ImportedItem, _ change: inout Change) throws(StoreError) {
+    try items.check(item.form)
+    let target = try items.target(item.name, &change)
+    var meta = RecordMeta(
+      revision: 0, id: target.old?.id ?? .random(), service: item.name.service, account: item.name.account,
+      field: item.name.field,
+      created: item.created.map(Milliseconds.count) ?? view.now,
+      modified: item.modified.map(Milliseconds.count) ?? view.now, valueCount: item.form.bytes.count)
+    meta.take(item.form.metadata)
+    meta.history = target.old?.history ?? 0
+    meta.named = target.old?.named ?? 0
+    _ = try items.adopt(meta, item.form.bytes, at: target, &change)
+  }
+
+  /// What an import will do, within a transaction.
+  func plan(_ imported: [ImportedItem], _ duplicates: DuplicatePolicy) throws(StoreError) -> ImportReport {
+    var report = ImportReport()
+    var seen: Set<ItemName> = []
+    // A field goes the way of its item: parts of one and parts of the other would be neither.
+    var kept: Set<ItemName> = []
+    if duplicates == .keep {
+      for item in imported where item.name.field.isEmpty {
+        if try items.version(of: item.name) != .absent { kept.insert(item.name) }
+      }
+    }
+    for item in imported {
+      guard seen.insert(item.name).inserted else {
+        throw StoreError(
+          .ambiguous, "the import names the item twice", key: item.name.description, place: view.path.string,
+          cure: "leave one of them out")
+      }
+      guard !kept.contains(item.name.item) else {
+        report.kept.append(item.name)
+        continue
+      }
+      guard try items.version(of: item.name) != .absent else {
+        report.added.append(item.name)
+        continue
+      }
+      switch duplicates {
+      case .replace: report.replaced.append(item.name)
+      case .keep: report.kept.append(item.name)
+      case .refuse:
+        throw StoreError(
+          .alreadyExists, "there is such an item already, and nothing was imported", key: item.name.description,
+          place: view.path.string, cure: "say whether imported items replace those that are there, or those are kept")
+      }
+    }
+    return report
+  }
+
+  /// Copies the items of some services, or all, to `target` in one transaction of its own, and returns how many.
+  func copyItems(of services: [String]?, to target: OpenVault) throws(StoreError) -> Int {
+    var names: [ItemName] = []
+    for service in services.map({ $0.map(Optional.some) }) ?? [nil] {
+      let found = try items.list(service: service, withFields: true).map(\.name)
+      if let service, found.isEmpty {
+        throw StoreError(
+          .notFound, "no item is of this service", key: service, place: view.path.string, cure: "check its spelling")
+      }
+      names += found
+    }
+    try target.write { (target, change) throws(StoreError) in
+      for name in Set(names).sorted() {
+        guard let record = try items.record(name) else { continue }
+        switch record.value {
+        case .some(let value):
+          _ = try target.items.adopt(record.meta, value, at: target.items.target(name, &change), &change)
+        case .none: throw ItemTable.withoutValue(name, view.path)
+        }
+      }
+    }
+    return Set(names).count(where: \.field.isEmpty)
+  }
+}

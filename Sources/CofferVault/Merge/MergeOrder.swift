@@ -1,0 +1,81 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+
+/// Which of two contents is the newer one. The answer is the same whichever vault asks.
+extension OpenRecord {
+  /// Whether both are one value with one description, whenever they were written.
+  borrowing func isSame(as other: borrowing OpenRecord) -> Bool {
+    MergeDescription(meta).isSame(as: MergeDescription(other.meta)) && valueOrder(other) == 0
+  }
+
+  /// Whether both are one content, written once.
+  borrowing func isSameWrite(as other: borrowing OpenRecord) -> Bool {
+    meta.isOfOneWrite(with: other.meta) && valueOrder(other) == 0
+  }
+
+  /// Whether this comes before `other`: by when the value was new, then by when the content was written. Of what was written in one millisecond,
+  /// the bytes decide: value, then description.
+  borrowing func isBefore(_ other: borrowing OpenRecord) -> Bool {
+    if meta.written != other.meta.written { return meta.written < other.meta.written }
+    if meta.modified != other.meta.modified { return meta.modified < other.meta.modified }
+    let order = valueOrder(other)
+    return order == 0 ? MergeDescription(meta).order(MergeDescription(other.meta)) < 0 : order < 0
+  }
+
+  private borrowing func valueOrder(_ other: borrowing OpenRecord) -> Int {
+    switch value {
+    case .some(let own):
+      switch other.value {
+      case .some(let value):
+        // Nothing is told of where they differ but which one stays.
+        guard !own.isEqual(to: value) else { return 0 }
+        return own.withUnsafeBytes { own in value.withUnsafeBytes { own.order($0) } }
+      case .none: return 1
+      }
+    case .none:
+      switch other.value {
+      case .some: return -1
+      case .none: return 0
+      }
+    }
+  }
+}
+
+extension RecordMeta {
+  /// Whether both are of one content, so far as the value does not tell.
+  func isOfOneWrite(with other: RecordMeta) -> Bool {
+    written == other.written && modified == other.modified && MergeDescription(self).isSame(as: MergeDescription(other))
+  }
+}
+
+/// What a record says of its value; times, names and ids take no part.
+private struct MergeDescription {
+  private let expires: UInt64
+  private let valueCount: Int?
+  private let texts: [String]
+
+  init(_ meta: RecordMeta) {
+    (expires, valueCount) = (meta.expires, meta.valueCount)
+    texts = [meta.label, meta.contentType] + meta.describingAttributes.flatMap { [$0.name, $0.value] }
+  }
+
+  func isSame(as other: MergeDescription) -> Bool { valueCount == other.valueCount && order(other) == 0 }
+
+  /// Byte by byte.
+  func order(_ other: MergeDescription) -> Int {
+    if expires != other.expires { return expires < other.expires ? -1 : 1 }
+    for (left, right) in zip(texts, other.texts) {
+      let order = left.byteOrder(right)
+      if order != 0 { return order }
+    }
+    return texts.count - other.texts.count
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func order(_ other: UnsafeRawBufferPointer) -> Int {
+    for (left, right) in zip(self, other) where left != right { return left < right ? -1 : 1 }
+    return count - other.count
+  }
+}

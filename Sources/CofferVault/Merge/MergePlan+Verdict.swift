@@ -1,0 +1,40 @@
+internal import CofferPlatform
+internal import CofferStorage
+
+extension MergePlan {
+  /// Which of two contents stays. A vault that knows the other's content has gone on from it, whatever its clock said; else the newer
+  /// value stays.
+  func verdict(_ own: MergeRecord, _ other: MergeRecord) throws(StoreError) -> MergeVerdict {
+    let none = Change()
+    let own = try source(of: own, isOurs: true).open(none)
+    let other = try source(of: other, isOurs: false).open(none)
+    guard !own.isSame(as: other) else { return .same }
+    let (weKnow, theyKnow) = (try knows(ours, own.meta, other), try knows(theirs, other.meta, own))
+    guard weKnow == theyKnow else { return weKnow ? .ours(isConflict: false) : .theirs(isConflict: false) }
+    return own.isBefore(other) ? .theirs(isConflict: true) : .ours(isConflict: true)
+  }
+
+  /// Whether a record of one vault had `content` before.
+  private func knows(_ side: MergeSide, _ meta: RecordMeta, _ content: borrowing OpenRecord) throws(StoreError) -> Bool {
+    var none = Change()
+    for source in try past(of: meta, side, isOurs: side.items.view === ours.items.view, &none) {
+      guard try source.meta(none).isOfOneWrite(with: content.meta) else { continue }
+      if try source.open(none).isSameWrite(as: content) { return true }
+    }
+    return false
+  }
+
+  /// Where the present content of a record stands.
+  func source(of record: MergeRecord, isOurs: Bool) -> MergeSource {
+    MergeSource(items: (isOurs ? ours : theirs).items, table: .present, index: record.index, isOurs: isOurs)
+  }
+
+  /// The former contents of a record since it was last made, the oldest first.
+  func past(
+    of meta: RecordMeta, _ side: MergeSide, isOurs: Bool, _ change: inout Change
+  ) throws(StoreError) -> [MergeSource] {
+    try side.items.history.past(of: meta, at: meta.index(side.items.view.keys), &change).map {
+      MergeSource(items: side.items, table: .old, index: $0.index, revision: $0.revision, isOurs: isOurs)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+internal import CofferStorage
+
+/// What a merge knows of a present record: an item or a field.
+struct MergeRecord {
+  let id: ItemID
+  let name: ItemName
+  let index: RecordIndex
+  let created: UInt64, modified: UInt64, named: UInt64
+  let history: UInt8
+  /// Why it stays where it is; nil where it takes part.
+  let exclusion: MergeReport.Reason?
+
+  init(_ meta: RecordMeta, at index: RecordIndex, exclusion: MergeReport.Reason?) {
+    id = meta.id
+    name = meta.name
+    self.index = index
+    (created, modified, named) = (meta.created, meta.modified, meta.named)
+    history = meta.history
+    self.exclusion = exclusion
+  }
+
+  /// What two records of one name have in common. Of a field that is its own name: its item may have another one in the other vault.
+  var key: ItemName { name.field.isEmpty ? name : ItemName(sealed: "", "", field: name.field) }
+}
+
+/// One of the two vaults of a merge, as it is before.
+struct MergeSide {
+  let items: ItemTable
+  /// The items, by name.
+  private(set) var records: [MergeRecord] = []
+  /// When the records were last deleted of which that is known.
+  private(set) var deletions: [ItemID: UInt64] = [:]
+  /// By the place of their item.
+  private var fields: [RecordIndex: [MergeRecord]] = [:]
+
+  /// Reads all descriptions, and no value.
+  init(_ items: ItemTable, leavingOut isLeftOut: (VaultItem) -> Bool) throws(StoreError) {
+    self.items = items
+    let view = items.view
+    for bucket in RecordTable.present.buckets where view.tree.digests[bucket] != .zero {
+      for entry in try view.list(of: bucket).entries {
+        let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
+          try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+        }
+        guard meta.kind == .present else { continue }
+        let record = MergeRecord(meta, at: entry.index, exclusion: Self.exclusion(meta, items.item(meta), isLeftOut))
+        if meta.field.isEmpty {
+          records.append(record)
+        } else {
+          fields[meta.address.item.index(view.keys), default: []].append(record)
+        }
+      }
+    }
+    records.sort { $0.name < $1.name }
+    try readDeletions()
+  }
+
+  private mutating func readDeletions() throws(StoreError) {
+    var none = Change()
+    for note in try items.records.notes(in: .old, &none) where note.kind == .deleted {
+      let meta = try items.history.meta(note)
+      deletions[meta.id] = max(deletions[meta.id] ?? 0, meta.modified)
+    }
+  }
+
+  /// The fields of an item, by name.
+  func fields(of item: MergeRecord) -> [MergeRecord] { (fields[item.index] ?? []).sorted { $0.name < $1.name } }
+
+  /// When the item or one of its fields was last written.
+  func lastChange(of item: MergeRecord) -> UInt64 {
+    (fields[item.index] ?? []).reduce(item.modified) { max($0, $1.modified) }
+  }
+
+  private static func exclusion(
+    _ meta: RecordMeta, _ item: VaultItem, _ isLeftOut: (VaultItem) -> Bool
+  ) -> MergeReport.Reason? {
+    if item.metadata.isSessionItem || isLeftOut(item) { return .login }
+    if meta.valueCount == nil { return .withoutValue }
+    return isSound(meta) ? nil : .unsoundName
+  }
+
+  /// Whether this program would have given the record its names.
+  private static func isSound(_ meta: RecordMeta) -> Bool {
+    do throws(StoreError) {
+      let item = try ItemName(service: meta.service, account: meta.account)
+      if !meta.field.isEmpty { _ = try item.field(named: meta.field) }
+      return !meta.attributes.contains { $0.name.isEmpty }
+    } catch { return false }
+  }
+}
+
+/// A record of one vault and the same of the other, or one that has no counterpart.
+struct MergePair {
+  var ours: MergeRecord?, theirs: MergeRecord?
+
+  /// Matches by id, and what then is left by name.
+  static func match(_ ours: [MergeRecord], _ theirs: [MergeRecord]) -> [MergePair] {
+    var pairs = ours.map { MergePair(ours: $0) }
+    let byID = match(theirs, to: &pairs, \.id)
+    let byName = match(byID, to: &pairs, \.key)
+    return pairs + byName.map { MergePair(theirs: $0) }
+  }
+
+  /// Gives each record to the first pair without one that has its key, and returns the others.
+  private static func match<Key: Hashable>(
+    _ theirs: [MergeRecord], to pairs: inout [MergePair], _ key: (MergeRecord) -> Key
+  ) -> [MergeRecord] {
+    var free: [Key: Int] = [:]
+    for (place, pair) in pairs.enumerated() where pair.theirs == nil {
+      if let ours = pair.ours, free[key(ours)] == nil { free[key(ours)] = place }
+    }
+    return theirs.filter { record in
+      guard let place = free.removeValue(forKey: key(record)) else { return true }
+      pairs[place].theirs = record
+      return false
+    }
+  }
+}

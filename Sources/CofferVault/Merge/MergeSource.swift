@@ -1,0 +1,68 @@
+internal import CofferMemory
+internal import CofferStorage
+
+/// Where a content stands that a merge compares or stores.
+struct MergeSource {
+  let items: ItemTable
+  let table: RecordTable
+  let index: RecordIndex
+  /// Of a former content.
+  var revision: UInt64 = 0
+  /// Of what was taken out of its place already.
+  var row: SealedRecord?
+  /// Whether it is in the vault that the change is of.
+  let isOurs: Bool
+
+  /// Whether it is a former content of this vault that is in its place.
+  var isInPlace: Bool { isOurs && table == .old && row == nil }
+
+  private func id(_ change: borrowing Change) throws(StoreError) -> RecordID {
+    let bucket = table.bucket(of: index)
+    let list = isOurs ? try items.records.list(of: bucket, change) : try items.view.list(of: bucket)
+    guard let id = list.record(at: index) else {
+      throw VerifiedView.tampered("a record that should exist is missing", items.view.path)
+    }
+    return id
+  }
+
+  /// Description and value.
+  func open(_ change: borrowing Change) throws(StoreError) -> OpenRecord {
+    let view = items.view
+    if let row { return try view.checked { () throws(FormatError) in try row.open(in: table, keys: view.keys) } }
+    return try view.withRow(index, id(change), in: table, .all) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
+    }
+  }
+
+  /// The description alone.
+  func meta(_ change: borrowing Change) throws(StoreError) -> RecordMeta {
+    guard row == nil else { return try open(change).meta }
+    let view = items.view
+    return try view.withRow(index, id(change), in: table, .metadata) { (row) throws(StoreError) in
+      try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+    }
+  }
+
+  /// The same, as it is once its place is empty.
+  func lifted(_ change: borrowing Change) throws(StoreError) -> MergeSource {
+    var lifted = self
+    lifted.row = try items.view.withRow(index, id(change), in: table, .all) { (row) throws(StoreError) in
+      SealedRecord(index: row.index, id: row.id, meta: Array(row.meta), value: row.value.map { Array($0) })
+    }
+    return lifted
+  }
+}
+
+extension SealedRecord {
+  /// Opens a row that is no longer in the file.
+  fileprivate func open(in table: RecordTable, keys: borrowing Subkeys) throws(FormatError) -> OpenRecord {
+    try meta.span.bytes.withUnsafeBytes { (meta) throws(FormatError) in
+      guard let value else {
+        return try RecordRow(table: table, index: index, id: id, meta: meta, value: nil).open(keys: keys)
+      }
+      return try value.span.bytes.withUnsafeBytes { (value) throws(FormatError) in
+        try RecordRow(table: table, index: index, id: id, meta: meta, value: value).open(keys: keys)
+      }
+    }
+  }
+}

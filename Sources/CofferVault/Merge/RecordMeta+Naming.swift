@@ -1,0 +1,30 @@
+internal import CofferStorage
+
+/// When a record got the name that it has, beside its other times, none of which a rename changes. A merge asks it which of two names is the
+/// newer one. It is an attribute of Coffer's own, which only renamed records have and which no caller sees.
+extension RecordMeta {
+  static let namedAttribute = "coffer.named"
+  /// Bytes of a description that the attribute takes, at most.
+  private static let namedBytes = 4 + namedAttribute.utf8.count + String(FileCounter.most).utf8.count
+
+  /// Milliseconds since 1970; 0 for a record that still has its first name, or whose description has no room to tell.
+  var named: UInt64 {
+    get {
+      guard let attribute = attributes.first(where: { $0.name.hasSameBytes(as: Self.namedAttribute) }),
+        let time = UInt64(attribute.value), time <= FileCounter.most
+      else { return 0 }
+      return time
+    }
+    set {
+      var others = describingAttributes
+      defer { setAttributes(others) }
+      setAttributes(others)
+      // What its owner says of it goes before.
+      guard newValue > 0, others.count < Self.mostAttributes, limitedCount + Self.namedBytes <= Self.largest else { return }
+      others.append(Attribute(name: Self.namedAttribute, value: String(min(newValue, FileCounter.most))))
+    }
+  }
+
+  /// The attributes that describe the record, without the time of its name.
+  var describingAttributes: [Attribute] { attributes.filter { !$0.name.hasSameBytes(as: Self.namedAttribute) } }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// The examples of the help.
+@Suite(.tags(.process), .wholeRun)
+struct ExampleLineTests {
+  @Test
+  func `every command has an example, and every example is of a command`() throws {
+    let root = try CommandDefinition([], CofferCommand.self)
+    var paths: Set<String> = [""]
+    func walk(_ type: any ParsableCommand.Type, _ names: [String]) {
+      for next in type.configuration.subcommands where next.configuration.shouldDisplay {
+        let path = names + [next.configuration.commandName ?? ""]
+        paths.insert(path.joined(separator: " "))
+        walk(next, path)
+      }
+    }
+    walk(root.type, [])
+    #expect(paths.subtracting(Example.all.keys).isEmpty && Set(Example.all.keys).subtracting(paths).isEmpty)
+  }
+
+  @Test
+  func `the parser of its command takes each example`() throws {
+    for (path, examples) in Example.all {
+      let lines = examples.compactMap { Self.words($0.line) }
+      #expect(!lines.isEmpty, "coffer \(path)")
+      #expect(examples.allSatisfy { $0.line.count <= 94 && $0.purpose.count <= 74 }, "coffer \(path)")
+      for line in lines {
+        let command = try CofferCommand.parseAsRoot(line.first == "run" ? RunCommand.separated(line, from: 1) : line)
+        #expect(command is any Command, "\(line)")
+        let own = path.split(separator: " ").map(String.init)
+        #expect(line.starts(with: own), "\(line) is no example of coffer \(path)")
+      }
+    }
+  }
+
+  @Test
+  func `examples that need nothing but a vault work in one`() throws {
+    let home = try Home.withVault()
+    home.environment["HOME"] = home.path
+    for line in ["github.com ada", "github.com ada", "bank ann", "bank ann --field pin"] {
+      try home.transcript("vault set \(line)", in: "tok")
+    }
+    let token = try home.file("token.txt", "t")
+    let ran = [
+      "vault set", "vault get", "vault history", "vault revert", "vault copy", "vault edit", "vault delete", "vault deleted",
+      "vault undelete", "vault prune", "vault name add", "vault name list", "vault name remove", "vault export", "vault audit",
+      "status", "set", "get", "list", "explain", "defaults write", "defaults read", "defaults read-type", "defaults find",
+      "defaults explain", "defaults domains", "vault show", "vault list", "vault find", "vault rename", "vault verify",
+      "vault status", "vault log", "vault slot list", "vault pin show", "generate", "env", "version", "lock",
+    ]
+    var count = 0
+    for path in ran {
+      for example in Example.of(path) {
+        // What is typed, what needs another program, and what has another answer in a small vault.
+        guard example.line.hasPrefix("coffer "),
+          !["typed", "editor", "secret of its own"].contains(where: example.purpose.contains),
+          !["--secret", "|", "env=prod", "ada-old", "--clip", "--forever", "--leaked", "--field pin"].contains(
+            where: example.line.contains)
+        else { continue }
+        let line = try #require(Self.words(example.line)).map { $0.isEmpty || $0.contains(" ") ? "'\($0)'" : $0 }
+        let answer = try home.coffer(line.map { $0 == "token.txt" ? token : $0 }.joined(separator: " "))
+        // An audit that finds something is 2.
+        #expect(answer.status == 0 || path == "vault audit" && answer.status == 2, "\(example.line): \(answer.err)")
+        count += 1
+      }
+    }
+    print("examples that ran: \(count)")
+    #expect(count > 40)
+  }
+
+  /// The words of the first call of coffer in a line of a shell; nil where it is only named.
+  static func words(_ line: String) -> [String]? {
+    guard let start = line.range(of: "coffer ") else { return nil }
+    var rest = line[start.upperBound...]
+    if line[..<start.lowerBound].hasSuffix("(") { rest = rest.prefix { $0 != ")" } }
+    let words = Home.words(String(rest))
+    return Array(words.prefix { $0 != "|" })
+  }
+}

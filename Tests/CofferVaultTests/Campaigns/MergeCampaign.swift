@@ -1,0 +1,159 @@
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Two vaults that were one, changed at random by clocks that differ, and merged into each other.
+@Suite(.tags(.campaign), .wholeRun)
+struct MergeCampaign {
+  private static let names: [ItemName] = ["a", "b", "c", "d"].flatMap { account in
+    ["", "f", "g"].map { ItemName(sealed: "svc", account, field: $0) }
+  }
+
+  /// One random change of one vault; what cannot be done is passed over.
+  private static func change(_ vault: borrowing UnlockedVault, _ step: Int, _ random: inout Random) -> String {
+    let name = names.randomElement(using: &random) ?? names[0]
+    let keeping: Int? = [nil, nil, 3, 20].randomElement(using: &random) ?? nil
+    let what: String
+    let outcome: StoreError.Kind?
+    switch Int.random(in: 0..<16, using: &random) {
+    case 0..<6:
+      // Few values: the same one may be set on both sides.
+      let value = "value \(step % 7)"
+      (what, outcome) = ("set", kind { try vault.set(form(value), for: name, keeping: keeping) })
+    case 6..<8:
+      let metadata = ItemMetadata(label: "label \(step % 5)", attributes: step % 2 == 0 ? ["k": "\(step % 3)"] : [:])
+      (what, outcome) = ("describe", kind { try vault.apply([.describe(name, as: metadata, keeping: keeping)]) })
+    case 8..<10: (what, outcome) = ("remove", kind { try vault.remove(name, keptUntil: .distantFuture) })
+    case 10: (what, outcome) = ("undelete", kind { try vault.undelete(name) })
+    case 11:
+      (what, outcome) = ("revert", kind { try vault.revert(name, to: UInt64.random(in: 1...6, using: &random)) })
+    default:
+      // Mostly one that is there, to a name that may be taken.
+      let moved =
+        (kind { _ = try vault.fields(of: name.item) } == nil ? [name, name.item] : [name]).randomElement(using: &random) ?? name
+      let other = names.filter { $0.field.isEmpty == moved.field.isEmpty && $0 != moved }.randomElement(using: &random) ?? moved
+      let condition: WriteCondition = Int.random(in: 0..<4, using: &random) == 0 ? .always : .absent
+      (what, outcome) = ("move", kind { try vault.apply([.move(moved, to: other, if: condition)]) })
+    }
+    return outcome == nil ? what : "\(what) refused"
+  }
+
+  /// Two vaults, and a copy of each from before they met.
+  private final class Bench {
+    let pair: MergedPair, copies: MergedPair
+    let home: MergedHome
+    /// Where the copies are, while they are.
+    private let places: [TemporaryVault]
+
+    init(seed: Int, _ random: inout Random, _ tally: inout Tally) throws {
+      home = try MergedHome()
+      let here = try home.create()
+      for name in MergeCampaign.names.prefix(7) { try here.set(form("first"), for: name, keeping: seed % 3 * 4) }
+      pair = try home.pair(here)
+      // The clock of one may be ahead of the other's, and both may write in one millisecond.
+      let ahead: Double = [0, 0, 0.003, 40].randomElement(using: &random) ?? 0
+      for step in 1...Int.random(in: 2...40, using: &random) {
+        home.now += Double(Int.random(in: 0...2, using: &random)) / 1000
+        let isHere = Bool.random(using: &random)
+        if !isHere { home.now += ahead }
+        let what = isHere ? MergeCampaign.change(pair.here, step, &random) : MergeCampaign.change(pair.there, step, &random)
+        if !isHere { home.now -= ahead }
+        tally.add("changes", what)
+        // Now and then they meet in between.
+        if step % 13 == 0 { _ = try pair.mergeHere(keeping: 20) }
+      }
+      places = try [home.here.copy(), home.there.copy()]
+      copies = try MergedPair(here: places[0].unlock(), there: places[1].unlock())
+    }
+  }
+
+  /// Values that a vault has, had or deleted.
+  private static func known(_ vault: borrowing UnlockedVault) throws -> Set<String> {
+    var values: Set<String> = []
+    for name in allNames { values.formUnion(try vault.values(name)) }
+    return values
+  }
+
+  /// The names, with the numbers that a merge may put behind them.
+  private static let allNames = numbered(["a", "b", "c", "d"]).flatMap { account in
+    ([""] + numbered(["f", "g"])).map { ItemName(sealed: "svc", account, field: $0) }
+  }
+
+  private static func numbered(_ names: [String]) -> [String] {
+    names.flatMap { name in [name] + (2...4).flatMap { ["\(name) (\($0))", "\(name) (\($0)) (2)"] } }
+  }
+
+  /// What each item of both vaults should be, by its id, from what each knows of it.
+  private static func expected(_ pair: MergedPair) throws -> [UUID: String] {
+    var mine: [UUID: VaultItem] = [:], expected: [UUID: String] = [:]
+    for item in try pair.here.list() { mine[item.id] = item }
+    for other in try pair.there.list() {
+      guard let own = mine[other.id], let ours = try text(pair.here.get(own.name)),
+        let theirs = try text(pair.there.get(other.name))
+      else { continue }
+      let weKnow = try pair.here.revisions(of: own.name).dropFirst().contains { try pair.here.isFormer($0, other, theirs) }
+      let theyKnow = try pair.there.revisions(of: other.name).dropFirst().contains { try pair.there.isFormer($0, own, ours) }
+      let order = (own.written, own.modified, ours) < (other.written, other.modified, theirs)
+      expected[other.id] = (weKnow == theyKnow ? order : theyKnow) ? theirs : ours
+    }
+    return expected
+  }
+
+  private static func check(_ bench: Bench, _ tally: inout Tally) throws -> String? {
+    let (pair, copies) = (bench.pair, bench.copies)
+    let expected = try expected(pair)
+    let before = try known(pair.here).union(known(pair.there))
+    let untouched = try pair.there.status().generation
+    let report = try pair.mergeHere(keeping: 20)
+    _ = try copies.there.merge(copies.here, keeping: 20)
+    tally.add("merges", report.conflicts.isEmpty ? "without a conflict" : "with conflicts")
+    guard report.leftOut.isEmpty, try pair.there.status().generation == untouched else { return "the other vault changed" }
+    let found = try pair.here.contents()
+    // Both ways from the same beginning.
+    guard try found == copies.there.contents() else { return "\(found) here, \(try copies.there.contents()) there" }
+    for item in try pair.here.list() {
+      guard let value = expected[item.id], try text(pair.here.get(item.name)) != value else { continue }
+      return "\(item.name) is not \(value)"
+    }
+    _ = try pair.there.merge(pair.here, keeping: 20)
+    guard try found == pair.there.contents() else { return "\(found) here, \(try pair.there.contents()) there afterwards" }
+    let generations = try [pair.here.status().generation, pair.there.status().generation]
+    let again = try [pair.mergeHere(keeping: 20), pair.there.merge(pair.here, keeping: 20)]
+    guard again.allSatisfy(\.isEmpty), try generations == [pair.here.status().generation, pair.there.status().generation] else {
+      return "a second merge changes something: \(again)"
+    }
+    let lost = try before.subtracting(known(pair.here).union(known(pair.there)))
+    guard lost.isEmpty else { return "\(lost) are gone" }
+    _ = try (pair.here.verify(), pair.there.verify(), bench.home.here.unlock().verify())
+    return nil
+  }
+
+  @Test func `two vaults have the same items once each has merged the other, and nothing is lost`() throws {
+    let rounds = Campaign.size(short: 24, long: 6000)
+    let counts = Collected()
+    Campaign.concurrently(min(rounds, 2)) { worker in
+      var tally = Tally()
+      for seed in stride(from: worker, to: rounds, by: 2 * Campaign.share) {
+        var random = Random(seed: UInt64(7000 + seed))
+        let bench = try Bench(seed: seed, &random, &tally)
+        if let difference = try Self.check(bench, &tally) { tally.add("rounds", "WRONG", allowed: [], "\(seed): \(difference)") }
+      }
+      counts.add(tally)
+    }
+    counts.all.report("merges of two vaults")
+  }
+}
+
+extension UnlockedVault {
+  /// Whether `revision` is a content that the other vault's item has.
+  fileprivate borrowing func isFormer(_ revision: VaultRevision, _ item: VaultItem, _ value: String) throws -> Bool {
+    try revision.state == .former && revision.item.written == item.written && revision.item.modified == item.modified
+      && revision.item.metadata == item.metadata && text(get(revision.item.name, revision: revision.item.revision)) == value
+  }
+}

@@ -1,0 +1,83 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferVault
+
+/// Two places for vaults, and one clock for both.
+final class MergedHome {
+  let here: TemporaryVault, there: TemporaryVault
+  private let clock = Mutable(Date(timeIntervalSince1970: 1_000_000))
+
+  init() throws { (here, there) = (try TemporaryVault(), try TemporaryVault()) }
+
+  var now: Date {
+    get { clock.value }
+    set { clock.value = newValue }
+  }
+
+  func tick() { clock.value += 1 }
+
+  /// A new vault here.
+  func create() throws -> UnlockedVault { try Self.create(here, clock) }
+
+  static func create(_ place: TemporaryVault, _ clock: Mutable<Date>) throws -> UnlockedVault {
+    UnlockedVault(
+      try OpenVault.create(at: place.path, with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+  }
+
+  /// The vault here, and one there that has taken over all of it.
+  func pair(_ vault: consuming UnlockedVault) throws -> MergedPair {
+    let other = try Self.create(there, clock)
+    _ = try other.merge(vault)
+    return MergedPair(here: vault, there: other)
+  }
+}
+
+/// Two open vaults.
+final class MergedPair: Sendable {
+  let here: UnlockedVault, there: UnlockedVault
+
+  init(here: consuming UnlockedVault, there: consuming UnlockedVault) {
+    self.here = here
+    self.there = there
+  }
+
+  func mergeHere(keeping: Int? = nil, keptUntil date: Date? = .distantFuture) throws -> MergeReport {
+    try here.merge(there, keeping: keeping, keptUntil: date)
+  }
+
+  func mergeThere() throws -> MergeReport { try there.merge(here) }
+
+  /// Expects that a merge in either direction leaves both alike, that another one commits nothing, and that both are sound.
+  func expectSettled(_ location: SourceLocation = #_sourceLocation) throws {
+    _ = try mergeHere()
+    _ = try mergeThere()
+    #expect(try here.contents() == there.contents(), sourceLocation: location)
+    let generations = try [here.status().generation, there.status().generation]
+    let (first, second) = (try mergeHere(), try mergeThere())
+    #expect(first.isEmpty && second.isEmpty, sourceLocation: location)
+    #expect(try [here.status().generation, there.status().generation] == generations, sourceLocation: location)
+    _ = try (here.verify(), there.verify())
+  }
+}
+
+extension UnlockedVault {
+  /// The contents that are known of `name`, the newest first.
+  borrowing func values(_ name: ItemName) throws -> [String] {
+    try revisions(of: name).map { text(try get(name, revision: $0.item.revision)) ?? "nothing" }
+  }
+
+  /// All that is present, item by item and field by field.
+  borrowing func contents() throws -> [String] {
+    var lines: [String] = []
+    try forEachItem(withFields: true) { item, form in
+      let data = item.metadata
+      lines.append("\(item.name): \(text(form) ?? "nothing") \(data.label) \(data.attributes.sorted { $0.key < $1.key })")
+    }
+    return lines
+  }
+}
