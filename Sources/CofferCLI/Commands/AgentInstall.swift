@@ -21,7 +21,7 @@ struct AgentInstallCommand: Command {
     let unit = SystemdUnit(agent: try SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
     if print { return try Output.write(unit.text) }
     let file = context.places.defaults.appending("systemd").appending("user").appending("coffer-agent.service")
-    guard try InstalledFile(file, unit.text, as: "unit").write(force: force) else {
+    guard try ServiceFile(file, unit.text, as: "unit").write(force: force) else {
       return context.note("the unit is there already: \(file)")
     }
     context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
@@ -29,7 +29,7 @@ struct AgentInstallCommand: Command {
 }
 
 /// A small file that tells another program of this one.
-struct InstalledFile {
+struct ServiceFile {
   let file: FilePath
   let text: String
   private let name: String

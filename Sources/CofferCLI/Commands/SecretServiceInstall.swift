@@ -103,13 +103,13 @@ struct ServiceFiles {
   /// All of them.
   ///
   /// - Parameter arguments: the options of `run`.
-  func files(_ arguments: [String]) throws -> [InstalledFile] {
+  func files(_ arguments: [String]) throws -> [ServiceFile] {
     let words = [try SecondProcess.path(), "secret-service", "run", "--quiet"] + arguments
     let variables = AgentPlaces.allVariables(context)
     // D-Bus has no line for variables, and knows quotes as a shell does.
     let command = (variables.isEmpty ? words : ["/usr/bin/env"] + variables + words).map(Self.quoted).joined(separator: " ")
     var files = [
-      InstalledFile(
+      ServiceFile(
         activation,
         """
         [D-BUS Service]
@@ -118,13 +118,13 @@ struct ServiceFiles {
         SystemdService=\(Self.unit)
 
         """),
-      InstalledFile(
+      ServiceFile(
         config.appending("systemd").appending("user").appending(Self.unit),
         SystemdUnit(secretService: words, variables: variables, busName: SecretServiceProvider.busName).text),
     ]
     if FileFacts.exists(Self.portals) {
       files.append(
-        InstalledFile(
+        ServiceFile(
           data.appending("xdg-desktop-portal").appending("portals").appending("coffer.portal"),
           """
           # Coffer keeps the secrets of sandboxed applications.
