@@ -29,9 +29,9 @@ enum Main {
       }
       try ProcessEnvironment.refuseUnreadable()
       var command = try parse(arguments)
-      // A family of commands, or what the parser makes of --help.
       guard let ours = command as? any Command else {
-        if arguments.asksTree { try command.run() } else { try arguments.help().show() }
+        // The keeper of the clipboard is for nobody to type. Anything else is a family of commands, or what the parser makes of --help.
+        if arguments.asksTree || command is ClipboardKeeperCommand { try command.run() } else { try arguments.help().show() }
         return .done
       }
       if !type(of: ours).startsPrograms { Hardening.forbidNewPrivileges() }

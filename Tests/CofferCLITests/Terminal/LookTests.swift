@@ -107,7 +107,8 @@ struct LookTests {
     #expect(
       try Self.shown("unlock", in: home).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
     #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
-    #expect(try Self.shown("lock", in: home) == ["✓ locked"])
+    #expect(
+      try Self.shown("lock", in: home) == ["✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"])
   }
 
   @Test func `a name that would look like another is not given to anything new`() throws {
