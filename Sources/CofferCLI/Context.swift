@@ -16,6 +16,8 @@ final class Context {
   let quiet: Bool
   let json: Bool
   let yes: Bool
+  /// Whether the command names the vault, which is another one than the usual.
+  let isVaultNamed: Bool
   /// The options for unlocking that were given; nil for a command that opens no vault.
   let unlocking: UnlockingOptions?
   let input = StandardInput()
@@ -30,6 +32,7 @@ final class Context {
   init(home: String?, vault: String?, quiet: Bool, json: Bool = false, yes: Bool = false, unlocking: UnlockingOptions? = nil)
     throws
   {
+    isVaultNamed = vault != nil
     // Through the environment, so that the library and every child process agree on the place.
     if let home { try ProcessEnvironment.set("COFFER_HOME", home) }
     if let vault {

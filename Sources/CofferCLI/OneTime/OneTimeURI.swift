@@ -9,7 +9,7 @@ enum OneTimeURI {
   static let field = "otpauth"
   /// Bytes that are read: what a QR code holds is under 3 KiB.
   static let largest = 4096
-  private static let scheme = Array("otpauth://".utf8)
+  static let scheme = Array("otpauth://".utf8)
 
   /// Whether `text` is to be such a URI, sound or not.
   static func isMeant(by text: borrowing SecretBytes) -> Bool { text.withUnsafeBytes { starts(trimmed($0), with: scheme) } }

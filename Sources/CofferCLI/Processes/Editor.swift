@@ -38,7 +38,12 @@ enum Editor {
   }
 
   private static func run(_ file: String, _ limit: Int) throws -> SecretBytes {
-    let editor = ProcessEnvironment.value("VISUAL") ?? ProcessEnvironment.value("EDITOR") ?? "vi"
+    let named = ProcessEnvironment.value("VISUAL") ?? ProcessEnvironment.value("EDITOR")
+    // vi would draw the secret on whatever standard output is: a mail of cron's, a log.
+    guard named != nil || (isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1) else {
+      throw Failure.usage("there is no terminal to edit at", try: "coffer vault set, or an editor in VISUAL; nothing was changed")
+    }
+    let editor = named ?? "vi"
     let status = try start("\(editor)\(quietly(editor)) \"$1\"", file)
     guard status == 0 else {
       throw Failure(
@@ -56,8 +61,14 @@ enum Editor {
 
   /// What keeps an editor from writing the text elsewhere: vim's registers go to a file in the user's home.
   private static func quietly(_ editor: String) -> String {
-    let name = editor.split(separator: " ").first?.split(separator: "/").last ?? ""
-    return name == "vim" || name == "nvim" ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
+    let word = editor.split(separator: " ").first ?? ""
+    // Where vi is vim by another name, as on most systems.
+    let path = word.contains("/") ? String(word) : "/usr/bin/\(word)"
+    let name = realpath(path, nil).map { resolved in
+      defer { free(resolved) }
+      return String(cString: resolved)
+    }?.split(separator: "/").last.map(String.init) ?? String(word)
+    return name.hasPrefix("vim.") && name != "vim.tiny" || name == "vim" || name == "nvim" ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
   }
 
   /// Runs the shell, because EDITOR may be several words, and waits.

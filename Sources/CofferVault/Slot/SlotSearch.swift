@@ -124,7 +124,9 @@ enum SlotSearch {
       .wrongSecret, inputs.whyNothingFits(kinds),
       cure: inputs.isForeignKeyFile
         ? "give a key file that was made as one, or a passphrase"
-        : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
+        : kinds.contains(.recoveryCode)
+          ? "try again, or give the recovery code in its place"
+          : "try again; where it is surely right, a slot of the vault was changed: restore the vault from a backup")
   }
 
   /// What opens slots of these kinds, in words.

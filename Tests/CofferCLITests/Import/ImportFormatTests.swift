@@ -177,6 +177,12 @@ import Testing
       #expect(try read(text, .pass).values == ["web/": text.hasSuffix("\n") ? String(text.dropLast()) : text])
     }
     #expect(try read(key, .gopass).values.count == 1)
+    // A heading is no part, and is not lost.
+    #expect(
+      try read("pw\nuser: x\nTAN list:\n1 abc\n", .pass).values == ["web/": "pw", "web/#notes": "TAN list:\n1 abc"])
+    for text in ["otpauth://totp/x?secret=JBSWY3DPEHPK3PXP", "otpauth://totp/x?secret=JBSWY3DPEHPK3PXP\nuser: x\n"] {
+      #expect(try read(text, .pass).values["web/#otpauth"] == "otpauth://totp/x?secret=JBSWY3DPEHPK3PXP")
+    }
     let yaml = "pw\n---\nname: x\nlist:\n  - a\n  - b\nport: 80\n"
     #expect(try read(yaml, .gopass).values == ["web/": "pw", "web/#name": "x", "web/#list": "  - a\n  - b", "web/#port": "80"])
     #expect(

@@ -4,10 +4,13 @@ internal import CofferVault
 /// All about one item but its value, as a person at a terminal reads it.
 struct ItemSheet {
   private let item: VaultItem
+  /// The names of its secret fields.
+  private let fields: [String]
   private let time: LocalTime
 
-  init(_ item: VaultItem, _ time: LocalTime = LocalTime()) {
+  init(_ item: VaultItem, fields: [String], _ time: LocalTime = LocalTime()) {
     self.item = item
+    self.fields = fields
     self.time = time
   }
 
@@ -17,10 +20,10 @@ struct ItemSheet {
   /// The lines, in which a sign stands for the value unless it follows.
   func text(revealing: Bool, _ display: Display = .output) -> String {
     let rows =
-      (revealing ? [] : [("value", hidden(display))]) + attributes.map { ($0.0, $0.1) }
-      + [("type", item.metadata.contentType), ("changed", changed), expires(display)]
-    return ([title(display)] + rows.filter { !$0.1.isEmpty }.map { "  \(padded(Printable.line($0.0)))\($0.1)" })
-      .joined(separator: "\n")
+      (revealing ? [] : [("value", hidden(display))])
+      + [("fields", fields.map(Printable.line).joined(separator: ", "))].filter { !$0.1.isEmpty } + attributes
+      + [("type", item.metadata.contentType), ("changed", changed), expires(display)].filter { !$0.1.isEmpty }
+    return ([title(display)] + rows.map { "  \(padded(Printable.line($0.0)))\($0.1)".trimmedEnd }).joined(separator: "\n")
   }
 
   private var attributes: [(String, String)] {

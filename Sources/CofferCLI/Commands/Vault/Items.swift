@@ -116,7 +116,7 @@ struct VaultShowCommand: OpeningCommand {
       guard let secret else { return try Output.line(JSONText.encode(json)) }
       return try JSONText.write(JSONText.encode(json), "value", secret.bytes)
     }
-    let sheet = Output.isTerminal ? ItemSheet(found) : nil
+    let sheet = Output.isTerminal ? ItemSheet(found, fields: fields ?? []) : nil
     try Output.line(sheet?.text(revealing: secret != nil) ?? Columns.align(json.rows))
     guard let secret else { return }
     try Output.write(sheet?.valueTitle ?? "value     ")

@@ -39,7 +39,8 @@ struct VaultSetCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     guard surplus.isEmpty else { throw SecretArguments.refusal("a value") }
-    let written = try ItemName(service: service, account: account ?? "")
+    let words = ItemWords(service: service, account: account)
+    let written = try words.name()
     let expiry = try expires.map { try Expiry($0) }
     var metadata = ItemMetadata(
       label: label ?? "", contentType: type, attributes: try Attributes.parse(attribute), expires: expiry?.date)
@@ -48,7 +49,8 @@ struct VaultSetCommand: OpeningCommand {
     try MediaType.check(type)
     try source.claimInput(context)
     let items = try context.items()
-    let name = try name(written, items)
+    // One that is there is meant as everywhere else: two items of one spelling would be told apart by nobody.
+    let name = try field.map { try words.item(in: items).name.field(named: $0) } ?? words.whole(in: items)?.name ?? written
     let old = try items.item(name)
     if create, old != nil {
       throw StoreError(
@@ -60,12 +62,6 @@ struct VaultSetCommand: OpeningCommand {
       SecretForm(value, metadata: metadata), for: name, if: condition, keeping: past.keeping(old, context))
     tell(old, item, context)
     if options.json { try Output.line(JSONText.encode(ItemJSON(item))) }
-  }
-
-  /// The name of the item or field. Without an account a field is one of the service's only item.
-  private func name(_ name: ItemName, _ items: VaultItems) throws -> ItemName {
-    guard let field else { return name }
-    return try items.item(service: service, account: account).name.field(named: field)
   }
 
   private func tell(_ old: VaultItem?, _ item: VaultItem, _ context: Context) {

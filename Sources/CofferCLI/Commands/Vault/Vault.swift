@@ -33,45 +33,25 @@ struct ItemArguments: ParsableArguments {
   /// As people write it: `service` or `service/account`.
   var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
 
-  /// The service and the account as they were given, or as a reference says them.
-  ///
-  /// - Throws: a usage failure for a reference that is none, or that names what is not an item.
-  private func named() throws(Failure) -> (service: String, account: String?) {
-    guard Reference.isMeant(by: service) else { return (service, account) }
-    guard account == nil else {
-      throw .usage("a reference names the account too, and another one was given", try: "the reference alone")
-    }
-    let reference = try Reference(service)
-    guard reference.attribute == nil else {
-      throw .usage(
-        "a reference to an item has two parts, and '\(service)' names something of it", try: "coffer://service/account")
-    }
-    return (reference.service, reference.account)
-  }
+  /// The words, to be looked up.
+  private var words: ItemWords { ItemWords(service: service, account: account) }
 
   /// Judges the names before anything is asked for to unlock with.
   ///
   /// - Throws: `.invalidName`; a usage failure for a reference that is none.
-  func check() throws {
-    let (service, account) = try named()
-    _ = try ItemName(service: service, account: account ?? "")
-  }
+  func check() throws { _ = try words.name() }
 
   /// The item that is meant: the named one, or the only one of the service.
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
-  func item(in items: VaultItems) throws -> VaultItem {
-    if let whole = try whole(in: items) { return whole }
-    let (service, account) = try named()
-    return try items.item(service: service, account: account)
-  }
+  func item(in items: VaultItems) throws -> VaultItem { try words.item(in: items) }
 
   /// The value of the item that is meant.
   ///
   /// - Throws: what ``item(in:)`` throws, `.expired`.
   func value(in items: VaultItems) throws -> SecretForm {
-    if let whole = try whole(in: items) { return try items.value(of: whole.name) }
-    let (service, account) = try named()
+    if let whole = try words.whole(in: items) { return try items.value(of: whole.name) }
+    let (service, account) = try words.named()
     return try items.value(service: service, account: account)
   }
 
@@ -79,8 +59,8 @@ struct ItemArguments: ParsableArguments {
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func knownName(in items: VaultItems) throws -> ItemName {
-    if let whole = try whole(in: items) { return whole.name }
-    let (service, account) = try named()
+    if let whole = try words.whole(in: items) { return whole.name }
+    let (service, account) = try words.named()
     return try items.knownName(service: service, account: account)
   }
 
@@ -88,21 +68,7 @@ struct ItemArguments: ParsableArguments {
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func deletedName(in items: VaultItems) throws -> ItemName {
-    let (service, account) = try named()
+    let (service, account) = try words.named()
     return try items.deletedName(service: service, account: account)
-  }
-
-  /// The item whose name was given as one word, `service/account`, as messages spell it; nil where the word is a service, or has no slash.
-  private func whole(in items: VaultItems) throws -> VaultItem? {
-    guard account == nil, service.contains("/"), !Reference.isMeant(by: service),
-      try items.find(ItemQuery(service: service)).isEmpty
-    else { return nil }
-    // The longest service first: more of them have slashes than accounts do.
-    for slash in service.indices.reversed() where service[slash] == "/" {
-      let (before, after) = (service[..<slash], service[service.index(after: slash)...])
-      guard !before.isEmpty, !after.isEmpty else { continue }
-      if let found = try items.item(ItemName(service: String(before), account: String(after))) { return found }
-    }
-    return nil
   }
 }

@@ -3,8 +3,8 @@ extension HelpTopic.Part {
     page: "CommandLineVault", section: "Finding an item",
     text: #"""
       An item is named by its service and account. `SERVICE/ACCOUNT` in one word, as messages spell it, and a reference (`coffer://…`) do as well
-      where an item is looked for: a service that has the whole word as its name comes first, then the longest service. `vault get` prints what a
-      reference names, an attribute too.
+      where an item is looked for, and for `set`: of several services that would do the longest is meant. A word that is a service and an item
+      as well is 2. `vault get` prints what a reference names, an attribute too.
 
       Where several items match, a person at a terminal gets a numbered list to choose from; everything else fails with 2 and names the accounts.
       Where none matches, a person is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.

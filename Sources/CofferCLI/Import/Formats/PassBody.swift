@@ -44,13 +44,15 @@ struct PassBody {
     try content.withUnsafeBytes { raw in
       var body = PassBody(raw)
       let first = raw.prefix { $0 != 0x0A }
-      if raw.count > first.count, !first.starts(with: "-----BEGIN".utf8) { body.split(after: first.endIndex, style) }
+      // As pass-otp writes an entry that has nothing but what makes its codes.
+      let isCode = first.starts(with: OneTimeURI.scheme)
+      if !first.starts(with: "-----BEGIN".utf8) { body.split(from: isCode ? first.startIndex : first.endIndex + 1, style) }
       guard body.hasKnownPart || style == .gopass && !body.parts.isEmpty else {
         entry.value = try Self.whole(raw)
         return
       }
       let isOld = first.elementsEqual(oldMark.utf8)
-      entry.value = isOld || first.elementsEqual("---".utf8) ? nil : try .copy(Self.line(first))
+      entry.value = isOld || isCode || first.elementsEqual("---".utf8) ? nil : try .copy(Self.line(first))
       try body.fill(&entry, isOld: isOld)
     }
   }
@@ -65,11 +67,11 @@ struct PassBody {
 
   private static func line(_ line: TextLines.Line) -> TextLines.Line { line.last == 0x0D ? line.dropLast() : line }
 
-  private mutating func split(after first: Int, _ style: Style) {
-    for (_, line) in TextLines(raw) where line.startIndex > first {
-      if line.starts(with: "otpauth://".utf8) {
+  private mutating func split(from start: Int, _ style: Style) {
+    for (_, line) in TextLines(raw) where line.startIndex >= start {
+      if line.starts(with: OneTimeURI.scheme) {
         add(Line(name: OneTimeURI.field, value: line.indices))
-      } else if let part = Self.part(line) {
+      } else if let part = Self.part(line), style == .gopass || !part.value.isEmpty {
         add(part)
       } else if style == .gopass, line.first == 0x20 || line.first == 0x09, var last = parts.popLast() {
         // What belongs to the name above it, in YAML.

@@ -13,6 +13,13 @@ struct EditCommandTests {
     return home
   }
 
+  @Test func `without a terminal vi is not started, and what an editor draws goes to nobody`() throws {
+    let home = try home()
+    try home.transcript("vault edit github", err: "there is no terminal to edit at", exit: 64)
+    home.environment["EDITOR"] = "true"
+    try home.transcript("vault edit github", err: "nothing was changed")
+  }
+
   private func shown(_ item: String, in home: Home) throws -> [String: Any] {
     let json = try home.coffer("vault show \(item) --json").bytes
     return try #require(JSONSerialization.jsonObject(with: json) as? [String: Any])

@@ -7,6 +7,22 @@ import Testing
 /// Secret fields of an item, beside its value and its attributes.
 @Suite(.tags(.process), .wholeRun)
 struct FieldCommandTests {
+  @Test func `a terminal is shown the names of secret fields, and attributes without a value`() throws {
+    let home = try Home.withVault()
+    home.environment.merge(["TERM": "xterm", "NO_COLOR": "1", "LANG": "C.UTF-8"]) { $1 }
+    try home.transcript("vault set bank ann", in: "one")
+    try home.transcript("vault set bank ann --field pin", in: "1234")
+    try home.transcript("vault set bank ann --field tan", in: "1")
+    try home.transcript("vault edit bank ann --attribute tag:work=")
+    let terminal = try PseudoTerminal((80, 24))
+    let child = try terminal.coffer("vault show bank ann", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    #expect(
+      terminal.shown.contains("\r\n  fields    pin, tan\r\n") && terminal.shown.contains("\r\n  tag:work\r\n"),
+      "\(terminal.shown)")
+  }
+
   private func home(throughAgent: Bool = false) throws -> Home {
     let home = try Home.withVault()
     try home.transcript("vault set bank ann --attribute pin=public --attribute label=shadowed --attribute empty=", in: "value")

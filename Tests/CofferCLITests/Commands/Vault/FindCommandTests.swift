@@ -73,6 +73,23 @@ struct FindCommandTests {
   }
 
   @Test
+  func `what is set is what is read, and a word that means two items means neither`() throws {
+    let home = try home()
+    try home.transcript("vault set github.com/ada", in: "new")
+    try home.transcript("vault get github.com ada", out: "new")
+    try home.transcript("vault set coffer://github.com/cat", in: "three")
+    try home.transcript("vault get github.com cat", out: "three")
+    try home.transcript("vault set bank/giro online", in: "1")
+    try home.transcript("vault get bank/giro", out: "1")
+    try home.transcript("vault set bank giro", in: "2")
+    for line in ["vault get bank/giro", "vault delete bank/giro --yes", "vault set bank/giro"] {
+      try home.transcript(line, in: "3", err: "this is a service, and an item of the service 'bank' too", exit: 2)
+    }
+    try home.transcript("vault get bank giro", out: "2")
+    try home.transcript("vault get bank/giro online", out: "1")
+  }
+
+  @Test
   func `a person chooses among several items, and a script is told their accounts`() throws {
     let home = try home()
     try home.transcript("vault get github.com", err: "2 items match: ada, bob", exit: 2)
