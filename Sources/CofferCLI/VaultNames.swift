@@ -14,14 +14,15 @@ struct VaultNames {
   /// Whether `text` can be a name. What has a slash is a path, and stays one whatever names there are.
   static func isName(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 64 && !text.hasPrefix(".") && !text.hasPrefix("-")
-      && text.unicodeScalars.allSatisfy { $0 != "/" && $0.properties.generalCategory != .control && $0 != " " }
+      && text.unicodeScalars.allSatisfy { $0 != "/" && $0 != " " } && Printable.line(text) == text
   }
 
   /// - Throws: a usage failure for what can be no name.
   static func check(_ name: String) throws(Failure) {
     guard !isName(name) else { return }
     throw .usage(
-      "a vault's name has no slash and no space, does not begin with '.' or '-', and has at most 64 bytes", try: "work")
+      "a vault's name has no slash, no space and nothing that is not seen, does not begin with '.' or '-', and has at most 64 bytes",
+      try: "work")
   }
 
   /// The path of the vault `name`; nil where nobody gave it one.

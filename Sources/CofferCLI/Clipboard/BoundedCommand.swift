@@ -20,10 +20,14 @@ struct BoundedCommand: ~Copyable {
   /// Runs it in a session of its own: it may stay behind to hand the clipboard out, when this terminal is closed too. Its streams are not
   /// ours, which would then never end.
   ///
-  /// - Parameter limit: how much it may print; nil where it is not asked to print, and its output goes nowhere.
-  /// - Throws: a failure of status 126 or 127 where it cannot be started; `.io(ETIMEDOUT)` where it took too long, and was killed.
+  /// - Parameters:
+  ///   - limit: how much it may print; nil where it is not asked to print, and its output goes nowhere.
+  ///   - signals: those that end it, and are held meanwhile: see ``HeldSignals``.
+  /// - Throws: a failure of status 126 or 127 where it cannot be started; `.io(ETIMEDOUT)` where it took too long, and `.io(EINTR)` for one of
+  ///   the signals, which waits to be taken: it was killed then.
   static func run(
-    _ words: [String], input: borrowing SecretBytes, limit: Int? = nil, patience: Duration = standardPatience
+    _ words: [String], input: borrowing SecretBytes, limit: Int? = nil, patience: Duration = standardPatience,
+    endsOn signals: [Int32] = []
   ) throws -> BoundedCommand {
     let deadline =
       coffer_time_awake() + patience.components.seconds * 1_000_000_000 + patience.components.attoseconds / 1_000_000_000
@@ -31,18 +35,9 @@ struct BoundedCommand: ~Copyable {
     let child = try start(words, feed.reading, limit == nil ? nil : answer.writing)
     feed.closeReading()
     answer.closeWriting()
-    let exchange = Exchange(words[0], feed, answer, deadline)
     do {
-      let isTaken = try exchange.send(input)
-      feed.closeWriting()
-      let output = try limit.map { (limit) throws in try exchange.receive(limit) } ?? SecretBytes(zeros: 0)
-      // One that would print more than it may is not kept waiting.
-      answer.closeReading()
-      let status = try exchange.wait(child)
-      guard isTaken || status != 0 else {
-        throw StoreError(.io(EPIPE), "\(words[0]) did not take the value", cure: cure(words[0]))
-      }
-      return BoundedCommand(status: status, output: output)
+      let exchange = Exchange(words[0], feed, answer, deadline, signals)
+      return try exchange.finish(child, input, limit)
     } catch {
       // With all that it started: they are of its session.
       kill(-child, SIGKILL)
@@ -83,10 +78,24 @@ struct BoundedCommand: ~Copyable {
     let answer: Pipe
     /// In nanoseconds of `coffer_time_awake`.
     let deadline: Int64
+    let signals: [Int32]
 
-    init(_ name: String, _ feed: Pipe, _ answer: Pipe, _ deadline: Int64) {
-      (self.name, self.feed, self.answer, self.deadline) = (name, feed, answer, deadline)
+    init(_ name: String, _ feed: Pipe, _ answer: Pipe, _ deadline: Int64, _ signals: [Int32]) {
+      (self.name, self.feed, self.answer, self.deadline, self.signals) = (name, feed, answer, deadline, signals)
       for end in [feed.writing, answer.reading] { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+    }
+
+    func finish(_ child: pid_t, _ input: borrowing SecretBytes, _ limit: Int?) throws -> BoundedCommand {
+      let isTaken = try send(input)
+      feed.closeWriting()
+      let output = try limit.map { (limit) throws in try receive(limit) } ?? SecretBytes(zeros: 0)
+      // One that would print more than it may is not kept waiting.
+      answer.closeReading()
+      let status = try wait(child)
+      guard isTaken || status != 0 else {
+        throw StoreError(.io(EPIPE), "\(name) did not take the value", cure: BoundedCommand.cure(name))
+      }
+      return BoundedCommand(status: status, output: output)
     }
 
     /// Hands over all of `input`; false where the program reads no more before that.
@@ -115,14 +124,15 @@ struct BoundedCommand: ~Copyable {
       var count = 0
       while count <= limit {
         let read = bytes.withUnsafeMutableBytes { out in
-          SecretReader.readOnce(answer.reading, out.baseAddress.map { $0 + count }, out.count - count)
+          // Not the reader of secrets, which waits for what is not there yet.
+          systemRead(answer.reading, out.baseAddress.map { $0 + count }, out.count - count)
         }
         if read == 0 { break }
         if read > 0 {
           count += read
         } else if errno == EAGAIN {
           try waitFor(answer.reading, Int16(POLLIN))
-        } else {
+        } else if errno != EINTR {
           throw StoreError(errno: errno, "read from \(name)", place: "pipe")
         }
       }
@@ -136,15 +146,25 @@ struct BoundedCommand: ~Copyable {
         let ended = waitpid(child, &status, WNOHANG)
         if ended == child { return status & 0x7F == 0 ? status >> 8 & 0xFF : 128 + status & 0x7F }
         guard ended == 0 || errno == EINTR else { throw StoreError(errno: errno, "wait for \(name)", place: "process") }
-        guard left > 0 else { throw late }
+        try goOn()
         usleep(1_000)
       }
     }
 
     private func waitFor(_ end: Int32, _ events: Int16) throws {
       var waiting = pollfd(fd: end, events: events, revents: 0)
+      try goOn()
+      _ = poll(&waiting, 1, min(Self.nap, Int32(clamping: left / 1_000_000 + 1)))
+    }
+
+    /// Milliseconds after which a signal is looked for again: a person does not notice them.
+    private static let nap: Int32 = 50
+
+    private func goOn() throws {
       guard left > 0 else { throw late }
-      _ = poll(&waiting, 1, Int32(clamping: left / 1_000_000 + 1))
+      guard !HeldSignals.isPending(one: signals) else {
+        throw StoreError(.io(EINTR), "interrupted", cure: BoundedCommand.cure(name))
+      }
     }
 
     private var left: Int64 { deadline - coffer_time_awake() }

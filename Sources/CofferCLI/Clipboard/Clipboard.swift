@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferMemory
+internal import CofferPlatform
 
 /// Whether a value goes to the clipboard in place of standard output.
 struct ClipboardOptions: ParsableArguments {
@@ -67,19 +68,45 @@ struct Clipboard {
       throw StoreError(
         .refused, "\(what) is no text, or empty, and a clipboard holds text", cure: "coffer vault get … > FILE")
     }
-    guard seconds > 0 else {
-      try tool.put(value)
-      let end = tool == .osc52 ? "the terminal does not tell whether it took it, and is not cleared" : "it is not cleared"
-      return context.note("copied \(what) by \(tool.rawValue); \(end)")
-    }
-    // Started before there is anything to clear: what cannot be cleared is not copied.
-    let keeper = try ClipboardKeeper(tool, seconds)
-    try tool.put(value)
-    do { try keeper.keep(value) } catch {
-      try tool.clear()
+    // Started, and told what to look for, before there is anything to clear: what cannot be cleared is not copied.
+    let keeper = seconds > 0 ? try ClipboardKeeper(tool, seconds) : nil
+    do { try keeper?.keep(value) } catch {
+      keeper?.clearNow()
       throw error
     }
-    context.note("copied \(what) by \(tool.rawValue); cleared in \(seconds) s")
+    // Who ends this process meanwhile ends the tool as well, in another session, and has what it did cleared.
+    let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]
+    var signals = HeldSignals(ends)
+    do {
+      try tool.put(value, endsOn: ends)
+      keeper?.begin()
+      context.note("copied \(what) by \(tool.rawValue); \(end)")
+    } catch {
+      keeper?.clearNow()
+      let said = failure(error)
+      guard let signal = signals.next() else { throw said }
+      Output.message(said.text)
+      signals.deliver(signal)
+      throw said
+    }
+    if let signal = signals.next() { signals.deliver(signal) }
+  }
+
+  /// What becomes of a copied value.
+  private var end: String {
+    guard seconds == 0 else { return "cleared in \(seconds) s" }
+    return tool == .osc52 ? "the terminal does not tell whether it took it, and is not cleared" : "it is not cleared"
+  }
+
+  private func failure(_ error: any Error) -> Failure {
+    guard let cause = (error as? ClipboardTool.Unsure)?.cause else { return Main.failure(error) ?? Failure.said(.failed) }
+    let rest = seconds > 0 ? "the clipboard is cleared now" : "it stays on the clipboard"
+    let isInterrupted = cause.kind == .io(EINTR)
+    var failure = Failure(
+      isInterrupted ? .interrupted : cause.kind.exitStatus, kind: isInterrupted ? Failure.interrupted.kind : cause.kind.word,
+      "\(cause.what); if \(isInterrupted ? tool.rawValue : "it") copied the value all the same, \(rest)", cure: nil)
+    if !isInterrupted { failure.cure = Failure(cause).cure }
+    return failure
   }
 
   /// The same for a text.

@@ -17,12 +17,14 @@ struct ClipboardKeeper {
   /// As long as an agent may take to start.
   private static let patience: Int32 = 60_000
   private let pipe: Pipe
+  private let child: pid_t
 
-  /// Starts it; it waits to be told of a value, and ends where this process does without telling it.
+  /// Starts it; it waits to be told of a value, and ends where this process does without telling it. Its time begins when the pipe is closed,
+  /// by ``begin()`` or by the end of this process.
   init(_ tool: ClipboardTool, _ seconds: Int) throws {
     let (task, ready) = (try Pipe(), try Pipe())
     let words = ["coffer", ClipboardKeeperCommand.configuration.commandName ?? "", tool.rawValue, "\(seconds)"]
-    let child = try Self.spawn(words, task.reading, ready.writing)
+    child = try Self.spawn(words, task.reading, ready.writing)
     ready.closeWriting()
     task.closeReading()
     var waiting = pollfd(fd: ready.reading, events: Int16(POLLIN), revents: 0)
@@ -36,12 +38,20 @@ struct ClipboardKeeper {
     pipe = task
   }
 
-  /// Tells it that `value` is on the clipboard from now on.
+  /// Tells it that `value` may be on the clipboard from now on.
   func keep(_ value: borrowing SecretBytes) throws {
     let key = try SecretBytes.random(Self.keyBytes)
     let tag = try value.withUnsafeBytes { try Self.digest.authenticate($0, with: key) }
     try key.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: pipe.writing) }
     try tag.withUnsafeBytes { (raw) throws(Failure) in try Output.write(raw, to: pipe.writing) }
+  }
+
+  /// Has its time begin.
+  func begin() { pipe.closeWriting() }
+
+  /// Has it clear the clipboard at once where that holds the value.
+  func clearNow() {
+    kill(child, SIGTERM)
     pipe.closeWriting()
   }
 
@@ -84,16 +94,23 @@ struct ClipboardKeeperCommand: ParsableCommand {
     coffer_close_from(ClipboardKeeper.ready + 1)
     for end in [ClipboardKeeper.task, ClipboardKeeper.ready] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     signal(SIGHUP, SIG_IGN)
+    // They have it look at once, and do not keep it from clearing.
+    var signals = HeldSignals([SIGTERM, SIGINT])
     var byte: UInt8 = 1
     guard write(ClipboardKeeper.ready, &byte, 1) == 1 else { return }
     close(ClipboardKeeper.ready)
     let count = ClipboardKeeper.keyBytes + ClipboardKeeper.digest.count
     let task = try SecretReader.read(ClipboardKeeper.task, limit: count, what: "the task", place: "pipe")
     close(ClipboardKeeper.task)
-    // Nothing was copied.
+    // It was told of no value.
     guard task.count == count else { return }
-    wait()
-    guard let content = try tool.content() else { return }
+    wait(&signals)
+    let content: SecretBytes?
+    // Who does not tell may have it: what else it is is lost, which is less than a secret that stays.
+    do { content = try tool.content() } catch let error as StoreError where error.kind == .io(ETIMEDOUT) {
+      return try tool.clear()
+    }
+    guard let content else { return }
     let key = try task.prefix(ClipboardKeeper.keyBytes)
     let tag = try content.withUnsafeBytes { try ClipboardKeeper.digest.authenticate($0, with: key) }
     let isSame = try task.suffix(ClipboardKeeper.digest.count).isEqual(to: tag)
@@ -101,9 +118,8 @@ struct ClipboardKeeperCommand: ParsableCommand {
   }
 
   /// Until the time is over, which goes on while the machine is suspended, or the session ends.
-  private func wait() {
+  private func wait(_ signals: inout HeldSignals) {
     let end = coffer_time_since_boot() + Int64(seconds) * 1_000_000_000
-    var signals = HeldSignals([SIGTERM, SIGINT])
     while coffer_time_since_boot() < end, signals.next() == nil { usleep(100_000) }
   }
 }

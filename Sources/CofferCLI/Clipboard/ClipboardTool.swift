@@ -50,17 +50,23 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
   }
 
   /// Makes `value` the content of the clipboard, which others paste from; what is pasted by the middle button stays as it was.
-  func put(_ value: borrowing SecretBytes) throws {
+  ///
+  /// - Parameter signals: those that end it: see ``BoundedCommand``.
+  /// - Throws: ``Unsure`` where the value may be there all the same.
+  func put(_ value: borrowing SecretBytes, endsOn signals: [Int32]) throws {
     switch self {
     // A type of its own choosing would have wl-copy guess by the bytes.
-    case .wlCopy: try run(["wl-copy", "--type", "text/plain"] + (try marksSecrets() ? ["--sensitive"] : []), value)
-    case .xclip: try run(["xclip", "-selection", "clipboard", "-in"], value)
-    case .xsel: try run(["xsel", "--clipboard", "--input"], value)
+    case .wlCopy:
+      try run(["wl-copy", "--type", "text/plain"] + (try marksSecrets() ? ["--sensitive"] : []), value, signals)
+    case .xclip: try run(["xclip", "-selection", "clipboard", "-in"], value, signals)
+    case .xsel: try run(["xsel", "--clipboard", "--input"], value, signals)
     case .osc52: try TerminalClipboard.put(value)
     }
   }
 
-  /// What the clipboard holds; nil where that cannot be told.
+  /// What the clipboard holds; nil where it holds no text.
+  ///
+  /// - Throws: `.io(ETIMEDOUT)` where its owner does not tell.
   func content() throws -> SecretBytes? {
     let words: [String]
     switch self {
@@ -83,16 +89,25 @@ enum ClipboardTool: String, CaseIterable, ExpressibleByArgument {
     }
   }
 
-  private func run(_ words: [String], _ value: borrowing SecretBytes) throws {
-    let status = try start(words, value).status
+  /// Why a tool that had the value did not come to a good end. It may have copied it before that.
+  struct Unsure: Error {
+    let cause: StoreError
+  }
+
+  private func run(_ words: [String], _ value: borrowing SecretBytes, _ signals: [Int32] = []) throws {
+    let status: Int32
+    do { status = try start(words, value, endsOn: signals).status } catch let error as StoreError
+      where error.kind != .notFound
+    { throw Unsure(cause: error) }
     guard status == 0 else {
-      throw StoreError(
-        .io(EIO), "\(words[0]) failed with status \(status), and nothing was copied", cure: BoundedCommand.cure(words[0]))
+      throw Unsure(cause: StoreError(.io(EIO), "\(words[0]) failed with status \(status)", cure: BoundedCommand.cure(words[0])))
     }
   }
 
-  private func start(_ words: [String], _ value: borrowing SecretBytes, limit: Int? = nil) throws -> BoundedCommand {
-    do { return try BoundedCommand.run(words, input: value, limit: limit) } catch let failure as Failure
+  private func start(
+    _ words: [String], _ value: borrowing SecretBytes, limit: Int? = nil, endsOn signals: [Int32] = []
+  ) throws -> BoundedCommand {
+    do { return try BoundedCommand.run(words, input: value, limit: limit, endsOn: signals) } catch let failure as Failure
       where failure.status == .commandNotFound
     {
       throw StoreError(

@@ -65,7 +65,17 @@ struct DoctorCommand: Command {
   }
 
   private func mend(_ context: Context) throws {
-    let rows = try DoctorFix(context).run()
+    let fix = DoctorFix(context)
+    do { try fix.run() } catch {
+      // What moved before that is told all the same.
+      if !fix.rows.isEmpty { try tell(fix.rows, context) }
+      throw error
+    }
+    try tell(fix.rows, context)
+    guard fix.rows.allSatisfy({ $0.kept == nil }) else { throw Failure.said(.failed) }
+  }
+
+  private func tell(_ rows: [DoctorFix.Row], _ context: Context) throws {
     if options.json {
       try Output.line(JSONText.encode(rows))
     } else {
@@ -75,7 +85,6 @@ struct DoctorCommand: Command {
       }
       if rows.isEmpty { context.note("nothing lies in the clear that could move into the vault") }
     }
-    guard rows.allSatisfy({ $0.kept == nil }) else { throw Failure.said(.failed) }
   }
 
   private static func text(_ finding: Finding) -> String {

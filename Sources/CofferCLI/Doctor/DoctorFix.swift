@@ -8,7 +8,8 @@ internal import SystemPackage
 final class DoctorFix {
   private let context: Context
   private var opened: VaultItems?
-  private var rows: [Row] = []
+  /// What became of each entry so far.
+  private(set) var rows: [Row] = []
 
   struct Row: Encodable {
     let item: String, place: String
@@ -18,12 +19,15 @@ final class DoctorFix {
 
   init(_ context: Context) { self.context = context }
 
-  /// - Returns: what became of each entry that was found.
+  /// Moves what it can; ``rows`` tells of it, after a failure too.
+  ///
   /// - Throws: a failure of status 77 where nobody can be asked and nobody said yes.
-  func run() throws -> [Row] {
+  func run() throws {
     let search = SecretSearch(context: context)
-    let (files, keys) = (search.files().filter { $0.format != nil }, search.preferences())
-    guard !files.isEmpty || !keys.isEmpty else { return [] }
+    let (looked, keys) = (search.files().filter { $0.file.format != nil }, search.preferences())
+    let files = looked.filter { $0.unseen == nil }.map(\.file)
+    for one in looked { if let reason = one.unseen { add(one.file.path.string, one.file.path, reason) } }
+    guard !files.isEmpty || !keys.isEmpty else { return }
     guard context.yes || Terminal() != nil else {
       throw Failure(
         StoreError(
@@ -32,7 +36,6 @@ final class DoctorFix {
     }
     for file in files { try move(file) }
     for key in keys { try move(key) }
-    return rows
   }
 
   private func move(_ file: CredentialFile) throws {

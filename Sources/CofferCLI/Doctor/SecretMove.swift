@@ -30,7 +30,10 @@ struct SecretMove {
   }
 
   func run() throws {
-    let opened = try ScrubbedFile.open(file.path)
+    let opened: ScrubbedFile
+    do { opened = try ScrubbedFile.open(file.path) } catch {
+      return try tell(file.path.string, .kept(Self.reason(error)))
+    }
     guard let entries = try entries(opened.text, opened.path.string) else { return }
     let chosen = try choose(entries)
     guard !chosen.isEmpty else { return }
@@ -47,13 +50,20 @@ struct SecretMove {
 
   /// The entries of the file; nil where none can be cut out of it, which is told.
   private func entries(_ text: borrowing SecretBytes, _ place: String) throws -> [Entry]? {
-    let decoded = try ImportText.read(text.duplicate(), place: place)
-    guard decoded.isEqual(to: text) else {
-      try tell(file.path.string, .kept("it is not plain UTF-8"))
+    let found: ImportedEntries
+    do {
+      let decoded = try ImportText.read(text.duplicate(), place: place)
+      guard decoded.isEqual(to: text) else {
+        try tell(file.path.string, .kept("it is not plain UTF-8"))
+        return nil
+      }
+      found = try format.entries(in: text, place: place)
+    } catch {
+      // As it would say for an import, without what it says is to be done for one.
+      try tell(file.path.string, .kept(Self.reason(error)))
       return nil
     }
-    let found = try format.entries(in: text, place: place)
-    for part in found.leftOut { context.note("\(place): '\(Printable.line(part.entry))' stays: \(part.reason)") }
+    for part in found.leftOut where !part.isElsewhere { try tell("\(place): \(part.entry)", .kept(part.reason)) }
     let made = try EntryItems(found)
     return zip(found.entries, made.parts).compactMap { entry, part in
       guard !part.items.isEmpty else { return nil }
@@ -61,6 +71,12 @@ struct SecretMove {
       let obstacle = entry.cuts.isEmpty ? "only a person can tell where it ends in the file" : parts
       return Entry(items: Array(made.items[part.items]), cuts: entry.cuts, obstacle: obstacle)
     }
+  }
+
+  /// Why something could not be done, in a few words.
+  static func reason(_ error: any Error) -> String {
+    guard let failure = Main.failure(error) else { return "\(error)" }
+    return failure.detail.map { "\(failure.what): \($0)" } ?? failure.what
   }
 
   /// The entries that may go, and that whoever is asked wants to go.

@@ -16,7 +16,13 @@ struct SecretSearch {
         check, .warning, "'\(key)' of domain '\(domain.name)': \(secret.reason)", place: domain.file.string,
         cure: "coffer set '\(key)' --secret --domain \(domain.name), and read it as a secret from then on")
     }
-      + files().map { file in
+      + files().map { looked in
+        let file = looked.file
+        if let reason = looked.unseen {
+          return Finding(
+            check, .warning, "whether \(file.owner) in the clear cannot be told: \(reason)", place: file.path.string,
+            cure: "look at the file by hand")
+        }
         let cure = file.format == nil ? file.cure : "coffer doctor --fix; or \(file.cure)"
         return Finding(check, .warning, "\(file.owner) in the clear", place: file.path.string, cure: cure)
       }
@@ -47,18 +53,36 @@ struct SecretSearch {
     }
   }
 
-  /// What other programs keep in the clear where nobody gave them a better place.
-  func files() -> [CredentialFile] {
+  /// A file of another program that keeps secrets in the clear, or may.
+  struct Looked {
+    let file: CredentialFile
+    /// Why nobody can tell whether it does; nil where it does.
+    let unseen: String?
+  }
+
+  /// What other programs keep in the clear where nobody gave them a better place, and what of it cannot be looked at.
+  func files() -> [Looked] {
     guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }) else { return [] }
     let config = context.places.home == nil ? context.places.defaults : home.appending(".config")
-    return CredentialFile.known(home: home, config: config).filter { Self.text($0.path).map($0.holdsSecret) ?? false }
+    return CredentialFile.known(home: home, config: config).compactMap { file in
+      do {
+        guard let text = try Self.text(file.path), file.holdsSecret(text) else { return nil }
+        return Looked(file: file, unseen: nil)
+      } catch { return Looked(file: file, unseen: SecretMove.reason(error)) }
+    }
   }
 
   /// Bytes of such a file that are looked at.
   private static let largestFile = 1 << 20
 
-  private static func text(_ path: FilePath) -> String? {
-    do { return String(decoding: try PlainFile.read(path.string, limit: largestFile), as: UTF8.self) } catch { return nil }
+  /// What the file holds; nil where there is none.
+  private static func text(_ path: FilePath) throws -> String? {
+    guard let status = try FileStatus(at: path) else { return nil }
+    // A pipe would have whoever opens it wait, and a device might have no end.
+    guard status.isRegular else {
+      throw StoreError(.denied, "it is no regular file", place: path.string, cure: "look who made it")
+    }
+    return String(decoding: try PlainFile.read(path.string, limit: largestFile), as: UTF8.self)
   }
 }
 

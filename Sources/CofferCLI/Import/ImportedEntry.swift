@@ -71,6 +71,12 @@ struct LeftOut: Encodable, Equatable {
     self.count = count
   }
 
+  static let inKeyring = "its token is in the system's keyring, not in this file"
+  static let inCredentialHelper = "kept by a credential helper, not in this file"
+
+  /// Whether there is no secret in the file that could stay there.
+  var isElsewhere: Bool { [Self.inKeyring, Self.inCredentialHelper, Self.empty].contains(reason) }
+
   static let inTrash = "in the trash"
   static let empty = "without a secret"
   static let attachment = "attachments"

@@ -12,8 +12,9 @@ enum Hardening {
     let wasIgnored = isIgnored(SIGPIPE)
     signal(SIGPIPE, SIG_IGN)
     inherited.withLock { $0 = Inherited(mask: mask, ignoresClosedPipe: wasIgnored) }
-    // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal.
-    for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE] { signal(crash, SIG_DFL) }
+    // Swift's crash backtracer prints registers and memory: a crash shall leave nothing but its signal. It takes SIGQUIT too, which a
+    // shell may have its jobs in the background ignore.
+    for crash in [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGQUIT] where !isIgnored(crash) { signal(crash, SIG_DFL) }
     EnvironmentPassphrase.take()
   }
 

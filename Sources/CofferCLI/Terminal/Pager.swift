@@ -10,24 +10,25 @@ enum Pager {
   static func show(_ text: String) throws {
     let display = Display.output
     guard display.isTerminal, !display.isDumb, let height = display.height, text.utf8.count(where: { $0 == 0x0A }) + 1 >= height,
-      let pager, try run(pager, text + "\n")
+      let (name, pager) = named, try run(pager, name, text + "\n")
     else { return try Output.line(text) }
   }
 
   /// Nil where the user wants none.
-  private static var pager: String? {
+  private static var named: (variable: String, pager: String)? {
     // An empty one is one as well: it asks for none.
     for name in ["COFFER_PAGER", "PAGER"] {
       guard let word = ProcessEnvironment.word(name)?.text else { continue }
-      return word.isEmpty || word == "cat" ? nil : word
+      return word.isEmpty || word == "cat" ? nil : (name, word)
     }
-    return usual
+    return ("PAGER", usual)
   }
 
   /// Runs the pager, and waits until the reader has enough.
   ///
   /// - Returns: false where there is no such program.
-  private static func run(_ pager: String, _ text: String) throws -> Bool {
+  /// - Throws: `.io` where it failed: what it has shown nobody knows.
+  private static func run(_ pager: String, _ variable: String, _ text: String) throws -> Bool {
     // Control-C is the pager's, which goes back to its prompt.
     var signals = HeldSignals([SIGINT, SIGQUIT])
     let pipe = try Pipe()
@@ -40,7 +41,36 @@ enum Pager {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
     while signals.next() != nil {}
-    return status & 0x7F != 0 || status >> 8 & 0xFF != ExitStatus.commandNotFound.rawValue
+    let end = End(status)
+    guard end != .status(ExitStatus.commandNotFound.rawValue) else { return false }
+    guard end.isReaders else {
+      throw StoreError(
+        .io(EIO), "the pager '\(Printable.line(pager))' of \(variable) ended with \(end), and may not have shown the answer",
+        cure: "\(variable)=cat, which prints it at once, or another pager")
+    }
+    return true
+  }
+
+  /// How a pager ended.
+  private enum End: Equatable, CustomStringConvertible {
+    case status(Int32), signal(Int32)
+
+    init(_ status: Int32) { self = status & 0x7F == 0 ? .status(status >> 8 & 0xFF) : .signal(status & 0x7F) }
+
+    /// Whether that is the end of one that has shown what its reader wanted to see. A shell gives the signal as a status.
+    var isReaders: Bool {
+      switch self {
+      case .status(let status): [0, 128 + SIGINT, 128 + SIGPIPE].contains(status)
+      case .signal(let signal): [SIGINT, SIGPIPE].contains(signal)
+      }
+    }
+
+    var description: String {
+      switch self {
+      case .status(let status): "status \(status)"
+      case .signal(let signal): "signal \(signal)"
+      }
+    }
   }
 
   private static func start(_ pager: String, _ input: Int32) throws -> pid_t {

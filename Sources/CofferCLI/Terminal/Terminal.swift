@@ -228,6 +228,13 @@ struct HeldSignals: ~Copyable {
     return nil
   }
 
+  /// Whether one of them, which are held, came in the meantime; it stays to be taken.
+  static func isPending(one signals: [Int32]) -> Bool {
+    var pending = sigset_t()
+    sigpending(&pending)
+    return signals.contains { sigismember(&pending, $0) == 1 }
+  }
+
   /// Waits for one signal and takes it.
   func wait() -> Int32 {
     var signals = held, taken: Int32 = 0

@@ -28,6 +28,11 @@ struct BoundedCommandTests {
     for process in killed { eventually { !FileManager.default.fileExists(atPath: "/proc/\(process)/exe") } }
   }
 
+  @Test func `one that prints nothing of what it is asked for is killed when the time is over`() throws {
+    #expect(throws: StoreError.self) { _ = try run("exec sleep 5", limit: 10, patience: .milliseconds(300)) }
+    #expect(throws: StoreError.self) { _ = try run("echo some; exec sleep 5", limit: 10, patience: .milliseconds(300)) }
+  }
+
   @Test func `one that leaves a program behind, which keeps its input, has come to an end`() throws {
     #expect(try run("cat >/dev/null; sleep 2 & exit 0", patience: .seconds(60)) == (0, ""))
     #expect(try run("exit 7", patience: .seconds(60)).0 == 7)

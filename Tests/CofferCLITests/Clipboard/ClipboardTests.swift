@@ -47,8 +47,9 @@ struct ClipboardTests {
     }
     #expect(try String(contentsOfFile: "/proc/\(id)/limits", encoding: .utf8).contains(/Max core file size +0 +0/))
     // It holds no descriptor of its parent's.
-    let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").compactMap { Int($0) }
-    #expect(open.allSatisfy { $0 < 4 }, "\(open)")
+    try eventually {
+      try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").compactMap { Int($0) }.allSatisfy { $0 < 4 }
+    }
   }
 
   @Test func `a terminal that is closed does not end who clears, and the end of the session has it clear at once`() throws {
@@ -71,11 +72,48 @@ struct ClipboardTests {
     let fake = try FakeClipboard("cat; cat >&2; exit 3")
     try fake.home.transcript(
       "vault get github -c --clear-after 86333",
-      err: "xclip failed with status 3, and nothing was copied\n  try: run xclip by hand to see what it says", exit: 74)
+      err: "xclip failed with status 3; if it copied the value all the same, the clipboard is cleared now\n  try: run xclip",
+      exit: 74)
     eventually { FakeClipboard.keeper(86_333) == nil }
     try fake.install("xclip", "exec 0<&-; exit 0")
     _ = try fake.home.coffer("vault set long", in: Data(repeating: 0x61, count: 1 << 20))
     try fake.home.transcript("vault get long -c --clear-after 0", err: "xclip did not take the value", exit: 74)
+  }
+
+  /// A tool that keeps the clipboard, and does more after a value was copied.
+  private func fake(andThen more: String) throws -> FakeClipboard {
+    try FakeClipboard("case $* in *-in) cat > clip; [ -s clip ] || exit 0; touch copied; \(more);; *) cat clip;; esac")
+  }
+
+  @Test(arguments: [(86_321, "exit 1", "status 1"), (86_322, "kill -9 $$", "status 137")])
+  func `what a tool copied before it failed is cleared at once`(seconds: Int, more: String, said: String) throws {
+    let fake = try fake(andThen: more)
+    try fake.home.transcript(
+      "vault get github -c --clear-after \(seconds)",
+      err: "xclip failed with \(said); if it copied the value all the same, the clipboard is cleared now", exit: 74)
+    eventually { fake.content.isEmpty }
+    eventually { FakeClipboard.keeper(seconds) == nil }
+    #expect(fake.home.exists("copied"))
+    try fake.home.transcript("vault get github -c --clear-after 0", err: "copied the value all the same, it stays", exit: 74)
+  }
+
+  @Test(arguments: [(86_323, SIGINT), (86_324, SIGTERM), (86_325, SIGHUP)])
+  func `a tool is killed when the person stops waiting for it, and the clipboard cleared`(seconds: Int, signal: Int32) throws {
+    let fake = try fake(andThen: "echo $$ > tool; sleep 1000")
+    let err = try fake.home.file("err")
+    let child = try Child(
+      Home.words("vault get github -c --clear-after \(seconds)"), environment: fake.home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: (err, O_WRONLY)])
+    eventually { (try? fake.home.content("tool").hasSuffix("\n")) == true }
+    kill(child.id, signal)
+    #expect(try child.wait() == 128 + signal)
+    #expect(
+      try fake.home.content("err")
+        == "coffer: interrupted; if xclip copied the value all the same, the clipboard is cleared now\n")
+    eventually { fake.content.isEmpty }
+    eventually { FakeClipboard.keeper(seconds) == nil }
+    let tool = try fake.home.content("tool").trimmingCharacters(in: .newlines)
+    eventually { !FileManager.default.fileExists(atPath: "/proc/\(tool)/exe") }
   }
 
   @Test func `a tool that is missing is named, with what to install`() throws {

@@ -129,6 +129,53 @@ struct DoctorFixTests {
   }
 
   @Test
+  func `a line and a file that nobody understands stay, and count as what stayed`() throws {
+    let home = try home()
+    _ = try home.file(".git-credentials", "bad @ line\n" + Self.git)
+    let hosts = "github.com: {oauth_token: gho_abc, user: u}\n"
+    _ = try home.file(".config/gh/hosts.yml", hosts)
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 2 && answer.out.contains("moved  https://example.com/ada"), "\(answer.out)\(answer.err)")
+    #expect(answer.out.contains(/credentials: line 1 +no URL with a user and a password/), "\(answer.out)")
+    #expect(answer.out.contains("line 1: YAML that gh does not write") && !answer.out.contains("gho_abc"), "\(answer.out)")
+    #expect(!answer.err.contains("imported"), "\(answer.err)")
+    #expect(try home.content(".git-credentials") == "bad @ line\n# mine\n")
+    #expect(try home.content(".config/gh/hosts.yml") == hosts)
+  }
+
+  @Test
+  func `what moved before a failure is told`() throws {
+    let home = try home()
+    _ = try home.file(".git-credentials", Self.git)
+    _ = try home.file(".docker/config.json", #"{"credsStore": "pass", "auths": {"a.example": {"auth": "YWRhOmh1c2g="}}}"#)
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(![0, 2].contains(answer.status) && answer.err.contains("docker has another helper"), "\(answer.err)")
+    #expect(answer.out.contains("moved  https://example.com/ada"), "\(answer.out)")
+  }
+
+  @Test
+  func `a pipe, a folder, a device and a file without end are told of, and nobody waits for them`() throws {
+    let home = try home()
+    mkfifo(home.path + "/.git-credentials", 0o600)
+    try FileManager.default.createDirectory(atPath: home.path + "/.docker/config.json", withIntermediateDirectories: true)
+    let large = try home.file(".aws/credentials")
+    #expect(truncate(large, 10 << 30) == 0)
+    _ = try home.file(".config/gh/other")
+    symlink("/dev/zero", home.path + "/.config/gh/hosts.yml")
+    let found = try home.coffer("doctor")
+    let fixed = try home.coffer("doctor --fix --yes")
+    #expect(found.status == 2 && fixed.status == 2)
+    for (file, reason) in [
+      (".git-credentials", "it is no regular file"), (".docker/config.json", "it is no regular file"),
+      (".config/gh/hosts.yml", "it is no regular file"), (".aws/credentials", "the file is over 1048576 bytes"),
+    ] {
+      let lines = found.out.split(separator: "\n").filter { $0.contains("/\(file)") }
+      #expect(lines.count == 1 && lines.allSatisfy { $0.contains("in the clear cannot be told: \(reason)") }, "\(found.out)")
+      #expect(fixed.out.split(separator: "\n").contains { $0.contains("/\(file)") && $0.contains(reason) }, "\(fixed.out)")
+    }
+  }
+
+  @Test
   func `a link stays a link, a file with another name keeps that, and a macro is left to a person`() throws {
     let home = try home()
     _ = try home.file("dots/netrc", "machine a.example login ada password hunter2\nmacdef init\ncd pub\n\n")

@@ -50,6 +50,16 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    "{oauth_token: gho_1, user: u}", "\n    oauth_token: &a gho_1", "\n    oauth_token: *a", "\n    oauth_token: !!str gho_1",
+    "\n    oauth_token: |\n        gho_1", "\n    oauth_token: \"gho\\x5f1\"", "\n    oauth_token: 'gho",
+    "\n    oauth_token: gho_1 # mine",
+  ])
+  func `YAML that gh does not write is refused, and no token is read wrong`(rest: String) {
+    let error = Self.error("github.com: \(rest)\n", .gh)
+    #expect(error?.kind == .damaged && error?.what.contains("YAML that gh does not write") == true, "\(error?.what ?? "read")")
+  }
+
   @Test func `CSV that is not one is refused by its line`() throws {
     let head = "name,url,username,password\n"
     for (text, line, what) in [

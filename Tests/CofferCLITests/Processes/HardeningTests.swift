@@ -24,6 +24,33 @@ struct HardeningTests {
     #expect(try child.wait() == 130)
   }
 
+  @Test(arguments: [false, true])
+  func `the crash backtracer, which prints memory, catches no signal, and an ignored one stays ignored`(ignores: Bool) throws {
+    let home = try Home.withVault()
+    home.environment["SWIFT_BACKTRACE"] = "enable=yes"
+    let pipe = home.path + "/pipe"
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let start = (ignores ? "trap '' QUIT; " : "") + "exec \"$0\" vault get s --no-agent --key-file \"$1\""
+    let child = try Child(
+      ["-c", start, Home.coffer, pipe], environment: home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)], program: "/bin/sh")
+    // It waits for the key by now.
+    var writer: Int32 = -1
+    eventually {
+      writer = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+      return writer >= 0
+    }
+    let status = try String(contentsOfFile: "/proc/\(child.id)/status", encoding: .utf8)
+    func mask(_ name: String) -> UInt64? {
+      status.split(separator: "\n").first { $0.hasPrefix(name) }.flatMap { UInt64($0.split(separator: "\t")[1], radix: 16) }
+    }
+    let crashes = [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV].reduce(0 as UInt64) { $0 | 1 << UInt64($1 - 1) }
+    #expect(try #require(mask("SigCgt")) & crashes == 0)
+    #expect(try #require(mask("SigIgn")) & crashes == (ignores ? 1 << UInt64(SIGQUIT - 1) : 0))
+    close(writer)
+    #expect(try child.wait() != 0)
+  }
+
   /// Descriptors are numbered from the lowest that is free: a file of coffer's own may have the number that the line names.
   @Test
   func `a descriptor that was not open at the start is refused, and nothing of coffer's own files is stored`() throws {

@@ -54,17 +54,34 @@ struct InterruptTests {
     #expect(try child.wait() == 0)
   }
 
-  @Test(arguments: [
-    ("false", false), ("cat >/dev/null", false), ("head -1", false), ("no-such-pager", true), ("cat", true), ("", true),
-  ])
+  @Test(arguments: [("cat >/dev/null", false), ("head -1", false), ("no-such-pager", true), ("cat", true), ("", true)])
   func `a pager may end early, be missing or be none`(pager: String, isPrinted: Bool) throws {
-    let home = try Self.home(items: 40)
+    let (status, shown) = try Self.list(by: pager)
+    #expect(status == 0 && shown.contains("40 items") == isPrinted, "\(shown)")
+  }
+
+  @Test(arguments: [("false", "status 1"), ("kill -TERM $$", "signal 15"), ("exit 126", "status 126")])
+  func `a pager that fails is told of by its name, and the answer counts as not printed`(pager: String, said: String) throws {
+    let (status, shown) = try Self.list(by: pager)
+    #expect(status == 74)
+    #expect(
+      shown.contains("the pager '\(pager)' of COFFER_PAGER ended with \(said), and may not have shown the answer"), "\(shown)")
+    #expect(shown.contains("try: COFFER_PAGER=cat, which prints it at once"), "\(shown)")
+  }
+
+  @Test(arguments: ["kill -INT $$", "kill -PIPE $$", "sh -c 'kill -INT $$'; exit $?"])
+  func `a pager that the reader ended has shown what was wanted`(pager: String) throws {
+    #expect(try Self.list(by: pager).status == 0)
+  }
+
+  /// What a list that is longer than the screen shows by a pager.
+  private static func list(by pager: String) throws -> (status: Int32, shown: String) {
+    let home = try home(items: 40)
     home.environment["COFFER_PAGER"] = pager
     let terminal = try PseudoTerminal((80, 24))
     let child = try terminal.coffer("vault list", in: home)
     terminal.showsAll()
-    #expect(try child.wait() == 0)
-    #expect(terminal.shown.contains("40 items") == isPrinted, "\(terminal.shown)")
+    return (try child.wait(), terminal.shown)
   }
 
   @Test func `a list that fits the screen, a screen of unknown size, and a dumb terminal have no pager`() throws {

@@ -24,8 +24,11 @@ struct VaultNameAddCommand: Command {
   func perform(_ context: Context) throws {
     try VaultNames.check(name)
     let place = try VaultPlace.given(path).absolute()
-    try VaultNames(context: context).set(name, to: place.description)
-    context.note("\(Printable.line(name)) is the vault at \(place)")
+    let names = VaultNames(context: context)
+    let before = try names.path(of: name)
+    try names.set(name, to: place.description)
+    let former = before.map { $0 == place.description ? "" : ", and no more the one at \(Printable.line($0))" } ?? ""
+    context.note("\(Printable.line(name)) is the vault at \(place)\(former)")
   }
 }
 

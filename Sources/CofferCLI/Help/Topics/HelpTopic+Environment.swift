@@ -48,7 +48,7 @@ extension HelpTopic.Part {
         cut with an ellipsis. Wide characters count as two cells, and combining ones as none.
       - Moments are told in local time: `2 min ago`, `yesterday`, `3 Nov`, `in 5 weeks`. An item that has expired says so in red.
       - A list or a page of help that is longer than the screen goes to the program of `COFFER_PAGER`, else of `PAGER`, else to `less` with the
-        options `FRX`, as git has it. An empty variable and `cat` mean none.
+        options `FRX`, as git has it. An empty variable and `cat` mean none. A pager that fails is told of, with 74: it may have shown nothing.
       - Help has its titles in bold, and lines of at most 100 columns; in a pipe of 80.
       - Long work shows a bar, a count and the time left on standard error, and a passphrase that is tried shows `Unlocking`. `--quiet` and
         `--json` turn that off. The line is gone before anything else is said. Control-C takes it away and says whether anything was changed.

@@ -59,7 +59,7 @@ struct DockerConfig {
     entry.add(registry, as: "registrytoken")
     entry.say(email, as: "email")
     entry.cuts = [ImportedEntry.Cut(range: start..<scanner.offset, stub: "{}")]
-    guard entry.hasSecret else { return found.leaveOut(server, "kept by a credential helper, not in this file") }
+    guard entry.hasSecret else { return found.leaveOut(server, LeftOut.inCredentialHelper) }
     found.add(entry)
   }
 

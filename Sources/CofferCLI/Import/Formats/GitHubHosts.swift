@@ -29,6 +29,7 @@ struct GitHubHosts {
   private mutating func take(_ line: TextLines.Line, _ number: Int) throws {
     let text = line.trimmed
     guard let first = text.first, first != UInt8(ascii: "#"), text.word != "---" else { return }
+    guard !Self.unknown.contains(first) else { throw damaged(Self.refusal, number) }
     let indent = text.startIndex - line.startIndex
     guard !line.prefix(indent).contains(0x09), first != UInt8(ascii: "-"), let (name, value) = text.parted(at: ":") else {
       throw damaged("no 'name: value'", number)
@@ -36,7 +37,7 @@ struct GitHubHosts {
     while let last = open.last, last.indent >= indent { open.removeLast() }
     let key = name.trimmed.word.filter { $0 != "\"" && $0 != "'" }
     if open.isEmpty { hosts.append((key, [], "")) }
-    let scalar = try Self.scalar(value.trimmed)
+    let scalar = try self.scalar(value.trimmed, number)
     if let scalar, let host = open.first, host.name == hosts.last?.name {
       take(key, scalar, line.lineCut, in: open.dropFirst().map(\.name))
     }
@@ -53,10 +54,23 @@ struct GitHubHosts {
     }
   }
 
-  private static func scalar(_ value: TextLines.Line) throws -> SecretForm? {
-    guard let quote = value.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"), value.count > 1, value.last == quote
-    else { return try SecretForm.copy(value) }
-    return try SecretForm.copy(value.dropFirst().dropLast())
+  /// What begins the parts of YAML that gh does not write: flow collections, anchors, aliases, tags, blocks.
+  private static let unknown = Set("{}[],&*!|>%@`?".utf8)
+  private static let refusal = "YAML that gh does not write"
+
+  /// The value in a line, plain or in quotes without escapes; nil for none, and for a mapping that is empty.
+  private func scalar(_ value: TextLines.Line, _ number: Int) throws -> SecretForm? {
+    guard let first = value.first, first != UInt8(ascii: "#"), !value.elementsEqual("{}".utf8) else { return nil }
+    if first == UInt8(ascii: "\"") || first == UInt8(ascii: "'") {
+      let inner = value.dropFirst().dropLast()
+      guard value.count > 1, value.last == first, !inner.contains(first), !inner.contains(UInt8(ascii: "\\")) else {
+        throw damaged(Self.refusal, number)
+      }
+      return try SecretForm.copy(inner)
+    }
+    // A comment would become a part of the token.
+    guard !Self.unknown.contains(first), !value.contains(UInt8(ascii: "#")) else { throw damaged(Self.refusal, number) }
+    return try SecretForm.copy(value)
   }
 
   private func found() -> ImportedEntries {
@@ -68,7 +82,7 @@ struct GitHubHosts {
         (user: token.user.isEmpty ? host.active : token.user, token: token.token, isCopy: token.user.isEmpty, cut: token.cut)
       }
       let tokens = all.filter { !$0.isCopy || !named.contains($0.user) }
-      if tokens.isEmpty { found.leaveOut(host.name, "its token is in the system's keyring, not in this file") }
+      if tokens.isEmpty { found.leaveOut(host.name, LeftOut.inKeyring) }
       for (user, token, _, _) in tokens {
         var entry = ImportedEntry()
         entry.service = host.name

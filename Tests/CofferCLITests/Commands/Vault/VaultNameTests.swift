@@ -30,9 +30,17 @@ struct VaultNameTests {
     try home.transcript("vault name remove work", err: "no vault has the name", exit: 1)
   }
 
-  @Test(arguments: ["a/b", ".a", "", "a b"])
+  @Test(arguments: ["a/b", ".a", "", "a b", "a\u{202E}b", "a\u{200B}"])
   func `what looks like a path is no name`(name: String) throws {
     try Home().transcript("vault name add '\(name)' /tmp/x", err: "a vault's name has no slash", exit: 64)
+  }
+
+  @Test
+  func `another vault that gets a name takes it from the one that had it, which is told`() throws {
+    let home = try Home()
+    try home.transcript("vault name add work /tmp/one", err: "work is the vault at /tmp/one\n")
+    try home.transcript("vault name add work /tmp/one", err: "work is the vault at /tmp/one\n")
+    try home.transcript("vault name add work /tmp/two", err: "work is the vault at /tmp/two, and no more the one at /tmp/one\n")
   }
 
   @Test
