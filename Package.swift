@@ -45,7 +45,7 @@ let package = Package(
     .systemLibrary(name: "CCofferSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
-    // Libraries that only some people use, each loaded when it is asked for: ZIP archives.
+    // Libraries that only some people use, each loaded when it is asked for: ZIP archives, the bus of a session and its ciphers.
     // Beside them the commit, if whoever builds says it: COFFER_COMMIT=$(git rev-parse --short HEAD) swift build.
     .target(
       name: "CCofferLibraries",
@@ -99,10 +99,18 @@ let package = Package(
         systemPackage,
       ],
       swiftSettings: strict),
+    // org.freedesktop.secrets on the bus of a session, over the agent.
+    .target(
+      name: "CofferSecretService",
+      dependencies: [
+        "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage,
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferStorage", "CofferVault",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferSecretService", "CofferStorage",
+        "CofferVault",
         "CCofferLibraries",
         argumentParser,
         .product(name: "Logging", package: "swift-log"),
@@ -192,6 +200,14 @@ let package = Package(
       name: "CofferAgentTests",
       dependencies: [
         "CofferAgent", "CofferTesting", "Coffer", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CofferTestSupport",
+        systemPackage,
+      ]),
+    .testTarget(
+      name: "CofferSecretServiceTests",
+      dependencies: [
+        "CofferSecretService", "CofferAgent", "CofferVault", "CofferPlatform", "CofferStorage", "CofferMemory",
+        "CCofferLibraries",
         "CofferTestSupport",
         systemPackage,
       ]),

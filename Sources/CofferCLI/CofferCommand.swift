@@ -33,7 +33,8 @@ struct CofferCommand: ParsableCommand {
         subcommands: [
           RunCommand.self, InjectCommand.self, CredentialCommand.self, AuthCommand.self, LoginCommand.self, LogoutCommand.self,
           UnlockCommand.self, LockCommand.self, AgentCommand.self, GenerateCommand.self, DoctorCommand.self,
-          InstallCommand.self, UninstallCommand.self, CompletionCommand.self, EnvCommand.self, VersionCommand.self,
+          SecretServiceCommand.self, InstallCommand.self, UninstallCommand.self, CompletionCommand.self, EnvCommand.self,
+          VersionCommand.self,
           ClipboardKeeperCommand.self,
         ]),
     ])

@@ -23,8 +23,12 @@ import Testing
     "Coffer": [
       "CofferStorage", "CofferDefaults", "CofferVault", "CofferMemory", "CofferAgent", "CofferPlatform", "SystemPackage",
     ],
+    "CofferSecretService": [
+      "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
+    ],
     "CofferCLI": [
-      "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform",
+      "Coffer", "CofferAgent", "CofferDefaults", "CofferSecretService", "CofferVault", "CofferStorage", "CofferMemory",
+      "CofferPlatform",
       "CCofferLibraries", "ArgumentParser", "Logging", "SystemPackage",
     ],
     "CofferTesting": [

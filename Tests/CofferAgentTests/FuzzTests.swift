@@ -79,6 +79,10 @@ struct FuzzTests {
         try $0.put("n")
       },
       try body(.marked) { try $0.put("s") },
+      try body(.watch) {
+        try $0.put(true)
+        try $0.put(AgentMoment(vault: VaultID(bytes: Array(1...16)), generation: 7))
+      },
       try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in },
       try body(.verify) { _ in }, try body(.stop) { _ in },
     ]
@@ -140,6 +144,7 @@ struct FuzzTests {
       case .verify: for _ in 0..<3 { _ = try fields.number(UInt64.self) }
       case .lock: _ = try fields.item()
       case .stop: _ = try fields.error()
+      case .watch: _ = try fields.optionalMoment()
       }
     }
   }

@@ -79,7 +79,9 @@ struct CommandLineArticleTests {
       let isInit = line.hasPrefix("vault init")
       let answer = try (isInit ? try Home() : home).coffer(
         line.replacing("PATH", with: "\(home.path)/new-key").replacing("DIR", with: "\(home.path)/files"))
-      #expect(answer.status == 0 || line.hasPrefix("doctor") || line.hasPrefix("vault audit"), "\(line): \(answer.err)")
+      // These find something: in a home of tests there is no bus.
+      let finds = ["doctor", "vault audit", "secret-service status"].contains(where: line.hasPrefix)
+      #expect(answer.status == 0 || finds, "\(line): \(answer.err)")
       let json = try JSONSerialization.jsonObject(with: answer.bytes)
       let object = try #require(json as? [String: Any] ?? (json as? [[String: Any]])?.first, "\(line)")
       #expect(object.keys.sorted() == row[1].split(separator: " ").map(String.init), "\(line)")

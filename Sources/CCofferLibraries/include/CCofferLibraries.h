@@ -1,4 +1,6 @@
 // Libraries that only some people use: each is loaded when it is first asked for, and costs nobody else anything.
 #pragma once
 #include "commit.h"
+#include "libgcrypt.h"
 #include "libzip.h"
+#include "sdbus.h"

@@ -14,6 +14,17 @@ public import SystemPackage
 public final class AgentClient: Sendable {
   let place: AgentPlace
   private let greeting: Greeting
+
+  /// A process that a client works for.
+  package struct Behalf: Sendable, Equatable {
+    let process: UInt32
+    let program: String
+
+    package init(process: UInt32, program: String) {
+      self.process = process
+      self.program = program
+    }
+  }
   /// A connection between two questions. One is kept: most programs ask one thing at a time.
   private let idle = Mutex<Idle?>(nil)
 
@@ -53,6 +64,17 @@ public final class AgentClient: Sendable {
       leastGeneration: options.leastGeneration,
       invitations: options.invitations, known: known)
   }
+
+  private init(_ client: AgentClient, on behalf: Behalf) {
+    place = client.place
+    answerTime = client.answerTime
+    var greeting = client.greeting
+    greeting.behalf = behalf
+    self.greeting = greeting
+  }
+
+  /// The same client, whose changes the vault's log ascribes to another process. Nobody checks that.
+  package func on(_ behalf: Behalf) -> AgentClient { AgentClient(self, on: behalf) }
 
   /// A client that asks the agent in `folder` about itself, whichever vault it keeps.
   public init(folder: FilePath) {

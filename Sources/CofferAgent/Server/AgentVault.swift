@@ -35,14 +35,20 @@ final class AgentVault: Sendable {
 
   private var place: String { settings.vault.description }
 
-  /// Runs `body` with the vault, and counts as its use.
+  /// Who waits to be told that something is another than it was.
+  let watchers = Watchers()
+
+  /// Runs `body` with the vault.
   ///
+  /// - Parameter isUse: whether it counts as its use, after which it stays unlocked for a while.
   /// - Throws: ``/CofferPlatform/StoreError/Kind/locked``, with the reason.
-  func use<Result: Sendable>(_ body: (borrowing UnlockedVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func use<Result: Sendable>(
+    isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     try state.withLock { (state) throws(StoreError) in
       lapse(&state)
       try checkFile(&state)
-      state.unlocked?.lastUse = clock.sinceBoot()
+      if isUse { state.unlocked?.lastUse = clock.sinceBoot() }
       do throws(StoreError) {
         switch state.unlocked {
         case .none:
@@ -95,6 +101,31 @@ final class AgentVault: Sendable {
       lifetime: times.lifetime ?? settings.lifetime)
     var next = Optional(held)
     state.withLock { $0.unlocked = next.take() }
+    watchers.tell()
+  }
+
+  /// What somebody who watches compares. It is no use of the vault; whatever is wrong is said to who asks for items.
+  var moment: AgentMoment {
+    state.withLock { state in
+      lapse(&state)
+      do throws(StoreError) {
+        try checkFile(&state)
+        switch state.unlocked {
+        case .none: return AgentMoment()
+        case .some(let unlocked): return AgentMoment(vault: unlocked.vault.id, generation: try unlocked.vault.status().generation)
+        }
+      } catch { return AgentMoment() }
+    }
+  }
+
+  /// The file of the vault; nil while it is locked.
+  var path: FilePath? {
+    state.withLock { state in
+      switch state.unlocked {
+      case .some(let unlocked): unlocked.vault.path
+      case .none: nil
+      }
+    }
   }
 
   /// Reads some of what the index of the vault's items needs, which is no use of the vault; false when there is no more to read.
@@ -187,6 +218,7 @@ final class AgentVault: Sendable {
   private func drop(_ state: inout State, _ reason: String) {
     state.unlocked = nil
     state.whyLocked = reason
+    watchers.tell()
   }
 }
 

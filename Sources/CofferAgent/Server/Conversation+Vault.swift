@@ -8,7 +8,7 @@ extension Conversation {
     _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
   ) throws(AnswerFailure) {
     switch request {
-    case .greet, .status, .unlock, .lock, .stop: return
+    case .greet, .status, .unlock, .lock, .stop, .watch: return
     case .get:
       let name = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemName() }
       let form = try withVault { (vault) throws(StoreError) in try vault.get(name) }
@@ -19,7 +19,7 @@ extension Conversation {
       try pages(of: item.map { [$0] } ?? [], on: socket) { (item, writer) throws(StoreError) in try writer.put(item) }
     case .find:
       let query = try arguments(of: frame) { (fields) throws(StoreError) in try fields.query() }
-      let found = try withVault { (vault) throws(StoreError) in try vault.find(query) }
+      let found = try withVault(isUse: query.isUse) { (vault) throws(StoreError) in try vault.find(query) }
       try pages(of: 0..<found.count, on: socket) { (position, writer) throws(StoreError) in
         try found.withDescription(at: position) { (raw) throws(StoreError) in try writer.put(prefixed: raw) }
       }
@@ -151,9 +151,9 @@ extension Conversation {
 
   /// Runs `body`, after which a failure may still be answered, with the vault.
   private func withVault<Result: Sendable>(
-    _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
+    isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
-    do throws(StoreError) { return try use(body) } catch { throw .refused(error) }
+    do throws(StoreError) { return try use(isUse: isUse, body) } catch { throw .refused(error) }
   }
 
   /// Sends `elements` in as many frames as they need, each of which says how many it holds.

@@ -109,6 +109,13 @@ final class Conversation {
       server.readAhead()
       let status = status
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
+    case .watch:
+      let known = try checked { () throws(StoreError) in
+        _ = try vaultGreeting()
+        return try frame.arguments { (fields) throws(StoreError) in try fields.optionalMoment() }
+      }
+      let moment = try checked { () throws(StoreError) in try server.vault.moment(after: known, of: socket) }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(moment) }
     default:
       _ = try checked { () throws(StoreError) in try vaultGreeting() }
       try answerFromVault(request, frame, on: socket)
@@ -150,9 +157,11 @@ final class Conversation {
 
   /// Runs `body` with the vault that the greeting asked for: of that id, at least as new, and of a key that comes from all that the client
   /// knows. That is checked each time, as the vault goes on meanwhile.
-  func use<Result: Sendable>(_ body: (borrowing UnlockedVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func use<Result: Sendable>(
+    isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     let least = greeting?.leastGeneration
-    return try server.vault.use { (vault) throws(StoreError) in
+    return try server.vault.use(isUse: isUse) { (vault) throws(StoreError) in
       if let greeting { try vault.check(greeting.invitations(to: vault.id)) }
       if let least {
         let found = try vault.status().generation
@@ -172,12 +181,13 @@ final class Conversation {
     on socket: borrowing LocalSocket, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
     guard !socket.isDeserted else { throw .transport(.gone) }
-    let author = author ?? PeerProcess.author(at: socket)
+    let author = author ?? PeerProcess.author(at: socket, for: greeting?.behalf)
     self.author = author
     let result = try checked { () throws(StoreError) in
       try author.represented { () throws(StoreError) in try use(body) }
     }
     hasChanged = true
+    server.vault.watchers.tell()
     return result
   }
 

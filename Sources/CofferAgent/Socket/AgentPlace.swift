@@ -91,13 +91,23 @@ enum PeerProcess {
   ///
   /// User and process are what the kernel noted when the client connected; the program is what that process calls itself now. A
   /// client of another namespace has no number and no name here.
-  static func author(at socket: borrowing LocalSocket) -> Author {
+  ///
+  /// - Parameter behalf: the process that the client says it works for. It is named in its place, marked as what somebody said.
+  static func author(at socket: borrowing LocalSocket, for behalf: AgentClient.Behalf?) -> Author {
     var user: UInt32 = 0
     // Known to succeed: whoever was let in was asked for its user before.
     _ = coffer_peer_user(socket.descriptor, &user)
     let process = coffer_peer_process(socket.descriptor)
+    if let behalf {
+      let said = behalf.program.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(longestClaim)
+      return Author(
+        user: user, process: behalf.process, program: "\(String(String.UnicodeScalarView(said))) (by \(name(of: process)))")
+    }
     return Author(user: user, process: UInt32(clamping: process), program: process > 0 ? name(of: process) : "")
   }
+
+  /// Characters of a program's name that somebody else tells: what the kernel keeps of names is shorter.
+  private static let longestClaim = 32
 
   /// Bytes that the kernel keeps of a process's own name (`TASK_COMM_LEN` less its zero).
   private static let keptName = 15

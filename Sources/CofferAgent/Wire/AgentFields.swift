@@ -16,6 +16,8 @@ struct Greeting: Sendable {
   var invitations: [Invitation] = []
   /// Those of its identity, to whichever vaults.
   var known: [Invitation] = []
+  /// Another process that the client works for, as it says.
+  var behalf: AgentClient.Behalf?
 
   /// Those that a vault must hold against: all that were given, and those of the identity that are to it.
   func invitations(to vault: VaultID) -> [Invitation] { invitations + known.filter { $0.vault == vault } }
@@ -37,6 +39,15 @@ extension FrameWriter {
       try put(UInt32(clamping: invitations.count))
       for invitation in invitations { try put(invitation.description) }
     }
+    try put(greeting.behalf != nil)
+    guard let behalf = greeting.behalf else { return }
+    try put(behalf.process)
+    try put(behalf.program)
+  }
+
+  mutating func put(_ moment: AgentMoment) throws(StoreError) {
+    try put(moment.vault?.bytes ?? [])
+    try put(moment.generation)
   }
 
   mutating func put(_ status: AgentStatus) throws(StoreError) {
@@ -81,8 +92,21 @@ extension FrameReader {
     let generation: UInt64 = try number()
     return try Greeting(
       path: path, vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), leastGeneration: generation == 0 ? nil : generation,
-      invitations: invitations(), known: invitations())
+      invitations: invitations(), known: invitations(), behalf: behalf())
   }
+
+  private mutating func behalf() throws(StoreError) -> AgentClient.Behalf? {
+    guard try flag() else { return nil }
+    return AgentClient.Behalf(process: try number(), program: try text())
+  }
+
+  mutating func moment() throws(StoreError) -> AgentMoment {
+    let bytes = try plainBytes(limit: 16)
+    guard bytes.isEmpty || bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
+    return AgentMoment(vault: bytes.isEmpty ? nil : VaultID(bytes: bytes), generation: try number())
+  }
+
+  mutating func optionalMoment() throws(StoreError) -> AgentMoment? { try flag() ? moment() : nil }
 
   private mutating func invitations() throws(StoreError) -> [Invitation] {
     let count = try count(ofAtLeast: 4)

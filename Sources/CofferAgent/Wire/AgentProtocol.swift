@@ -51,6 +51,7 @@ enum AgentProtocol {
     case forget = 24
     case version = 25
     case marked = 26
+    case watch = 40
   }
 
   /// What an answer is.

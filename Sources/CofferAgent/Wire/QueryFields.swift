@@ -13,6 +13,7 @@ extension FrameWriter {
     }
     try put(texts: query.attributeNames)
     try put(query.ofFields)
+    try put(query.isUse)
   }
 
   private mutating func put(texts: [String]) throws(StoreError) {
@@ -29,6 +30,7 @@ extension FrameReader {
     for _ in 0..<(try countOfNames(ofAtLeast: 8)) { query.attributes.append(ItemQuery.Attribute(try text(), try text())) }
     query.attributeNames = try texts()
     query.ofFields = try flag()
+    query.isUse = try flag()
     return query
   }
 }

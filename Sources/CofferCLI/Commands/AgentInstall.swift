@@ -18,28 +18,49 @@ struct AgentInstallCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let unit = SystemdUnit(program: try SecondProcess.path(), variables: Self.variables(context), arguments: times.arguments)
+    let unit = SystemdUnit(agent: try SecondProcess.path(), variables: AgentPlaces.allVariables(context), times.arguments)
     if print { return try Output.write(unit.text) }
-    let folder = context.places.defaults.appending("systemd").appending("user")
-    let file = folder.appending("coffer-agent.service")
-    if FileFacts.exists(file) {
-      let present = try PlainFile.read(file.string, limit: SystemdUnit.largest)
-      guard present != Data(unit.text.utf8) else { return context.note("the unit is there already: \(file)") }
-      guard force else {
-        throw StoreError(.alreadyExists, "another unit stands there", place: file.string, cure: "--force replaces it")
-      }
+    let file = context.places.defaults.appending("systemd").appending("user").appending("coffer-agent.service")
+    guard try ServiceFile(file, unit.text, as: "unit").write(force: force) else {
+      return context.note("the unit is there already: \(file)")
     }
-    try makeFolders(folder)
-    try PlainFile.write(unit.text.utf8Span.span.bytes, to: file.string)
     context.note("wrote \(file); systemctl --user enable --now coffer-agent starts it")
   }
+}
 
-  /// What says where things are, where it is not the standard: the service has an environment of its own.
-  private static func variables(_ context: Context) -> [String] {
-    let given = AgentPlaces.variables(context)
-    guard context.places.home == nil else { return given }
-    return given
-      + ["XDG_DATA_HOME", "XDG_STATE_HOME"].compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
+/// A small file that tells another program of this one.
+struct ServiceFile {
+  let file: FilePath
+  let text: String
+  private let name: String
+  private static let largest = 64 * 1024
+
+  /// - Parameter name: what it is called in an error.
+  init(_ file: FilePath, _ text: String, as name: String = "file") {
+    self.file = file
+    self.text = text
+    self.name = name
+  }
+
+  /// Writes it, with the folders on the way; false where it is there already.
+  ///
+  /// - Throws: `.alreadyExists` where another text stands there, unless `force`.
+  func write(force: Bool) throws -> Bool {
+    if let present = try present() {
+      guard present != text else { return false }
+      guard force else {
+        throw StoreError(.alreadyExists, "another \(name) stands there", place: file.string, cure: "--force replaces it")
+      }
+    }
+    try makeFolders(file.folder)
+    try PlainFile.write(text.utf8Span.span.bytes, to: file.string)
+    return true
+  }
+
+  /// The text that stands there; nil where there is no file.
+  func present() throws -> String? {
+    guard FileFacts.exists(file) else { return nil }
+    return String(decoding: try PlainFile.read(file.string, limit: Self.largest), as: UTF8.self)
   }
 
   private func makeFolders(_ folder: FilePath) throws {
@@ -58,25 +79,53 @@ enum AgentPlaces {
     let vault = ProcessEnvironment.value("COFFER_VAULT") == nil ? nil : "COFFER_VAULT=\(context.places.vault)"
     return [home, vault].compactMap(\.self)
   }
+
+  /// What says where things are, where it is not the standard, to a service, which has an environment of its own.
+  static func allVariables(_ context: Context) -> [String] {
+    let given = variables(context)
+    guard context.places.home == nil else { return given }
+    return given
+      + ["XDG_DATA_HOME", "XDG_STATE_HOME"].compactMap { name in ProcessEnvironment.value(name).map { "\(name)=\($0)" } }
+  }
 }
 
-/// The agent as a service of the user's session: systemd.service(5), systemd.exec(5).
+/// A service of the user's session: systemd.service(5), systemd.exec(5).
 struct SystemdUnit {
-  let program: String
+  let description: String
+  /// How it tells that it is there.
+  let start: [String]
+  let words: [String]
   let variables: [String]
-  let arguments: [String]
-  static let largest = 64 * 1024
+  let target: String?
+
+  /// The agent.
+  init(agent program: String, variables: [String], _ arguments: [String]) {
+    description = "Coffer's agent: keeps the vault unlocked for this user's programs"
+    start = ["Type=exec"]
+    words = [program, "agent", "start", "--foreground"] + arguments
+    self.variables = variables
+    target = "default.target"
+  }
+
+  /// The provider of secrets, which the bus starts.
+  init(secretService words: [String], variables: [String], busName: String) {
+    description = "Coffer's Secret Service: keeps the secrets of this user's programs in the vault"
+    start = ["Type=dbus", "BusName=\(busName)"]
+    self.words = words
+    self.variables = variables
+    target = nil
+  }
 
   var text: String {
-    let words = [program, "agent", "start", "--foreground"] + arguments
     let environment = variables.map { "Environment=\(Self.quoted($0))\n" }.joined()
     let command = words.map { Self.quoted($0).replacing("$", with: "$$") }.joined(separator: " ")
+    let install = target.map { "\n[Install]\nWantedBy=\($0)\n" } ?? ""
     return """
       [Unit]
-      Description=Coffer's agent: keeps the vault unlocked for this user's programs
+      Description=\(description)
 
       [Service]
-      Type=exec
+      \(start.joined(separator: "\n"))
       ExecStart=\(command)
       \(environment)Restart=on-failure
       # What is unlocked shall not reach the swap, a core dump or another program.
@@ -87,10 +136,7 @@ struct SystemdUnit {
       RestrictAddressFamilies=AF_UNIX
       SystemCallArchitectures=native
       UMask=0077
-
-      [Install]
-      WantedBy=default.target
-
+      \(install)
       """
   }
 

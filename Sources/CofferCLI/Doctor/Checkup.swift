@@ -18,7 +18,7 @@ struct Checkup {
       // After the agent, which is asked to look, and may lock for what it finds.
       ("agent", agent), ("content", content), ("sockets", sockets),
       ("file system", fileSystem), ("memory", memory), ("environment", environment), ("preferences", preferences),
-      ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
+      ("secret service", secretService), ("plain secrets", { SecretSearch(context: context).findings($0) }), ("editing", editing),
     ]
   }
 

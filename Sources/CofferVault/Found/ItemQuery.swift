@@ -12,6 +12,8 @@ package struct ItemQuery: Sendable, Equatable {
   package var attributes: [Attribute] = []
   /// Names of attributes that must be there, whatever their values.
   package var attributeNames: [String] = []
+  /// Whether the question counts as a use of the vault, which an agent then keeps unlocked for a while.
+  package var isUse = true
 
   /// Whether fields are asked for, in the place of items: what is given must hold for the field.
   package var ofFields = false

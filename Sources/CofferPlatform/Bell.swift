@@ -1,13 +1,13 @@
-internal import CofferPlatform
-internal import CofferStorage
 internal import SystemPackage
 
 /// Wakes a thread that waits in poll(2).
-final class Bell: Sendable {
-  let hearing: Int32
+package final class Bell: Sendable {
+  /// Readable once it was rung.
+  package let hearing: Int32
   private let ringing: Int32
 
-  init() throws(StoreError) {
+  /// A bell that nobody has rung.
+  package init() throws(StoreError) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw StoreError(errno: errno, "make a pipe", place: "pipe") }
     for end in ends {
@@ -23,13 +23,21 @@ final class Bell: Sendable {
   }
 
   /// May be called by any thread. A full pipe is as good as one byte.
-  func ring() {
+  package func ring() {
     var byte: UInt8 = 1
     _ = write(ringing, &byte, 1)
   }
 
-  func silence() {
+  /// Takes back all that was rung.
+  package func silence() {
     var bytes: UInt64 = 0
     while read(hearing, &bytes, 8) == 8 {}
+  }
+
+  /// Waits until it is rung, for `limit` at most, and takes that back.
+  package func wait(for limit: Duration) {
+    var waiting = pollfd(fd: hearing, events: Int16(POLLIN), revents: 0)
+    _ = poll(&waiting, 1, Int32(clamping: Int64(limit / .milliseconds(1)) + 1))
+    silence()
   }
 }

@@ -1,0 +1,53 @@
+#include "libgcrypt.h"
+
+#include <dlfcn.h>
+
+static coffer_libgcrypt table;
+
+#define NAMES(X) \
+  X(mpi_new, gcry_mpi_new) \
+  X(mpi_snew, gcry_mpi_snew) \
+  X(mpi_release, gcry_mpi_release) \
+  X(mpi_scan, gcry_mpi_scan) \
+  X(mpi_print, gcry_mpi_print) \
+  X(mpi_powm, gcry_mpi_powm) \
+  X(cipher_open, gcry_cipher_open) \
+  X(cipher_close, gcry_cipher_close) \
+  X(cipher_setkey, gcry_cipher_setkey) \
+  X(cipher_setiv, gcry_cipher_setiv) \
+  X(cipher_encrypt, gcry_cipher_encrypt) \
+  X(cipher_decrypt, gcry_cipher_decrypt)
+
+// GCRYCTL_INIT_SECMEM, GCRYCTL_DISABLE_SECMEM_WARN, GCRYCTL_INITIALIZATION_FINISHED, GCRYCTL_INITIALIZATION_FINISHED_P
+enum { INIT_SECMEM = 24, DISABLE_SECMEM_WARN = 27, FINISHED = 38, IS_FINISHED = 39 };
+// Bytes of locked memory: a session's numbers take less than 2 KiB, and one is made at a time.
+enum { SECURE_BYTES = 32 * 1024 };
+
+const coffer_libgcrypt *coffer_libgcrypt_load(const char **error) {
+  void *library = dlopen("libgcrypt.so.20", RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    *error = dlerror();
+    return NULL;
+  }
+#define LOAD(field, symbol) \
+  if (!(*(void **)&table.field = dlsym(library, #symbol))) { \
+    *error = dlerror(); \
+    return NULL; \
+  }
+  NAMES(LOAD)
+  const char *(*check_version)(const char *) = NULL;
+  unsigned (*control)(int, ...) = NULL;
+  *(void **)&check_version = dlsym(library, "gcry_check_version");
+  *(void **)&control = dlsym(library, "gcry_control");
+  if (!check_version || !control || !check_version("1.8.0")) {
+    *error = "libgcrypt is older than 1.8";
+    return NULL;
+  }
+  // Another library of the process may have made it ready.
+  if (!control(IS_FINISHED, 0)) {
+    control(DISABLE_SECMEM_WARN, 0);
+    control(INIT_SECMEM, SECURE_BYTES, 0);
+    control(FINISHED, 0);
+  }
+  return &table;
+}

@@ -1,0 +1,63 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import Synchronization
+internal import SystemPackage
+
+/// The conversations that wait for something to happen to the vault.
+final class Watchers: Sendable {
+  private let bells = Mutex<[ObjectIdentifier: Bell]>([:])
+
+  /// Wakes them all; any thread may.
+  func tell() {
+    bells.withLock { bells in for bell in bells.values { bell.ring() } }
+  }
+
+  fileprivate func add(_ bell: Bell) { bells.withLock { $0[ObjectIdentifier(bell)] = bell } }
+  fileprivate func remove(_ bell: Bell) { _ = bells.withLock { $0.removeValue(forKey: ObjectIdentifier(bell)) } }
+}
+
+extension AgentVault {
+  /// How long a question waits: less than a client does for an answer.
+  private static let longestWatch = Duration.seconds(30)
+  /// The pauses after which the file is looked at again: its log is written before a commit can be seen, and nothing is heard of that.
+  private static let looks: [Duration] = [
+    .milliseconds(2), .milliseconds(8), .milliseconds(32), .milliseconds(128), .milliseconds(512),
+  ]
+
+  /// What is so, once it is another than `known`, ``longestWatch`` is over, or the client at the other end of `socket` has gone.
+  func moment(after known: AgentMoment?, of socket: borrowing LocalSocket) throws(StoreError) -> AgentMoment {
+    let bell = try Bell()
+    watchers.add(bell)
+    defer { watchers.remove(bell) }
+    // Started before the first look, so that nothing is missed in between. Where it cannot be, changes of others are seen at the end.
+    let watch = try watchFile(bell)
+    defer { watch?.cancel() }
+    let deadline = ContinuousClock.now + Self.longestWatch
+    var rest = Self.looks[...]
+    while true {
+      let now = moment
+      let left = deadline - .now
+      guard now == known, left > .zero else { return now }
+      var waiting = [
+        pollfd(fd: bell.hearing, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      let limit = min(left, rest.first ?? left)
+      _ = poll(&waiting, 2, Int32(clamping: Int64(limit / .milliseconds(1)) + 1))
+      // It goes, or asks on without the answer.
+      guard waiting[1].revents == 0 else { return now }
+      if waiting[0].revents != 0 {
+        bell.silence()
+        rest = Self.looks[...]
+      } else {
+        rest = rest.dropFirst()
+      }
+    }
+  }
+
+  private func watchFile(_ bell: Bell) throws(StoreError) -> Subscription? {
+    guard let path, let name = path.lastName else { return nil }
+    return try DirectoryWatch.start(path.folder, names: [name, name + "-wal"]) { _ in bell.ring() }
+  }
+}

@@ -1,0 +1,152 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferAgent
+internal import CofferPlatform
+internal import CofferSecretService
+internal import CofferVault
+internal import Dispatch
+internal import FoundationEssentials
+internal import Synchronization
+
+struct SecretServiceCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "secret-service",
+    abstract: "Keep the secrets of all programs of this session in the vault, with no screen needed.",
+    discussion: """
+      Answers to org.freedesktop.secrets on the bus of the session: what gh, git, python keyring, VS Code, Chromium and hundreds of \
+      other programs ask for a keyring. Their items are items of the vault, of the services secret-service:NAME. See \
+      'coffer help secret-service run'.
+      """,
+    subcommands: [
+      SecretServiceRunCommand.self, SecretServiceInstallCommand.self, SecretServiceUninstallCommand.self,
+      SecretServiceStatusCommand.self, SecretServiceShareCommand.self,
+    ])
+}
+
+struct SecretServiceRunCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "run", abstract: "Answer programs that ask for secrets, in this process.",
+    discussion: """
+      It holds no key: the agent does. While the vault is locked, what needs it waits: for what this machine opens it with \
+      (COFFER_KEY_FILE, COFFER_PASSPHRASE_FILE, $CREDENTIALS_DIRECTORY/coffer.passphrase), then for the program of --prompt, then for \
+      'coffer unlock' at some terminal; and is refused as locked after --patience. Exit status 73 where another provider has the \
+      name, and 75 where the bus goes away.
+      """)
+
+  @Flag(help: "Take the name from another provider, where that one allows it.") var replace = false
+  @Option(
+    help: ArgumentHelp(
+      "Ask for the passphrase by this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
+  var prompt: String?
+  @Option(help: ArgumentHelp("How long a program waits for the vault to be unlocked: 20s unless given.", valueName: "time"))
+  var patience: AgentTime?
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    // Before there are threads, so that no thread but this one takes a signal.
+    let held = HeldSignals([SIGINT, SIGTERM, SIGHUP])
+    let provider = try SecretServiceProvider(settings(context))
+    let ending = Ending()
+    let queue = DispatchQueue(label: "coffer.secret-service.run")
+    queue.async { ending.run(provider) }
+    _ = held.wait()
+    ending.isWanted.store(true, ordering: .releasing)
+    provider.stop()
+    queue.sync {}
+    guard let error = ending.error else { return }
+    if error.kind == .closed { return context.note(error.what) }
+    guard ending.wasReady else { throw error }
+    // The service manager starts it again, once there is a bus.
+    throw Failure(.busy, kind: "busy", "\(error.facts)", cure: "start it again where there is a bus")
+  }
+
+  private func settings(_ context: Context) throws -> SecretServiceSettings {
+    guard let client = try context.possibleAgent() else {
+      throw Failure.usage("the agent is left out", try: "coffer secret-service run")
+    }
+    let starter = UnlockingStarter(prompt: prompt, context)
+    var settings = SecretServiceSettings(client: client) { (mayAsk) throws(StoreError) in try starter.start(mayAsk: mayAsk) }
+    settings.replaces = replace
+    settings.hasOwnKey = starter.hasOwnKey
+    settings.hasPrompt = prompt != nil || ProcessEnvironment.value("COFFER_ASKPASS") != nil
+    if let patience { settings.patience = patience.duration }
+    let (place, isQuiet) = (context.places.vault, context.quiet)
+    settings.checkVault = { () throws(StoreError) in
+      guard let file = place.path, !FileFacts.exists(file) else { return }
+      throw StoreError(.noVault, "there is no vault", place: file.string, cure: "coffer init makes one")
+    }
+    settings.ready = { bus in
+      if !isQuiet { Output.message("coffer: note: answers programs that ask for secrets on \(Printable.line(bus))") }
+    }
+    return settings
+  }
+
+  /// How the service ended.
+  private final class Ending: Sendable {
+    private let failure = Mutex<StoreError?>(nil)
+    private let isReady = Atomic<Bool>(false)
+    /// Whether a signal has ended it, and nobody needs to be woken.
+    let isWanted = Atomic<Bool>(false)
+
+    var error: StoreError? { failure.withLock { $0 } }
+    var wasReady: Bool { isReady.load(ordering: .acquiring) }
+
+    func run(_ provider: SecretServiceProvider) {
+      do throws(StoreError) {
+        try provider.run()
+      } catch {
+        // What is wrong from the start is said as it is.
+        isReady.store(provider.isReady, ordering: .releasing)
+        failure.withLock { $0 = error }
+      }
+      // Whoever waits for signals shall look.
+      if !isWanted.load(ordering: .acquiring) { kill(getpid(), SIGTERM) }
+    }
+  }
+}
+
+/// Starts `coffer unlock` for programs that ask: it has all the ways to open the vault already, and the service never sees a key.
+struct UnlockingStarter: Sendable {
+  private let prompt: String?
+  private let places: [String]
+
+  init(prompt: String?, _ context: Context) {
+    self.prompt = prompt
+    places = AgentPlaces.variables(context)
+  }
+
+  private static let keys = ["COFFER_KEY_FILE", "COFFER_PASSPHRASE_FILE", "COFFER_IDENTITY"]
+  /// Besides what says where things are and what opens the vault: what a program that asks needs for its window.
+  private static let inherited =
+    keys + [
+      "HOME", "PATH", "LANG", "TMPDIR", "TERM", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+      "CREDENTIALS_DIRECTORY", "COFFER_EXPECT_VAULT", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS",
+    ]
+
+  /// Whether something opens the vault without a question.
+  var hasOwnKey: Bool {
+    if Self.keys.contains(where: { ProcessEnvironment.value($0) != nil }) { return true }
+    guard let folder = ProcessEnvironment.value("CREDENTIALS_DIRECTORY") else { return false }
+    return FileFacts.exists(FilePath(folder).appending("coffer.passphrase"))
+  }
+
+  /// A process in a session of its own, which has no terminal.
+  func start(mayAsk: Bool) throws(StoreError) -> Int32 {
+    var environment = ProcessEnvironment.entries(Self.inherited) + places.map { ByteWord($0) }
+    let program = prompt ?? ProcessEnvironment.value("COFFER_ASKPASS") ?? ""
+    environment.append(ByteWord("COFFER_ASKPASS=\(mayAsk ? program : "")"))
+    environment.append(ByteWord("SSH_ASKPASS_REQUIRE=\(mayAsk ? "force" : "never")"))
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in 0..<Int32(2) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0) }
+    var child: pid_t = 0
+    let code = SpawnAttributes.lend(newSession: true) { attributes in
+      CStrings.lend(["coffer", "unlock", "--quiet"]) { argv in
+        CStrings.lend(environment) { posix_spawn(&child, SecondProcess.executable, &actions, attributes, argv, $0) }
+      }
+    }
+    guard code == 0 else { throw StoreError(errno: code, "start coffer unlock", place: FilePath(SecondProcess.executable)) }
+    return child
+  }
+}

@@ -1,0 +1,240 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferAgent
+internal import CofferPlatform
+internal import CofferSecretService
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+internal import SystemPackage
+
+struct SecretServiceInstallCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "install", abstract: "Have the bus start the service when a program asks for a secret.",
+    discussion: """
+      Writes a file for D-Bus and a unit for systemd, and one for xdg-desktop-portal where that is installed, all in folders of yours. \
+      The service runs with the options given here. 'coffer secret-service uninstall' takes them away.
+      """)
+
+  @Flag(help: "Print the files instead.") var print = false
+  @Flag(help: "Replace files that differ.") var force = false
+  @Option(
+    help: ArgumentHelp(
+      "Ask for the passphrase by this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
+  var prompt: String?
+  @Option(help: ArgumentHelp("How long a program waits for the vault to be unlocked: 20s unless given.", valueName: "time"))
+  var patience: AgentTime?
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let files = try ServiceFiles(context).files(
+      (prompt.map { ["--prompt", $0] } ?? []) + (patience.map { ["--patience", $0.text] } ?? []))
+    if print {
+      for file in files { try Output.write("# \(file.file)\n\(file.text)\n") }
+      return
+    }
+    for file in files {
+      let isNew = try file.write(force: force)
+      context.note("\(isNew ? "wrote" : "is there already:") \(file.file)")
+    }
+    context.note(
+      "programs of sessions that begin now are answered; in this one, after 'busctl --user call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig'"
+    )
+  }
+}
+
+struct SecretServiceUninstallCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "uninstall", abstract: "Take away what install wrote; what programs stored stays in the vault.",
+    discussion: "A service that runs goes on until it is ended. Exit status 1 where nothing is installed.")
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    var count = 0
+    for file in try ServiceFiles(context).files([]) {
+      guard let present = try file.present() else { continue }
+      guard ServiceFiles.isOurs(present) else {
+        throw StoreError(
+          .refused, "the file is of another provider", place: file.file.string, cure: "look at it; it is left alone")
+      }
+      guard file.file.withPlatformString({ unlink($0) }) == 0 else {
+        throw StoreError(errno: errno, "remove the file", place: file.file)
+      }
+      context.note("removed \(file.file)")
+      count += 1
+    }
+    guard count > 0 else {
+      throw StoreError(.notFound, "nothing is installed", place: "secret-service", cure: "nothing is left to do")
+    }
+  }
+}
+
+/// The files that tell D-Bus, systemd and xdg-desktop-portal of the service.
+///
+/// Source: D-Bus Specification, "Message Bus Starting Services"; XDG Base Directory Specification. Those programs look in the folders of the
+/// user, wherever Coffer keeps its own things.
+struct ServiceFiles {
+  private let context: Context
+  private let data: FilePath
+  private let config: FilePath
+
+  init(_ context: Context) throws {
+    self.context = context
+    guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }), home.isAbsolute else {
+      throw Failure.usage("HOME names no folder", try: "HOME=/home/you")
+    }
+    func base(_ name: String, _ fallback: String) -> FilePath {
+      ProcessEnvironment.value(name).map { FilePath($0) }.flatMap { $0.isAbsolute ? $0 : nil } ?? home.appending(fallback)
+    }
+    data = base("XDG_DATA_HOME", ".local/share")
+    config = base("XDG_CONFIG_HOME", ".config")
+  }
+
+  static let unit = "coffer-secret-service.service"
+  var activation: FilePath {
+    data.appending("dbus-1").appending("services").appending(SecretServiceProvider.busName + ".service")
+  }
+  private static let portals = FilePath("/usr/share/xdg-desktop-portal")
+
+  /// Whether a file is one that install wrote.
+  static func isOurs(_ text: String) -> Bool { text.contains("coffer") && text.contains("secret") }
+
+  /// All of them.
+  ///
+  /// - Parameter arguments: the options of `run`.
+  func files(_ arguments: [String]) throws -> [ServiceFile] {
+    let words = [try SecondProcess.path(), "secret-service", "run", "--quiet"] + arguments
+    let variables = AgentPlaces.allVariables(context)
+    // D-Bus has no line for variables, and knows quotes as a shell does.
+    let command = (variables.isEmpty ? words : ["/usr/bin/env"] + variables + words).map(Self.quoted).joined(separator: " ")
+    var files = [
+      ServiceFile(
+        activation,
+        """
+        [D-BUS Service]
+        Name=\(SecretServiceProvider.busName)
+        Exec=\(command)
+        SystemdService=\(Self.unit)
+
+        """),
+      ServiceFile(
+        config.appending("systemd").appending("user").appending(Self.unit),
+        SystemdUnit(secretService: words, variables: variables, busName: SecretServiceProvider.busName).text),
+    ]
+    if FileFacts.exists(Self.portals) {
+      files.append(
+        ServiceFile(
+          data.appending("xdg-desktop-portal").appending("portals").appending("coffer.portal"),
+          """
+          # Coffer keeps the secrets of sandboxed applications.
+          [portal]
+          DBusName=\(SecretServiceProvider.portalName)
+          Interfaces=org.freedesktop.impl.portal.Secret
+
+          """))
+    }
+    return files
+  }
+
+  private static func quoted(_ word: String) -> String {
+    let isPlain = word.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"'\"\\$`&;()<>|*?#~!{}[]".utf8.contains($0) }
+    return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
+  }
+}
+
+struct SecretServiceStatusCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "status", abstract: "Say who answers programs that ask for secrets, on which bus.",
+    discussion: "Nothing is started for the question. Exit status 1 where nobody answers.")
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let report = try Report(context)
+    if options.json {
+      try Output.line(JSONText.encode(report))
+    } else {
+      try Output.line(Columns.align(report.rows))
+    }
+    guard report.process != nil else {
+      throw StoreError(
+        .notFound, "nobody answers programs that ask for secrets", place: report.bus ?? "no bus",
+        cure: report.installed && report.bus != nil
+          ? "the bus starts the service when a program asks" : "coffer secret-service run")
+    }
+  }
+
+  private struct Report: Encodable {
+    @OrNull var bus: String?
+    @OrNull var process: Int32?
+    @OrNull var program: String?
+    let installed: Bool
+    let encrypts: Bool
+    let agent: String
+
+    init(_ context: Context) throws {
+      // Without a bus nobody can ask.
+      let address: String?
+      do throws(StoreError) { address = try SecretServiceProvider.busAddress() } catch { address = nil }
+      let owner = try address == nil ? nil : SecretServiceProvider.owner()
+      bus = address
+      process = owner?.process
+      program = owner?.program
+      installed = FileFacts.exists(try ServiceFiles(context).activation)
+      encrypts = SecretServiceProvider.missingCipher() == nil
+      agent = AgentReport(try context.agentStatus()).summary
+    }
+
+    var rows: [[String]] {
+      [
+        ["bus", bus ?? "none; run it under dbus-run-session"],
+        ["answered by", process.map { "\(program ?? ""), process \($0)" } ?? "nobody"],
+        ["started by the bus", installed ? "yes" : "no; coffer secret-service install"],
+        ["sessions", encrypts ? "plain, encrypted" : "plain; install libgcrypt20 for encrypted ones"], ["agent", agent],
+      ]
+    }
+  }
+}
+
+struct SecretServiceShareCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "share", abstract: "Show an item of the vault to programs that ask for secrets.",
+    discussion: """
+      The item appears in the login collection, with the attributes service, server, account and username where it has none of these \
+      itself. --undo takes it back. Items of coffer secret-service are shown in any case.
+
+      Example: coffer secret-service share github.com ada
+      """)
+
+  @Argument(help: "The service.") var service: String?
+  @Argument(help: "The account; all of the service when left out.") var account: String?
+  @Flag(help: "All items of the vault.") var all = false
+  @Flag(help: "Show them no longer.") var undo = false
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard all != (service != nil) else { throw ValidationError("give a service, or --all") }
+  }
+
+  func perform(_ context: Context) throws {
+    let items = try context.items()
+    let found = try items.list(service: service).filter { item in
+      (account.map { item.name.account == $0 } ?? true) && SharedItems.canBeShared(item) && (service != nil || !item.isOfLogin)
+    }
+    guard !found.isEmpty else {
+      throw StoreError(
+        .notFound, "there is no item to share", key: service, place: context.places.vault.description, cure: "coffer vault list")
+    }
+    let changes = found.compactMap { item in
+      SharedItems.changed(item.metadata, isShared: !undo).map {
+        ItemChange.describe(item.name, as: $0, if: .revision(item.revision))
+      }
+    }
+    for start in stride(from: 0, to: changes.count, by: 1000) {
+      _ = try items.apply(Array(changes[start..<min(start + 1000, changes.count)]))
+    }
+    context.done("\(changes.count) of \(found.count) items \(undo ? "taken back" : "shared")")
+  }
+}

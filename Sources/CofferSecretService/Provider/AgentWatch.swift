@@ -1,0 +1,55 @@
+internal import CofferAgent
+internal import CofferPlatform
+internal import Synchronization
+
+/// Hears from the agent when the vault is locked, unlocked or changed, on a thread of its own.
+final class AgentWatch: Sendable {
+  private let client: AgentClient
+  private let inbox: Inbox
+  private let isStopped = Atomic<Bool>(false)
+  /// Rings when an agent may have begun.
+  private let bell: Bell
+
+  /// How long the wait for an agent lasts at most, where its folder cannot be watched.
+  private static let pause = Duration.seconds(1)
+
+  init(_ client: AgentClient, _ inbox: Inbox) throws(StoreError) {
+    self.client = client
+    self.inbox = inbox
+    bell = try Bell()
+  }
+
+  func start() throws(StoreError) {
+    try DetachedThread.start(stackBytes: 1 << 20, place: "secret service") { self.run() }
+  }
+
+  /// Ends it with what it hears next.
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+    bell.ring()
+  }
+
+  private func run() {
+    var known: AgentMoment?
+    while !isStopped.load(ordering: .relaxed) {
+      do throws(StoreError) {
+        let now = try client.moment(after: known)
+        if now != known { inbox.post(.moment(now)) }
+        known = now
+      } catch {
+        // Nobody holds the vault: that is as good as locked. What is wrong is said to clients, by the questions that they ask.
+        if known != nil { inbox.post(.moment(nil)) }
+        known = nil
+        awaitAgent()
+      }
+    }
+  }
+
+  private func awaitAgent() {
+    let watch = client.watchForAgent { [bell] in bell.ring() }
+    defer { watch?.cancel() }
+    // One that began before it was watched for.
+    do throws(StoreError) { if try client.isRunning() { return } } catch {}
+    bell.wait(for: watch == nil ? Self.pause : Self.pause * 10)
+  }
+}

@@ -1,0 +1,98 @@
+internal import CofferPlatform
+
+/// Tells clients what they have not asked for. Of the bus's thread.
+final class Announcer {
+  private let bus: Bus
+  /// Takes over each signal.
+  private let send: (BusMessage) -> Void
+  private let fail: (StoreError) -> Void
+
+  init(_ bus: Bus, send: @escaping (BusMessage) -> Void, fail: @escaping (StoreError) -> Void) {
+    self.bus = bus
+    self.send = send
+    self.fail = fail
+  }
+
+  /// Sends a signal to whoever listens.
+  private func signal(
+    _ member: String, _ interface: Interface, at path: String, _ put: (BusMessage) throws(Refusal) -> Void
+  ) {
+    do throws(Refusal) {
+      let signal = try BusMessage(signal: member, interface.name, at: path, bus)
+      try put(signal)
+      send(signal)
+    } catch { failed(error) }
+  }
+
+  private func signal(_ member: String, _ interface: Interface, at path: String, about object: String) {
+    signal(member, interface, at: path) { (signal) throws(Refusal) in try signal.put(path: object) }
+  }
+
+  private func changed(_ interface: Interface, at path: String, _ put: (BusMessage) throws(Refusal) -> Void) {
+    signal("PropertiesChanged", .propertiesOf, at: path) { (signal) throws(Refusal) in
+      try signal.put(interface.name)
+      try signal.putArray("{sv}") { () throws(Refusal) in try put(signal) }
+      try signal.putArray("s") { () throws(Refusal) in }
+    }
+  }
+
+  /// Tells what happened to an item.
+  func tell(_ event: ItemEvent) {
+    let item = event.item
+    let collection = ObjectPath.of(collection: item.path.collection)
+    switch event.kind {
+    case .created: signal("ItemCreated", .collection, at: collection, about: item.path.text)
+    case .deleted: signal("ItemDeleted", .collection, at: collection, about: item.path.text)
+    case .changed:
+      signal("ItemChanged", .collection, at: collection, about: item.path.text)
+      changed(.item, at: item.path.text) { (signal) throws(Refusal) in
+        try signal.putProperties(of: item, isLocked: false)
+      }
+    }
+  }
+
+  /// Tells that a collection is locked now, or is not.
+  func tellLock(_ collection: CollectionState, isLocked: Bool) {
+    signal("CollectionChanged", .service, at: ObjectPath.root, about: collection.path)
+    changed(.collection, at: collection.path) { (signal) throws(Refusal) in
+      try signal.putProperty("Locked", "b") { () throws(Refusal) in try signal.put(isLocked) }
+    }
+  }
+
+  /// Tells in what the collections differ.
+  func tell(from old: CollectionBook, to new: CollectionBook) {
+    for collection in old.collections where new[collection.name] == nil {
+      signal("CollectionDeleted", .service, at: ObjectPath.root, about: collection.path)
+    }
+    for collection in new.collections {
+      guard let before = old[collection.name] else {
+        signal("CollectionCreated", .service, at: ObjectPath.root, about: collection.path)
+        continue
+      }
+      guard before.label != collection.label else { continue }
+      signal("CollectionChanged", .service, at: ObjectPath.root, about: collection.path)
+      changed(.collection, at: collection.path) { (signal) throws(Refusal) in
+        try signal.putProperty("Label", "s") { () throws(Refusal) in try signal.put(collection.label) }
+      }
+    }
+    guard old.collections.map(\.name) != new.collections.map(\.name) else { return }
+    changed(.service, at: ObjectPath.root) { (signal) throws(Refusal) in
+      try signal.putProperty("Collections", "ao") { () throws(Refusal) in try signal.put(paths: new.collections.map(\.path)) }
+    }
+  }
+
+  /// Tells the client of a prompt, and nobody else, how it ended.
+  func complete(_ prompt: Prompt, isDone: Bool) {
+    do throws(Refusal) {
+      let signal = try BusMessage(signal: "Completed", Interface.prompt.name, at: prompt.path, bus)
+      try signal.put(!isDone)
+      try signal.putVariant("ao") { () throws(Refusal) in try signal.put(paths: isDone ? prompt.objects : []) }
+      try signal.address(to: prompt.client)
+      send(signal)
+    } catch { failed(error) }
+  }
+
+  private func failed(_ refusal: Refusal) {
+    fail(StoreError(.memory, "a signal cannot be made: \(refusal.text)", place: bus.address, cure: "close other programs"))
+  }
+}

@@ -1,0 +1,136 @@
+internal import CofferAgent
+internal import CofferPlatform
+internal import Dispatch
+internal import Synchronization
+
+/// A call that is being answered.
+final class Call {
+  let message: BusMessage
+  /// Until when it may wait for the vault.
+  let deadline: ContinuousClock.Instant
+  /// Whether somebody was asked for it: nobody is asked twice.
+  var wasAsked = false
+  /// Does the work, on the queue.
+  let start: () -> Void
+  /// Answers with what the work gave; throws what the client is told in its place.
+  let finish: () throws(Refusal) -> Void
+
+  init(
+    _ message: BusMessage, until deadline: ContinuousClock.Instant, start: @escaping () -> Void,
+    finish: @escaping () throws(Refusal) -> Void
+  ) {
+    self.message = message
+    self.deadline = deadline
+    self.start = start
+    self.finish = finish
+  }
+}
+
+extension ServiceLoop {
+  /// Calls of all clients that wait or are worked on, at most.
+  private static let mostCalls = 16_384
+
+  /// Does `work` beside the bus, and answers `message` with what `answer` makes of it. Where the vault is locked, the call waits for it.
+  ///
+  /// - Parameter waits: whether it does; otherwise it is refused at once.
+  func ask<Value: Sendable>(
+    _ message: BusMessage, waits: Bool = true, _ work: @escaping @Sendable (SecretVault) throws(Refusal) -> Value,
+    _ answer: @escaping (Value) throws(Refusal) -> Void,
+    otherwise: @escaping (Refusal) throws(Refusal) -> Void = { (refusal) throws(Refusal) in throw refusal }
+  ) throws(Refusal) {
+    guard calls.count < Self.mostCalls else { throw .limit("\(Self.mostCalls) calls wait for an answer") }
+    let (slot, number, vault, inbox, queue) = (Slot<Value>(), number(), vault, inbox, queue)
+    let deadline = ContinuousClock.now + (waits ? settings.patience : .zero)
+    let call = Call(message, until: deadline) {
+      queue.async {
+        // Whoever asked has been told by now that it took too long.
+        let isLate = waits && ContinuousClock.now > deadline
+        do throws(Refusal) {
+          guard !isLate else { throw .isLocked("the vault was not unlocked in time; coffer unlock, then try again") }
+          slot.put(.success(try work(vault)))
+        } catch { slot.put(.failure(error)) }
+        inbox.post(.done(number))
+      }
+    } finish: { () throws(Refusal) in
+      switch slot.take() {
+      case .success(let value): try answer(value)
+      case .failure(let refusal):
+        // It may still wait; what to say instead is for the last time.
+        guard refusal.isForUnlocking, ContinuousClock.now < deadline else { return try otherwise(refusal) }
+        throw refusal
+      }
+    }
+    calls[number] = call
+    call.start()
+  }
+
+  /// Answers a call whose work is done, or has it wait for the vault.
+  func finish(call number: UInt64) {
+    guard let call = calls[number] else { return }
+    do throws(Refusal) {
+      try call.finish()
+      calls[number] = nil
+    } catch {
+      guard error.isForUnlocking, ContinuousClock.now < call.deadline else { return drop(number, error) }
+      park(number, call)
+    }
+  }
+
+  private func park(_ number: UInt64, _ call: Call) {
+    parked.insert(number)
+    guard !call.wasAsked else { return }
+    call.wasAsked = true
+    unlocker.unlock(mayAsk: true, until: call.deadline) { [weak self] isDone in if isDone { self?.resume(number) } }
+  }
+
+  /// Does the work of a call again that waited.
+  private func resume(_ number: UInt64) {
+    guard parked.remove(number) != nil, let call = calls[number] else { return }
+    call.start()
+  }
+
+  func resumeAll() { for number in parked.sorted() { resume(number) } }
+
+  /// Tells those that have waited long enough.
+  func expire() {
+    let now = ContinuousClock.now
+    for number in parked where calls[number].map({ $0.deadline <= now }) ?? true {
+      drop(number, .isLocked("the vault is locked, and nobody unlocked it in time; coffer unlock, then try again"))
+    }
+    if unlocker.expire(now) { prompts.endUnneededAttempt() }
+  }
+
+  /// Refuses a call.
+  func drop(_ number: UInt64, _ refusal: Refusal) {
+    parked.remove(number)
+    guard let call = calls.removeValue(forKey: number) else { return }
+    refuse(call.message, refusal)
+  }
+
+  func refuse(_ message: BusMessage, _ refusal: Refusal) {
+    guard message.expectsAnswer else { return }
+    do throws(Refusal) { send(try BusMessage(refusing: message, refusal)) } catch {
+      fail(StoreError(.memory, "an answer cannot be made: \(error.text)", place: bus.address, cure: "close other programs"))
+    }
+  }
+
+  /// Answers `message` with what `put` writes.
+  func reply(_ message: BusMessage, _ put: (BusMessage) throws(Refusal) -> Void) throws(Refusal) {
+    guard message.expectsAnswer else { return }
+    let answer = try BusMessage(answerTo: message)
+    try put(answer)
+    send(answer)
+  }
+
+  /// The client as the vault's log names it, where it changes something.
+  func author(of message: BusMessage) -> AgentClient {
+    do throws(StoreError) {
+      let process = try bus.process(of: message.sender)
+      return settings.client.on(
+        AgentClient.Behalf(process: UInt32(clamping: process), program: ProviderOwner(process: process).program))
+    } catch {
+      // It has gone by now: the change is this program's.
+      return settings.client
+    }
+  }
+}

@@ -1,0 +1,55 @@
+internal import CofferAgent
+internal import CofferPlatform
+internal import Dispatch
+
+// What is known of the vault, which others change too.
+extension ServiceLoop {
+  /// Takes note of what the agent's vault is now.
+  func note(_ now: AgentMoment?) {
+    let wasLocked = isLocked
+    moment = now
+    if isUnlocked {
+      surveyIsDue = true
+      unlocker.unlocked()
+      resumeAll()
+    } else {
+      vault.forget()
+    }
+    guard isLocked != wasLocked else { return }
+    for collection in book.collections where collection.name != CollectionState.session {
+      announcer.tellLock(collection, isLocked: isLocked)
+    }
+  }
+
+  /// Takes note of the collections, and tells what differs.
+  func note(_ new: CollectionBook) {
+    let old = book
+    book = new
+    announcer.tell(from: old, to: new)
+  }
+
+  /// Of the time, the most that looking for changes takes: with many items it takes some milliseconds each.
+  private static let surveyShare = 10
+
+  /// Looks for what others changed, on the queue.
+  func startDueSurvey() {
+    guard surveyIsDue, !surveyIsRunning, isUnlocked, ContinuousClock.now >= nextSurvey else { return }
+    (surveyIsDue, surveyIsRunning) = (false, true)
+    let (vault, inbox) = (vault, inbox)
+    queue.async {
+      let start = ContinuousClock.now
+      var survey: Survey?
+      // What is wrong is said to clients when they ask.
+      do throws(Refusal) { survey = try vault.survey() } catch { vault.forget() }
+      inbox.post(.surveyed(survey, cost: .now - start))
+    }
+  }
+
+  func surveyed(_ survey: Survey?, _ cost: Duration) {
+    surveyIsRunning = false
+    nextSurvey = .now + cost * Self.surveyShare
+    guard let survey else { return }
+    note(survey.book)
+    for event in survey.events { announcer.tell(event) }
+  }
+}

@@ -1,0 +1,87 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+/// The sessions that are open. Of the bus's thread.
+final class SessionTable {
+  private var sessions: [String: Session] = [:]
+  private var lastNumber: UInt64 = 0
+
+  /// Sessions of one client, at most: programs that open one for each call, and close none, have some dozens in their lives.
+  private static let mostSessions = 1024
+
+  func open(_ message: BusMessage) throws(Refusal) -> BusMessage {
+    let algorithm = try message.string()
+    guard sessions.values.count(where: { $0.client == message.sender }) < Self.mostSessions else {
+      throw .limit("the client has \(Self.mostSessions) sessions: close some")
+    }
+    lastNumber += 1
+    let path = ObjectPath.of(session: lastNumber)
+    let answer = try BusMessage(answerTo: message)
+    switch algorithm {
+    case "plain":
+      sessions[path] = Session(plainFor: message.sender, path: path)
+      try answer.putVariant("s") { () throws(Refusal) in try answer.put("") }
+    case KeyExchange.name:
+      guard try message.variantContents() == "ay" else {
+        throw .invalidArguments("the public key of the session is no array of bytes")
+      }
+      let outcome = try message.variant("ay") { () throws(Refusal) in
+        let made = try message.bytes { (theirs) throws(Refusal) in try KeyExchange.answer(theirs) }
+        let key = try Refusal.memory { () throws(SecretMemoryError) in try made.key.duplicate() }
+        sessions[path] = Session(for: message.sender, path: path, key: key)
+        return made.publicKey
+      }
+      try answer.putVariant("ay") { () throws(Refusal) in
+        try outcome.span.bytes.withUnsafeBytes { (raw) throws(Refusal) in try answer.put(raw) }
+      }
+    // The name by which libraries know that they shall try another.
+    default: throw .notSupported("sessions are plain or \(KeyExchange.name)")
+    }
+    try answer.put(path: path)
+    return answer
+  }
+
+  func close(_ message: BusMessage) throws(Refusal) {
+    _ = try session(message.path, of: message)
+    sessions[message.path] = nil
+  }
+
+  /// Ends what a client had open.
+  func closeAll(of client: String) { sessions = sessions.filter { $0.value.client != client } }
+
+  /// The last parts of the paths of a client's sessions.
+  func names(of client: String) -> [String] {
+    sessions.values.filter { $0.client == client }.compactMap { $0.path.split(separator: "/").last.map(String.init) }.sorted()
+  }
+
+  /// A session of the client itself.
+  func session(_ path: String, of message: BusMessage) throws(Refusal) -> Session {
+    guard let session = sessions[path], session.client == message.sender else { throw .noSession(path) }
+    return session
+  }
+
+  /// Reads a secret, which names the session by which it came.
+  func secret(_ message: BusMessage) throws(Refusal) -> SecretForm {
+    try message.structure(Session.contents) { () throws(Refusal) in
+      let session = try session(message.objectPath(), of: message)
+      let parameters = try message.bytes { (raw) throws(Refusal) in
+        guard raw.count <= Self.mostParameters else {
+          throw .invalidArguments("the parameters of the secret have \(raw.count) bytes")
+        }
+        return Array(raw)
+      }
+      let value = try message.bytes { (raw) throws(Refusal) in
+        // Before memory is taken for it, which is scarce; a cipher adds a block at most.
+        guard raw.count <= VaultItem.largestValue + SecretCipher.blockCount else { throw Self.tooLarge }
+        return try session.open(raw, parameters)
+      }
+      guard value.count <= VaultItem.largestValue else { throw Self.tooLarge }
+      return SecretForm(value, metadata: ItemMetadata(contentType: try message.string()))
+    }
+  }
+
+  private static var mostParameters: Int { 1024 }
+  private static var tooLarge: Refusal { .invalidArguments("a secret has at most \(VaultItem.largestValue) bytes") }
+}

@@ -1,0 +1,120 @@
+internal import CofferAgent
+internal import CofferPlatform
+
+/// A process that tries to unlock the vault.
+struct UnlockAttempt {
+  let process: Int32
+  let mayAsk: Bool
+
+  func end() { kill(process, SIGTERM) }
+}
+
+/// Somebody who waits for the vault to be unlocked.
+struct UnlockWaiter {
+  let mayAsk: Bool
+  /// Until when; nil for as long as a person is asked.
+  let deadline: ContinuousClock.Instant?
+  /// Whether a process has tried for it.
+  var wasTried = false
+  let then: (Bool) -> Void
+}
+
+/// Has the vault unlocked for those who wait. Of the bus's thread.
+final class Unlocker {
+  private let settings: SecretServiceSettings
+  private let inbox: Inbox
+  /// Asks the agent how its vault is.
+  private let look: () -> Void
+  private var attempt: UnlockAttempt?
+  private var waiting: [UnlockWaiter] = []
+  /// Refuses the calls that wait for what is not there.
+  var refuseAll: (StoreError) -> Void = { _ in }
+
+  init(_ settings: SecretServiceSettings, _ inbox: Inbox, look: @escaping () -> Void) {
+    self.settings = settings
+    self.inbox = inbox
+    self.look = look
+  }
+
+  /// When the first of those who wait has waited long enough.
+  var deadline: ContinuousClock.Instant? { waiting.compactMap(\.deadline).min() }
+
+  /// Ends the process that tries, as nobody waits for it.
+  func endAttempt() { attempt?.end() }
+
+  /// Has the vault unlocked: by what this machine has, by a program that asks a person, by `coffer unlock` at some terminal.
+  ///
+  /// - Parameter then: is told whether it is, once.
+  func unlock(mayAsk: Bool, until deadline: ContinuousClock.Instant?, _ then: @escaping (Bool) -> Void) {
+    waiting.append(UnlockWaiter(mayAsk: mayAsk, deadline: deadline, then: then))
+    tryUnlocking()
+  }
+
+  /// Starts a process for those that none has tried for.
+  private func tryUnlocking() {
+    guard attempt == nil else { return }
+    let untried = waiting.filter { !$0.wasTried }
+    guard !untried.isEmpty else { return }
+    let mayAsk = untried.contains { $0.mayAsk } && settings.hasPrompt
+    do throws(StoreError) {
+      try settings.checkVault()
+      guard settings.hasOwnKey || mayAsk else { return giveUp(asked: true, started: false) }
+      let process = try settings.startUnlocking(mayAsk)
+      attempt = UnlockAttempt(process: process, mayAsk: mayAsk)
+      let inbox = inbox
+      try DetachedThread.start(stackBytes: 256 << 10, place: "secret service") {
+        // It is left to be reaped by who may still signal it: its number is its own until then.
+        var ended = siginfo_t()
+        while waitid(P_PID, id_t(process), &ended, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+        inbox.post(.tried(process: process))
+      }
+    } catch {
+      attempt?.end()
+      attempt = nil
+      giveUp(asked: true, started: false)
+      // Nobody can unlock what is not there, however long a client waits.
+      guard error.kind == .noVault else { return }
+      refuseAll(error)
+    }
+  }
+
+  func attemptEnded(_ process: Int32) {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    guard let ended = attempt, ended.process == process else { return }
+    attempt = nil
+    // The agent says so itself, a moment later; whoever waits need not.
+    guard status != 0 else { return look() }
+    giveUp(asked: ended.mayAsk, started: true)
+    tryUnlocking()
+  }
+
+  /// No process can unlock the vault for those that wait: a person may still do it elsewhere, for as long as they have.
+  private func giveUp(asked: Bool, started: Bool) {
+    for index in waiting.indices where asked || !waiting[index].mayAsk || !settings.hasPrompt {
+      waiting[index].wasTried = true
+    }
+    // Who would not have waited for a person is told, and who was asked in vain by a prompt.
+    let over = waiting.filter { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
+    waiting.removeAll { $0.wasTried && (!$0.mayAsk || started && $0.deadline == nil) }
+    for waiter in over { waiter.then(false) }
+  }
+
+  /// Everybody who waits goes on.
+  func unlocked() {
+    attempt?.end()
+    attempt = nil
+    let all = waiting
+    waiting = []
+    for waiter in all { waiter.then(true) }
+  }
+
+  /// Tells those who have waited long enough; true where nobody waits any more.
+  func expire(_ now: ContinuousClock.Instant) -> Bool {
+    let over = waiting.filter { $0.deadline.map { $0 <= now } ?? false }
+    guard !over.isEmpty else { return false }
+    waiting.removeAll { $0.deadline.map { $0 <= now } ?? false }
+    for waiter in over { waiter.then(false) }
+    return waiting.isEmpty
+  }
+}

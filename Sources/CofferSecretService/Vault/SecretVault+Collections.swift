@@ -1,0 +1,172 @@
+internal import CofferAgent
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+// The collections, which are items of the vault themselves: see `VaultNaming`.
+extension SecretVault {
+  /// The collections and aliases.
+  func book() throws(Refusal) -> CollectionBook {
+    var query = ItemQuery(service: VaultNaming.collections)
+    query.isUse = false
+    let (own, services) = try asking(ObjectPath.root) { () throws(StoreError) in
+      (try client.find(query).items(), try client.names(of: nil, prefix: VaultNaming.prefix))
+    }
+    var book = CollectionBook()
+    // A collection that somebody made at the shell has items and no item of its own.
+    for service in services { book.note(CollectionState(name: String(service.dropFirst(VaultNaming.prefix.count)), label: "")) }
+    for item in own where !item.name.account.isEmpty {
+      book.note(
+        CollectionState(
+          name: item.name.account, label: item.metadata.label, created: item.created.seconds, modified: item.modified.seconds))
+      for name in item.metadata.attributes.keys where name.hasPrefix(VaultNaming.alias) {
+        book.aliases[String(name.dropFirst(VaultNaming.alias.count))] = item.name.account
+      }
+    }
+    return book
+  }
+
+  /// - Throws: ``Refusal`` `NoSuchObject` for a collection that is not there.
+  func requireCollection(_ name: String) throws(Refusal) {
+    guard name != CollectionState.login, name != CollectionState.session else { return }
+    guard try book()[name] != nil else { throw .noSuchObject(ObjectPath.of(collection: name)) }
+  }
+
+  /// The collection behind an alias.
+  func collection(behind alias: String) throws(Refusal) -> String {
+    guard let name = try book().aliases[alias] else { throw .noSuchObject(ObjectPath.of(alias: alias)) }
+    return name
+  }
+
+  /// Makes a collection, or finds the one that has the alias already.
+  ///
+  /// - Returns: its name.
+  func createCollection(_ label: String, alias: String, by client: AgentClient) throws(Refusal) -> String {
+    let book = try book()
+    if !alias.isEmpty, let name = book.aliases[alias] { return name }
+    let name = Self.freeName(label, book)
+    var metadata = ItemMetadata(label: label)
+    if !alias.isEmpty { metadata.attributes[VaultNaming.alias + alias] = "" }
+    try write(name, metadata, by: client)
+    return name
+  }
+
+  /// Stores a collection's own item, which has no value.
+  private func write(_ name: String, _ metadata: ItemMetadata, by client: AgentClient) throws(Refusal) {
+    let empty = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes(zeros: 0) }
+    let form = SecretForm(empty, metadata: metadata)
+    _ = try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
+      try client.set(form, for: ItemName(service: VaultNaming.collections, account: name))
+    }
+  }
+
+  /// Bytes of a collection's name, at most: with it each byte may take three of an object's path.
+  private static let longestName = 64
+
+  /// A name for a collection of that label that none has: the label itself, where it can be one.
+  private static func freeName(_ label: String, _ book: CollectionBook) -> String {
+    let scalars = label.unicodeScalars.filter { $0.properties.generalCategory != .control }
+    var start = String(String.UnicodeScalarView(scalars))
+    while start.utf8.count > longestName { start.removeLast() }
+    if start.isEmpty { start = "collection" }
+    guard book[start] != nil else { return start }
+    var number = 2
+    while book["\(start) \(number)"] != nil { number += 1 }
+    return "\(start) \(number)"
+  }
+
+  /// Gives a collection another label.
+  func label(_ name: String, _ label: String, by client: AgentClient) throws(Refusal) {
+    try requireCollection(name)
+    var metadata = try ownItem(name)
+    metadata.label = label
+    try write(name, metadata, by: client)
+  }
+
+  /// What is said of a collection's own item.
+  private func ownItem(_ name: String) throws(Refusal) -> ItemMetadata {
+    let item = try asking(ObjectPath.of(collection: name)) { () throws(StoreError) in
+      try client.item(ItemName(service: VaultNaming.collections, account: name))
+    }
+    return item?.metadata ?? ItemMetadata(label: CollectionBook()[name]?.label ?? name)
+  }
+
+  /// Has `alias` lead to the collection; nil takes it away.
+  func setAlias(_ alias: String, _ name: String?, by client: AgentClient) throws(Refusal) {
+    if let name { try requireCollection(name) }
+    let key = VaultNaming.alias + alias
+    var query = ItemQuery(service: VaultNaming.collections)
+    query.attributeNames = [key]
+    let asked = query
+    let holders = try asking(ObjectPath.root) { () throws(StoreError) in try client.find(asked).items() }
+    for holder in holders where holder.name.account != name {
+      var metadata = holder.metadata
+      metadata.attributes[key] = nil
+      try write(holder.name.account, metadata, by: client)
+    }
+    guard let name, !holders.contains(where: { $0.name.account == name }) else { return }
+    // It leads there without an item of its own.
+    if CollectionBook.standardAliases[alias] == name { return }
+    var metadata = try ownItem(name)
+    metadata.attributes[key] = ""
+    try write(name, metadata, by: client)
+  }
+
+  /// Deletes a collection with its items; what is shared in it stays where it was.
+  ///
+  /// - Returns: the items that clients no longer see.
+  func deleteCollection(_ name: String, by client: AgentClient) throws(Refusal) -> [ItemEvent] {
+    try requireCollection(name)
+    let path = ObjectPath.of(collection: name)
+    guard name != CollectionState.session else { throw .notSupported("the session's collection ends with the session") }
+    guard try book().aliases["default"] != name else {
+      throw .notSupported("it is the default collection: have the alias lead to another one first")
+    }
+    guard name != CollectionState.login else { throw .notSupported("the login collection is always there") }
+    let events = try find([:], in: name).map { (item) throws(Refusal) in try delete(item.path, by: client) }
+    _ = try asking(path) { () throws(StoreError) in
+      try client.remove(ItemName(service: VaultNaming.collections, account: name))
+    }
+    return events
+  }
+
+  /// The secret of a sandboxed application, which is made when it first asks.
+  ///
+  /// Source: XDG Desktop Portal, "org.freedesktop.portal.Secret": the same for an application each time.
+  func portalSecret(_ application: String, by client: AgentClient) throws(Refusal) -> SecretForm {
+    let path = ObjectPath.portalRoot
+    let name: ItemName
+    do throws(StoreError) { name = try ItemName(service: VaultNaming.portal, account: application) } catch {
+      throw Refusal(error, at: path)
+    }
+    if let present = try asking(path, { () throws(StoreError) in try client.get(name) }) { return present }
+    let bytes = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(Self.portalBytes) }
+    let form = SecretForm(
+      bytes, metadata: ItemMetadata(label: "Secret of \(application)", contentType: "application/octet-stream"))
+    do throws(StoreError) { try client.set(form, for: name, if: .absent) } catch {
+      // Another provider, or this program at the shell, was first.
+      guard error.kind == .alreadyExists else { throw Refusal(error, at: path) }
+      return try portalSecret(application, by: client)
+    }
+    return form
+  }
+
+  private static let portalBytes = 64
+}
+
+extension CollectionBook {
+  /// Takes over what is said of a collection.
+  fileprivate mutating func note(_ state: CollectionState) {
+    guard !state.name.isEmpty, state.name != CollectionState.session else { return }
+    guard let position = collections.firstIndex(where: { $0.name == state.name }) else {
+      var new = state
+      if new.label.isEmpty { new.label = new.name }
+      return collections.append(new)
+    }
+    if !state.label.isEmpty { collections[position].label = state.label }
+    collections[position].created = state.created
+    collections[position].modified = state.modified
+  }
+}

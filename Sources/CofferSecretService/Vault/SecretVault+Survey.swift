@@ -1,0 +1,53 @@
+internal import CofferAgent
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import Synchronization
+
+/// What clients are told after somebody changed the vault.
+struct Survey: Sendable {
+  let book: CollectionBook
+  let events: [ItemEvent]
+}
+
+extension SecretVault {
+  /// Compares what is there with what clients know, and has them know it.
+  func survey() throws(Refusal) -> Survey {
+    let book = try book()
+    var now: [ItemPath: StoredItem] = [:]
+    for item in try find([:], in: nil) where item.path.collection != CollectionState.session { now[item.path] = item }
+    let before = known.withLock { known in
+      defer { known = now }
+      return known
+    }
+    guard let before else { return Survey(book: book, events: []) }
+    var events: [ItemEvent] = []
+    for (path, item) in before where now[path] == nil { events.append(ItemEvent(.deleted, item)) }
+    for (path, item) in now {
+      switch before[path] {
+      case nil: events.append(ItemEvent(.created, item))
+      case let old? where old != item: events.append(ItemEvent(.changed, item))
+      default: break
+      }
+    }
+    return Survey(book: book, events: events.sorted { $0.item.path.text < $1.item.path.text })
+  }
+
+  /// Forgets what clients know: the vault was locked.
+  func forget() { known.withLock { $0 = nil } }
+
+  /// Whether the agent holds the vault unlocked.
+  func isUnlocked() throws(Refusal) -> Bool {
+    do throws(StoreError) { return try client.moment(after: nil).vault != nil } catch {
+      guard error.kind == .noAgent else { throw Refusal(error, at: ObjectPath.root) }
+      return false
+    }
+  }
+
+  /// Has the agent wipe its keys.
+  func lock() throws(Refusal) {
+    do throws(StoreError) { try client.lock() } catch {
+      guard error.kind == .noAgent else { throw Refusal(error, at: ObjectPath.root) }
+    }
+  }
+}

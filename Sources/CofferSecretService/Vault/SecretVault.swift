@@ -1,0 +1,230 @@
+internal import CofferAgent
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+internal import Synchronization
+
+/// The items of all collections, where they are kept: in the vault, which the agent holds, or in memory. Called on one queue, which may
+/// wait for the agent.
+final class SecretVault: Sendable {
+  let client: AgentClient
+  private let memory = Mutex(SessionItems())
+  /// What clients know; nil while nobody can.
+  let known = Mutex<[ItemPath: StoredItem]?>(nil)
+
+  init(_ client: AgentClient) { self.client = client }
+
+  /// Runs `body`, which asks the agent.
+  func asking<Result>(_ path: String, _ body: () throws(StoreError) -> Result) throws(Refusal) -> Result {
+    do throws(StoreError) { return try body() } catch { throw Refusal(error, at: path) }
+  }
+
+  // MARK: Reading
+
+  /// The items of `collection`, or of all, that have `attributes`, in the order of their paths.
+  func find(_ attributes: [String: String], in collection: String?) throws(Refusal) -> [StoredItem] {
+    var found: [StoredItem] = []
+    if collection != CollectionState.session {
+      var native = ItemQuery(service: collection.map(VaultNaming.service))
+      native.attributes = attributes.map { ItemQuery.Attribute($0.key, $0.value) }
+      var shared = ItemQuery()
+      shared.attributeNames = [VaultNaming.shared]
+      shared.attributes = collection.map { [ItemQuery.Attribute(VaultNaming.shared, $0)] } ?? []
+      found = try stored(native, isNative: true) + stored(shared, isNative: false)
+      found = found.filter { item in item.matches(attributes) && (collection.map { $0 == item.path.collection } ?? true) }
+    }
+    if collection == nil || collection == CollectionState.session { found += memory.withLock { $0.find(attributes) } }
+    return found
+  }
+
+  /// What the agent finds of items that collections own, or of those that are shared in them.
+  private func stored(_ query: ItemQuery, isNative: Bool) throws(Refusal) -> [StoredItem] {
+    var asked = query
+    asked.isUse = false
+    let query = asked
+    return try asking(ObjectPath.root) { () throws(StoreError) in try client.find(query).items() }.filter {
+      $0.name.service.hasPrefix(VaultNaming.prefix) == isNative
+    }.compactMap(VaultNaming.stored)
+  }
+
+  /// The item at `path`.
+  func item(_ path: ItemPath) throws(Refusal) -> StoredItem {
+    let found: StoredItem?
+    if path.collection == CollectionState.session {
+      found = memory.withLock { $0.item(path.element) }
+    } else {
+      found = try vaultItem(path).flatMap(VaultNaming.stored)
+    }
+    guard let found else { throw .noSuchObject(path.text) }
+    return found
+  }
+
+  /// The item of the vault that is at `path`; nil where there is none.
+  private func vaultItem(_ path: ItemPath) throws(Refusal) -> VaultItem? {
+    guard let id = VaultNaming.sharedID(path.element) else {
+      guard let account = PathElement.decode(path.element) else { return nil }
+      let name = try VaultNaming.name(path.collection, account)
+      return try asking(path.text) { () throws(StoreError) in try client.item(name) }
+    }
+    var query = ItemQuery()
+    query.isUse = false
+    query.attributes = [ItemQuery.Attribute(VaultNaming.shared, path.collection)]
+    let shared = try asking(path.text) { () throws(StoreError) in try client.find(query).items() }
+    return shared.first { VaultNaming.hexadecimal($0.id) == id }
+  }
+
+  /// The name under which the vault has the item at `path`, which is looked for only where the path does not say it.
+  private func name(_ path: ItemPath) throws(Refusal) -> ItemName {
+    if VaultNaming.sharedID(path.element) == nil, let account = PathElement.decode(path.element) {
+      return try VaultNaming.name(path.collection, account)
+    }
+    guard let item = try vaultItem(path) else { throw .noSuchObject(path.text) }
+    return item.name
+  }
+
+  /// The secret of the item at `path`.
+  func secret(_ path: ItemPath) throws(Refusal) -> SecretForm {
+    let found: SecretForm?
+    if path.collection == CollectionState.session {
+      found = memory.withLock { $0.secret(path.element) }
+    } else {
+      let name = try name(path)
+      found = try asking(path.text) { () throws(StoreError) in try client.get(name) }
+    }
+    guard let found else { throw .noSuchObject(path.text) }
+    return found
+  }
+
+  // MARK: Writing
+
+  /// Stores an item in `collection`, or replaces the one whose attributes are equal: of several the oldest.
+  func create(
+    _ draft: ItemDraft, _ secret: SecretForm, in collection: String, replaces: Bool, by client: AgentClient
+  ) throws(Refusal) -> ItemEvent {
+    try requireCollection(collection)
+    let equal =
+      try replaces
+      ? find(draft.attributes, in: collection).filter { $0.attributes.count == draft.attributes.count }.min {
+        $0.created < $1.created
+      } : nil
+    if collection == CollectionState.session {
+      return try memory.withLock { (memory) throws(Refusal) in
+        ItemEvent(equal == nil ? .created : .changed, try memory.set(draft, secret, at: equal?.path.element))
+      }
+    }
+    // A shared item keeps its name, and what shows it here.
+    let old = try equal.map { (item) throws(Refusal) in try existing(item.path) }
+    let name: ItemName
+    if let old { name = old.name } else { name = try VaultNaming.name(collection, VaultNaming.hexadecimal(UUID())) }
+    var form = secret
+    form.metadata.label = draft.label
+    form.metadata.attributes = old.map { Self.attributes(draft.attributes, of: $0) } ?? draft.attributes
+    let condition = old.map { WriteCondition.revision($0.revision) } ?? .absent
+    let item = try asking(equal?.path.text ?? ObjectPath.of(collection: collection)) { () throws(StoreError) in
+      try client.set(form, for: name, if: condition)
+    }
+    return try noted(old == nil ? .created : .changed, item)
+  }
+
+  /// The attributes that the vault keeps of an item whose client gave it `attributes`.
+  private static func attributes(_ attributes: [String: String], of item: VaultItem) -> [String: String] {
+    guard !item.name.service.hasPrefix(VaultNaming.prefix) else { return attributes }
+    return attributes.merging([VaultNaming.shared: item.metadata.attributes[VaultNaming.shared] ?? ""]) { _, mark in mark }
+  }
+
+  private func existing(_ path: ItemPath) throws(Refusal) -> VaultItem {
+    guard let item = try vaultItem(path) else { throw .noSuchObject(path.text) }
+    return item
+  }
+
+  /// Gives the item at `path` another secret, and leaves its label and attributes.
+  func setSecret(_ secret: SecretForm, at path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
+    if path.collection == CollectionState.session {
+      return try memory.withLock { (memory) throws(Refusal) in
+        guard let old = memory.item(path.element) else { throw .noSuchObject(path.text) }
+        let draft = ItemDraft(label: old.label, attributes: old.attributes)
+        return ItemEvent(.changed, try memory.set(draft, secret, at: path.element))
+      }
+    }
+    let old = try existing(path)
+    var form = secret
+    let type = secret.metadata.contentType
+    form.metadata = old.metadata
+    form.metadata.contentType = type
+    let item = try asking(path.text) { () throws(StoreError) in
+      try client.set(form, for: old.name, if: .revision(old.revision))
+    }
+    return try noted(.changed, item)
+  }
+
+  /// Gives the item at `path` another label, or other attributes.
+  func describe(
+    _ path: ItemPath, label: String? = nil, attributes: [String: String]? = nil, by client: AgentClient
+  ) throws(Refusal) -> ItemEvent {
+    if path.collection == CollectionState.session {
+      return try memory.withLock { (memory) throws(Refusal) in
+        guard let old = memory.item(path.element), let secret = memory.secret(path.element) else {
+          throw .noSuchObject(path.text)
+        }
+        let draft = ItemDraft(label: label ?? old.label, attributes: attributes ?? old.attributes)
+        return ItemEvent(.changed, try memory.set(draft, secret, at: path.element))
+      }
+    }
+    let old = try existing(path)
+    var metadata = old.metadata
+    if let label { metadata.label = label }
+    if let attributes { metadata.attributes = Self.attributes(attributes, of: old) }
+    let described = metadata
+    let items = try asking(path.text) { () throws(StoreError) in
+      try client.apply([.describe(old.name, as: described, if: .revision(old.revision))])
+    }
+    guard let item = items.first else { return try noted(.changed, existing(path)) }
+    return try noted(.changed, item)
+  }
+
+  /// Deletes the item at `path`; a shared one is no longer shared, and stays where it was.
+  func delete(_ path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
+    if path.collection == CollectionState.session {
+      guard let old = memory.withLock({ $0.item(path.element) }), memory.withLock({ $0.remove(path.element) }) else {
+        throw .noSuchObject(path.text)
+      }
+      return ItemEvent(.deleted, old)
+    }
+    let old = try existing(path)
+    guard let stored = VaultNaming.stored(old) else { throw .noSuchObject(path.text) }
+    if VaultNaming.sharedID(path.element) != nil {
+      var metadata = old.metadata
+      metadata.attributes[VaultNaming.shared] = nil
+      let described = metadata
+      _ = try asking(path.text) { () throws(StoreError) in
+        try client.apply([.describe(old.name, as: described, if: .revision(old.revision))])
+      }
+    } else {
+      let isDone = try asking(path.text) { () throws(StoreError) in try client.remove(old.name) }
+      guard isDone else { throw .noSuchObject(path.text) }
+    }
+    _ = known.withLock { $0?.removeValue(forKey: path) }
+    return ItemEvent(.deleted, stored)
+  }
+
+  /// What happened to `item`, which clients are told of now and not once more.
+  private func noted(_ kind: ItemEvent.Kind, _ item: VaultItem) throws(Refusal) -> ItemEvent {
+    guard let stored = VaultNaming.stored(item) else { throw .failed("the item is in no collection") }
+    known.withLock { if $0 != nil { $0?[stored.path] = stored } }
+    return ItemEvent(kind, stored)
+  }
+}
+
+/// Something that happened to an item.
+struct ItemEvent: Sendable, Equatable {
+  enum Kind: Sendable, Equatable { case created, changed, deleted }
+  let kind: Kind
+  let item: StoredItem
+
+  init(_ kind: Kind, _ item: StoredItem) {
+    self.kind = kind
+    self.item = item
+  }
+}

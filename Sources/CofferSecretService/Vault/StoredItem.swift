@@ -1,0 +1,62 @@
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+/// An item as clients see it, without its secret.
+struct StoredItem: Sendable, Equatable {
+  let path: ItemPath
+  let label: String
+  let attributes: [String: String]
+  let created: Date
+  let modified: Date
+  /// Which item it is, and how often it was written: two sights of an item that are equal in both are of the same content.
+  let id: UUID
+  let revision: UInt64
+
+  /// Whether it has all of `wanted`, byte by byte.
+  func matches(_ wanted: [String: String]) -> Bool {
+    wanted.allSatisfy { name, value in attributes[name]?.hasSameBytes(as: value) ?? false }
+  }
+}
+
+/// What clients give an item.
+struct ItemDraft: Sendable {
+  var label = ""
+  var attributes: [String: String] = [:]
+}
+
+/// A collection as clients see it, without its items.
+struct CollectionState: Sendable, Equatable {
+  let name: String
+  var label: String
+  /// Seconds since 1970; 0 where that is not known.
+  var created: UInt64 = 0
+  var modified: UInt64 = 0
+
+  var path: String { ObjectPath.of(collection: name) }
+
+  /// What is there from the start.
+  static let login = "login"
+  /// What ends with the process, and is never locked.
+  static let session = "session"
+  static let standard = [CollectionState(name: login, label: "Login"), CollectionState(name: session, label: "session")]
+}
+
+/// The collections and their aliases, at one moment.
+struct CollectionBook: Sendable, Equatable {
+  var collections = CollectionState.standard
+  /// The name of the collection behind each alias.
+  var aliases = standardAliases
+
+  /// `default` leads to the login collection until it is set, and `session` always to the one of the session, as with other providers.
+  static let standardAliases = [
+    "default": CollectionState.login, "session": CollectionState.session, "login": CollectionState.login,
+  ]
+
+  subscript(name: String) -> CollectionState? { collections.first { $0.name == name } }
+}
+
+extension Date {
+  /// Whole seconds since 1970.
+  var seconds: UInt64 { UInt64(max(0, timeIntervalSince1970)) }
+}

@@ -1,0 +1,167 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SecretServiceCommandTests {
+  @Test func `install has the bus start the service, and uninstall takes that back`() throws {
+    guard let service = try SecretServiceHome(starts: false) else { return }
+    let home = service.home
+    let answer = try home.coffer("secret-service install --patience 1s")
+    #expect(answer.status == 0 && answer.err.contains("wrote \(home.path)/share/dbus-1/services/org.freedesktop.secrets.service"))
+    let file = try home.content("share/dbus-1/services/org.freedesktop.secrets.service")
+    #expect(file.contains("Name=org.freedesktop.secrets\n") && file.contains(" secret-service run --quiet --patience 1s\n"))
+    #expect(file.contains("COFFER_HOME=\(home.path)") && file.contains("SystemdService=coffer-secret-service.service\n"))
+    let unit = try home.content("config/systemd/user/coffer-secret-service.service")
+    #expect(unit.contains("Type=dbus\nBusName=org.freedesktop.secrets\n") && unit.contains("Environment=COFFER_HOME="))
+    try home.transcript(
+      "secret-service status --json --quiet", out: try home.coffer("secret-service status --json").out, err: "nobody answers",
+      exit: 1)
+    // The bus reads its folders when it begins, and when it is asked to.
+    let reload = [
+      "dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.ReloadConfig",
+    ]
+    guard let reloaded = try service.program(reload), reloaded.status == 0 else {
+      return print("skipped: dbus-send is not installed")
+    }
+    guard let stored = try service.program(["secret-tool", "store", "--label=x", "a", "b"], in: "s") else { return }
+    #expect(stored.status == 0, "\(stored.err)")
+    let status = try home.coffer("secret-service status")
+    #expect(status.status == 0 && status.out.contains("coffer, process"), "\(status.err)")
+    #expect(try home.coffer("secret-service uninstall").err.contains("removed"))
+    #expect(!home.exists("share/dbus-1/services/org.freedesktop.secrets.service"))
+    try home.transcript("secret-service uninstall", err: "nothing is installed", exit: 1)
+    // It was started by the bus, and ends with it.
+    service.bus.stop()
+  }
+
+  @Test func `install keeps files of others, and uninstall too`() throws {
+    let home = try Home()
+    home.environment["XDG_DATA_HOME"] = home.path + "/share"
+    home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
+    let file = try home.file("share/dbus-1/services/org.freedesktop.secrets.service", "[D-BUS Service]\nExec=/usr/bin/other\n")
+    try home.transcript("secret-service install", err: "another file stands there", exit: 73)
+    try home.transcript("secret-service uninstall", err: "of another provider", exit: 77)
+    #expect(try home.coffer("secret-service install --force").status == 0)
+    #expect(try String(contentsOfFile: file, encoding: .utf8).contains("coffer"))
+    #expect(try home.coffer("secret-service install").err.contains("is there already"))
+    #expect(try home.coffer("secret-service install --print").out.contains("[D-BUS Service]"))
+  }
+
+  @Test func `the service ends on a signal with 0, and with 75 where the bus goes away`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    #expect(try service.end() == 0)
+    try service.start("")
+    service.bus.stop()
+    #expect(try service.end(0) == 75)
+    try service.home.transcript("secret-service run", err: "there is no bus", exit: 74)
+    try service.home.transcript(
+      "secret-service status", out: try service.home.coffer("secret-service status").out, err: "nobody answers", exit: 1)
+  }
+
+  @Test func `a second service is told who has the name, and may take it`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    try service.home.transcript("secret-service run", err: "coffer, process", exit: 73)
+    let replacing = try Child(
+      ["secret-service", "run", "--replace", "--quiet"], environment: service.home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)])
+    #expect(try service.end(0) == 0)
+    kill(replacing.id, SIGTERM)
+    #expect(try replacing.wait() == 0)
+  }
+
+  @Test func `share shows an item to programs, and takes it back`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    let home = service.home
+    try home.transcript("vault set github.com ada --quiet", in: "hunter2")
+    try home.transcript("vault set gitlab.com ada --quiet", in: "other")
+    guard let none = try service.program(["secret-tool", "lookup", "service", "github.com"]) else { return }
+    #expect(none.status == 1)
+    try home.transcript("secret-service share github.com ada")
+    #expect(try service.program(["secret-tool", "lookup", "service", "github.com", "username", "ada"])?.out == "hunter2")
+    #expect(try service.program(["secret-tool", "lookup", "service", "gitlab.com"])?.status == 1)
+    try home.transcript("secret-service share --all")
+    #expect(try service.program(["secret-tool", "lookup", "server", "gitlab.com"])?.out == "other")
+    try home.transcript("secret-service share --all --undo")
+    #expect(try service.program(["secret-tool", "lookup", "service", "github.com"])?.status == 1)
+    try home.transcript("secret-service share none.example", err: "no item to share", exit: 1)
+    try home.transcript("secret-service share", err: "give a service, or --all", exit: 64)
+  }
+
+  @Test func `a program that asks for the passphrase unlocks for whoever waits`() throws {
+    guard let service = try SecretServiceHome(starts: false, opens: false) else { return }
+    let home = service.home
+    try home.transcript(
+      "vault slot add --key-file \(home.path)/key --new-passphrase-file \(try home.file("pass", "correct horse\n")) --quiet --min-strength 0"
+    )
+    let asked = home.path + "/asked"
+    let program = try home.file("ask", "#!/bin/sh\necho x >>\(asked)\necho correct horse\n", mode: 0o700)
+    try service.start("--prompt \(program)")
+    guard let found = try service.program(["secret-tool", "lookup", "a", "b"]) else { return }
+    #expect(found.status == 1 && found.err.isEmpty, "\(found.err)")
+    #expect(try home.content("asked") == "x\n")
+  }
+
+  @Test func `the agent is killed and the service too, and nothing that was stored is lost`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    let home = service.home
+    for number in 0..<3 {
+      guard
+        let stored = try service.program(["secret-tool", "store", "--label=\(number)", "n", "\(number)"], in: "secret \(number)")
+      else { return }
+      #expect(stored.status == 0, "\(stored.err)")
+      if number < 2 {
+        let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+        kill(try #require(status?["process"] as? Int32), SIGKILL)
+      } else {
+        #expect(try service.end(SIGKILL) == 137)
+        try service.start("")
+      }
+      #expect(try service.program(["secret-tool", "lookup", "n", "\(number)"])?.out == "secret \(number)")
+    }
+    #expect(try service.program(["secret-tool", "lookup", "n", "0"])?.out == "secret 0")
+  }
+
+  @Test func `clients that die at any moment leave a service that answers`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    let home = service.home
+    guard let first = try service.program(["secret-tool", "store", "--label=kept", "k", "v"], in: "kept") else { return }
+    #expect(first.status == 0, "\(first.err)")
+    let tool = "/usr/bin/secret-tool"
+    let secret = try home.file("secret", "other")
+    for delay in 0..<Campaign.size(short: 12, long: 400) {
+      let child = try Child(
+        ["store", "--label=x", "die", "\(delay)"], environment: home.environment,
+        opening: [0: (secret, O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: ("/dev/null", O_WRONLY)], program: tool)
+      usleep(UInt32(delay % 20) * 700)
+      kill(child.id, SIGKILL)
+      _ = try child.wait()
+    }
+    #expect(try service.program(["secret-tool", "lookup", "k", "v"])?.out == "kept")
+    #expect(try home.coffer("vault verify --key-file \(home.path)/key").status == 0)
+  }
+
+  @Test func `without a vault programs are told so at once`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    _ = try service.home.coffer("agent stop")
+    for name in ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"] { unlink("\(service.home.path)/data/\(name)") }
+    guard let found = try service.program(["secret-tool", "lookup", "a", "b"]) else { return }
+    #expect(found.status == 1 && found.err.contains("there is no vault"), "\(found.err)")
+  }
+
+  @Test func `doctor says who answers programs that ask for secrets`() throws {
+    guard let service = try SecretServiceHome() else { return }
+    let home = service.home
+    #expect(try home.coffer("doctor").out.contains("--password-store=gnome-libsecret"))
+    home.environment["XDG_CURRENT_DESKTOP"] = "ubuntu:GNOME"
+    #expect(try home.coffer("doctor").out.contains("ok       secret service"))
+    _ = try service.end()
+    #expect(try home.coffer("doctor").out.contains("nobody answers programs that ask for secrets"))
+  }
+
+  @Test func `without libsystemd the service says which package it needs`() throws {
+    let home = try Home()
+    _ = try home.file("lib/libsystemd.so.0", "no library")
+    try home.transcript(
+      "secret-service run", with: ["LD_LIBRARY_PATH": home.path + "/lib"], err: "install libsystemd0", exit: 77)
+  }
+}

@@ -1,0 +1,72 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// A home with a vault, a bus of its own, and the service on it: for programs as they are installed.
+final class SecretServiceHome {
+  let home: Home
+  let bus: TestBus
+  private var service: Child?
+
+  /// Nil where there can be no bus, which is printed.
+  ///
+  /// - Parameter starts: whether the service runs already; otherwise the bus starts it when a program asks.
+  init?(_ arguments: String = "", starts: Bool = true, opens: Bool = true) throws {
+    home = try Home()
+    try home.transcript("init --new-key-file \(home.path)/key --quiet")
+    let services = home.path + "/share/dbus-1/services"
+    var given = home.environment
+    if opens { given["COFFER_KEY_FILE"] = home.path + "/key" }
+    guard let bus = try TestBus(services: services, environment: given) else { return nil }
+    self.bus = bus
+    home.environment["DBUS_SESSION_BUS_ADDRESS"] = bus.address
+    home.environment["XDG_DATA_HOME"] = home.path + "/share"
+    home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
+    if opens { home.environment["COFFER_KEY_FILE"] = home.path + "/key" }
+    guard starts else { return }
+    try start(arguments)
+  }
+
+  deinit {
+    if let service {
+      kill(service.id, SIGTERM)
+      _ = try? service.wait()
+    }
+  }
+
+  /// Starts the service, and waits until it has the name.
+  func start(_ arguments: String) throws {
+    let messages = try home.file("service.err")
+    service = try Child(
+      ["secret-service", "run"] + Home.words(arguments), environment: home.environment,
+      opening: [0: ("/dev/null", O_RDONLY), 1: ("/dev/null", O_WRONLY), 2: (messages, O_WRONLY)])
+    eventually("the service answers") { (try? home.content("service.err").contains("answers programs")) == true }
+  }
+
+  /// Ends the service, and gives its exit status.
+  func end(_ signal: Int32 = SIGTERM) throws -> Int32 {
+    let service = try #require(service)
+    kill(service.id, signal)
+    self.service = nil
+    return try service.wait()
+  }
+
+  /// What a program of Debian answers; nil where it is not installed, which is printed.
+  func program(_ words: [String], in input: String = "") throws -> (status: Int32, out: String, err: String)? {
+    let answer = try home.program(words, in: input)
+    if answer == nil { print("skipped: \(words[0]) is not installed") }
+    return answer
+  }
+
+  /// What a script of the system's Python prints; nil where it or one of `modules` is not installed, which is printed.
+  func python(_ script: String, needs modules: [String]) throws -> String? {
+    let imports = modules.map { "import \($0)" }.joined(separator: "\n")
+    guard let check = try home.program(["python3", "-c", imports]), check.status == 0 else {
+      print("skipped: python3 or one of its modules \(modules.joined(separator: ", ")) is not installed")
+      return nil
+    }
+    let answer = try #require(try home.program(["python3", "-c", script]))
+    #expect(answer.status == 0, "\(answer.err)")
+    return answer.out
+  }
+}

@@ -1,0 +1,91 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// What is declared of libraries that are loaded when they are asked for is what their headers say: a slip would be a crash.
+@Suite(.tags(.process), .wholeRun) struct LibraryHeaderTests {
+  private static let sources = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Sources/CCofferLibraries").standardized.path()
+
+  /// Checks each pair of a field and a symbol that the C file loads.
+  private func check(_ name: String, header: String, prefix: String, _ constants: [(String, String)], skipping package: String)
+    throws
+  {
+    guard access("/usr/include/\(header)", R_OK) == 0 else { return print("skipped: \(package) is not installed") }
+    let loader = try String(contentsOfFile: "\(Self.sources)/\(name).c", encoding: .utf8)
+    let pairs = loader.matches(of: #/X\((\w+), (\w+)\)/#).map { ($0.1, $0.2) }
+    #expect(pairs.count > 8)
+    let assertions = pairs.map { field, symbol in
+      "_Static_assert(__builtin_types_compatible_p(__typeof__(*((coffer_\(name) *)0)->\(field)), __typeof__(\(symbol))) || LOOSE_\(field), \"\(symbol)\");"
+    }
+    let loose = pairs.map { "#ifndef LOOSE_\($0.0)\n#define LOOSE_\($0.0) 0\n#endif" }
+    let code =
+      ["#include <\(header)>", "#include <stdint.h>", prefix, "#include \"\(name).h\""] + loose + assertions
+      + constants.map { "_Static_assert(\($0.0) == \($0.1), \"\($0.1)\");" }
+    let folder = try TestFolder("headers")
+    let file = "\(folder.path)/check.c"
+    try Data(code.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: file))
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").map(String.init)
+    let compilers = ["clang", "cc"].flatMap { name in folders.map { "\($0)/\(name)" } }
+    for compiler in compilers where access(compiler, X_OK) == 0 {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: compiler)
+      process.arguments = [
+        "-fsyntax-only", "-Wall", "-Werror", "-Wno-nullability-extension", "-Wno-unknown-warning-option", "-I",
+        Self.sources + "/include",
+        file,
+      ]
+      let output = Pipe()
+      process.standardError = output
+      try process.run()
+      let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+      process.waitUntilExit()
+      #expect(process.terminationStatus == 0, "\(text)")
+      return
+    }
+    print("skipped: no C compiler is installed")
+  }
+
+  @Test func `what is declared of sd-bus is what its header says`() throws {
+    try check(
+      "sdbus", header: "systemd/sd-bus.h",
+      prefix: "#define LOOSE_call 1\n#define LOOSE_error_free 1\n#define LOOSE_new_method_error 1",
+      [
+        ("COFFER_SDBUS_REPLACE_EXISTING", "SD_BUS_NAME_REPLACE_EXISTING"),
+        ("COFFER_SDBUS_ALLOW_REPLACEMENT", "SD_BUS_NAME_ALLOW_REPLACEMENT"),
+        ("COFFER_SDBUS_METHOD_CALL", "SD_BUS_MESSAGE_METHOD_CALL"), ("COFFER_SDBUS_SIGNAL", "SD_BUS_MESSAGE_SIGNAL"),
+        // Of an error of our own name.
+        (
+          "__builtin_types_compatible_p(__typeof__(sd_bus_call), int(sd_bus *, sd_bus_message *, uint64_t, sd_bus_error *, sd_bus_message **))",
+          "1"
+        ),
+        ("__builtin_types_compatible_p(__typeof__(sd_bus_error_free), void(sd_bus_error *))", "1"),
+        (
+          "__builtin_types_compatible_p(__typeof__(sd_bus_message_new_method_error), int(sd_bus_message *, sd_bus_message **, const sd_bus_error *))",
+          "1"
+        ),
+        ("sizeof(coffer_sdbus_error)", "sizeof(sd_bus_error)"),
+        ("__builtin_offsetof(coffer_sdbus_error, message)", "__builtin_offsetof(sd_bus_error, message)"),
+      ], skipping: "libsystemd-dev")
+  }
+
+  @Test func `what is declared of libgcrypt is what its header says`() throws {
+    try check(
+      "libgcrypt", header: "gcrypt.h", prefix: "#define LOOSE_mpi_scan 1\n#define LOOSE_mpi_print 1",
+      [
+        // Of a format that is an enumeration there.
+        (
+          "__builtin_types_compatible_p(__typeof__(gcry_mpi_scan), unsigned(gcry_mpi_t *, enum gcry_mpi_format, const void *, size_t, size_t *))",
+          "1"
+        ),
+        (
+          "__builtin_types_compatible_p(__typeof__(gcry_mpi_print), unsigned(enum gcry_mpi_format, unsigned char *, size_t, size_t *, gcry_mpi_t))",
+          "1"
+        ),
+        ("COFFER_GCRYPT_UNSIGNED", "GCRYMPI_FMT_USG"), ("COFFER_GCRYPT_AES128", "GCRY_CIPHER_AES"),
+        ("COFFER_GCRYPT_CBC", "GCRY_CIPHER_MODE_CBC"), ("COFFER_GCRYPT_SECURE", "GCRY_CIPHER_SECURE"),
+        ("24", "GCRYCTL_INIT_SECMEM"), ("27", "GCRYCTL_DISABLE_SECMEM_WARN"), ("38", "GCRYCTL_INITIALIZATION_FINISHED"),
+        ("39", "GCRYCTL_INITIALIZATION_FINISHED_P"),
+      ], skipping: "libgcrypt20-dev")
+  }
+}

@@ -1,0 +1,163 @@
+import CofferAgent
+import CofferPlatform
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferSecretService
+
+/// What programs get while the vault is locked: nothing hangs, and a locked vault never looks empty.
+@Suite(.tags(.process), .wholeRun) struct LockedTests {
+  @Test func `what needs no secret is answered while the vault is locked`() throws {
+    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    let client = try BusClient(service.bus.address)
+    #expect(try client.collections() == [BusClient.login, BusClient.root + "/collection/session"])
+    #expect(try client.text(BusClient.login, .collection, "Label") == "Login")
+    #expect(try client.text(BusClient.defaultAlias, .collection, "Label") == "Login")
+    #expect(try client.isLocked() && client.isLocked(BusClient.defaultAlias))
+    let isLocked = try client.property(BusClient.login + "/anything", .item, "Locked", "b") { (answer) throws(Refusal) in
+      try answer.flag()
+    }
+    #expect(isLocked)
+    let alias = try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put("default") }
+    #expect(try alias.objectPath() == BusClient.login)
+    let all = try client.call(BusClient.login, .propertiesOf, "GetAll") { (message) throws(Refusal) in
+      try message.put("org.freedesktop.Secret.Collection")
+    }
+    var names: [String] = []
+    try all.entries("v") { (name) throws(Refusal) in
+      names.append(name)
+      try all.skip("v")
+    }
+    #expect(names == ["Label", "Locked", "Created", "Modified"], "which items there are is not known")
+    #expect(service.attempts == [])
+  }
+
+  @Test func `what needs the vault is refused as locked once patience is over, and never answered as empty`() throws {
+    guard let service = try TestService(unlocked: false, patience: .milliseconds(50)) else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    #expect(try client.refusal { _ = try client.search([:]) } == "IsLocked")
+    #expect(try client.refusal { _ = try client.search([:], in: BusClient.defaultAlias) } == "IsLocked")
+    #expect(try client.refusal { _ = try client.create("a", [:], "b", session: session) } == "IsLocked")
+    #expect(try client.refusal { _ = try client.secret(BusClient.login + "/a", session: session) } == "IsLocked")
+    #expect(
+      try client.refusal {
+        _ = try client.property(BusClient.login, .collection, "Items", "ao") { (answer) throws(Refusal) in try answer.paths() }
+      } == "IsLocked")
+    #expect(
+      try client.refusal {
+        _ = try client.call(BusClient.root, .service, "GetSecrets") { (message) throws(Refusal) in
+          try message.put(paths: [BusClient.login + "/a"])
+          try message.put(path: session)
+        }
+      } == "IsLocked")
+    #expect(try client.refusal { _ = try client.text(BusClient.root + "/collection/other", .collection, "Label") } == "IsLocked")
+  }
+
+  @Test func `a call waits for an unlocking at some terminal, and keeps nobody else waiting`() throws {
+    guard let service = try TestService(unlocked: false, patience: .seconds(600)) else { return }
+    let address = service.bus.address
+    let found = Collected<[String]>()
+    let isDone = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      do { found.add(try BusClient(address).search([:])) } catch { Issue.record(error) }
+      isDone.signal()
+    }
+    let client = try BusClient(address)
+    for _ in 0..<20 { #expect(try client.isLocked()) }
+    #expect(found.all.isEmpty)
+    try service.unlock()
+    isDone.wait()
+    #expect(found.all == [[]])
+    eventually("the service says that it is unlocked") { (try? client.isLocked()) == false }
+  }
+
+  @Test func `a machine's own key unlocks without a prompt`() throws {
+    guard let service = try TestService(unlocked: false, ownKey: true, prompt: true) else { return }
+    let client = try BusClient(service.bus.address)
+    #expect(try client.search([:]) == [])
+    #expect(service.attempts == [true])
+    try service.client.lock()
+    #expect(try !client.isLocked(), "no client needs to unlock it")
+    #expect(try client.unlock([BusClient.defaultAlias, BusClient.login]) == ([BusClient.defaultAlias, BusClient.login], "/"))
+    #expect(service.attempts == [true, false])
+    #expect(try service.client.status().unlocked != nil)
+  }
+
+  @Test func `a prompt ends with one signal to its client, first of all`() throws {
+    guard let service = try TestService(unlocked: false, prompt: true) else { return }
+    let client = try BusClient(service.bus.address)
+    try client.listen()
+    let (unlocked, prompt) = try client.unlock([BusClient.defaultAlias])
+    #expect(unlocked == [] && prompt.hasPrefix(BusClient.root + "/prompt/"))
+    let other = try BusClient(service.bus.address)
+    #expect(
+      try other.refusal { _ = try other.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") } }
+        == "NoSuchObject")
+    try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
+    let completed = try #require(try client.await("Completed"))
+    #expect(completed.path == prompt && completed.argument == "false")
+    #expect(client.signals.first?.member == "Completed")
+    #expect(try client.unlock([BusClient.defaultAlias]) == ([BusClient.defaultAlias], "/"))
+    #expect(try client.search([:]) == [])
+    try client.hear()
+    #expect(client.signals.count { $0.member == "Completed" } == 1)
+    #expect(try client.refusal { _ = try client.call(prompt, .prompt, "Dismiss") } == "NoSuchObject")
+  }
+
+  @Test func `a prompt that nobody answers, and one that is dismissed, end so`() throws {
+    guard let service = try TestService(unlocked: false, prompt: false, patience: .seconds(600)) else { return }
+    let client = try BusClient(service.bus.address)
+    let (_, prompt) = try client.unlock([BusClient.login])
+    try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
+    #expect(try client.await("Completed")?.argument == "true")
+    client.signals = []
+    let (_, second) = try client.unlock([BusClient.login])
+    try client.call(second, .prompt, "Dismiss")
+    #expect(try client.await("Completed")?.path == second)
+    #expect(service.attempts == [true], "after a dismissal nobody is asked")
+  }
+
+  @Test func `without a program that asks, a prompt waits for a terminal and then ends`() throws {
+    guard let service = try TestService(unlocked: false, patience: .milliseconds(100)) else { return }
+    let client = try BusClient(service.bus.address)
+    let (_, prompt) = try client.unlock([BusClient.login])
+    try client.call(prompt, .prompt, "Prompt") { (message) throws(Refusal) in try message.put("") }
+    #expect(try client.await("Completed")?.argument == "true")
+    #expect(try client.isLocked())
+  }
+
+  @Test func `Lock locks the agent's vault, and clients are told`() throws {
+    guard let service = try TestService(patience: .milliseconds(50)) else { return }
+    let client = try BusClient(service.bus.address)
+    try client.listen()
+    eventually("the service hears of the unlocking") { (try? client.isLocked()) == false }
+    let answer = try client.call(BusClient.root, .service, "Lock") { (message) throws(Refusal) in
+      try message.put(paths: [BusClient.defaultAlias, "/nothing"])
+    }
+    #expect(try answer.paths() == [BusClient.defaultAlias] && answer.objectPath() == "/")
+    #expect(try client.isLocked())
+    #expect(try service.client.status().unlocked == nil)
+    #expect(try client.refusal { _ = try client.search([:]) } == "IsLocked")
+  }
+
+  @Test func `asking what there is keeps the vault no longer unlocked`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    _ = try client.search([:])
+    let before = try service.client.status().idleLeft
+    eventually("a second passes") { (try? service.client.status().idleLeft).map { $0 < before } ?? false }
+    let left = try service.client.status().idleLeft
+    for _ in 0..<5 { _ = try client.search([:]) }
+    #expect(try service.client.status().idleLeft <= left)
+  }
+
+  @Test func `the agent dies and another one comes: the next call finds it`() throws {
+    guard let service = try TestService(ownKey: true) else { return }
+    let client = try BusClient(service.bus.address)
+    let path = try client.create("a", ["k": "v"], "s", session: client.openPlain())
+    service.server.lockVault()
+    #expect(try client.search(["k": "v"]) == [path])
+  }
+}

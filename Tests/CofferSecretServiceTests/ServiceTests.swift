@@ -1,0 +1,242 @@
+import CofferAgent
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferSecretService
+
+/// What programs get that ask for secrets, over a bus of their own.
+@Suite(.tags(.process), .wholeRun) struct ServiceTests {
+  @Test func `an item is stored, found, read, changed and deleted, and is an item of the vault`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let path = try client.create("Token", ["service": "gh", "user": "ada"], "first", session: session, type: "text/x-token")
+    #expect(try client.search(["user": "ada"]) == [path])
+    #expect(try client.search(["user": "ada"], in: BusClient.login) == [path])
+    #expect(try client.search(["user": "Ada"]) == [])
+    #expect(try client.search(["user": "ada", "none": ""]) == [])
+    #expect(try client.secret(path, session: session) == ("first", "text/x-token"))
+    let items = try service.client.list(service: "secret-service:login")
+    #expect(
+      items.map(\.metadata) == [
+        ItemMetadata(label: "Token", contentType: "text/x-token", attributes: ["service": "gh", "user": "ada"])
+      ])
+    #expect(path == BusClient.login + "/" + items[0].name.account)
+
+    try client.call(path, .item, "SetSecret") { (message) throws(Refusal) in try BusClient.put("second", session, message) }
+    #expect(try client.secret(path, session: session) == ("second", "text/plain"))
+    try client.call(path, .propertiesOf, "Set") { (message) throws(Refusal) in
+      try message.put("org.freedesktop.Secret.Item")
+      try message.put("Label")
+      try message.putVariant("s") { () throws(Refusal) in try message.put("Other") }
+    }
+    #expect(try client.text(path, .item, "Label") == "Other")
+    #expect(try client.secret(path, session: session).text == "second")
+    #expect(try client.call(path, .item, "Delete").objectPath() == "/")
+    #expect(try client.search([:]) == [])
+    #expect(try client.refusal { _ = try client.secret(path, session: session) } == "NoSuchObject")
+    #expect(try service.client.list().isEmpty)
+  }
+
+  @Test func `an item replaces the one of equal attributes, and no other`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let one = try client.create("one", ["a": "1"], "x", session: session)
+    let two = try client.create("two", ["a": "1", "b": "2"], "y", session: session)
+    #expect(one != two)
+    #expect(try client.create("new", ["a": "1"], "z", session: session) == one)
+    #expect(try client.secret(one, session: session).text == "z" && client.text(one, .item, "Label") == "new")
+    #expect(try client.create("copy", ["a": "1"], "w", session: session, replace: false) != one)
+    #expect(try client.search(["a": "1"]).count == 3)
+  }
+
+  @Test func `several secrets are read at once, without those that are not there`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let paths = try (0..<3).map { try client.create("\($0)", ["n": "\($0)"], "secret \($0)", session: session) }
+    let answer = try client.call(BusClient.root, .service, "GetSecrets") { (message) throws(Refusal) in
+      try message.put(paths: paths + [BusClient.login + "/none", "/elsewhere"])
+      try message.put(path: session)
+    }
+    #expect(answer.signature == "a{o(oayays)}")
+    #expect(try client.secret(paths[2], session: session).text == "secret 2")
+  }
+
+  @Test func `empty secrets, empty labels and no attributes are stored`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let path = try client.create("", [:], "", session: session)
+    #expect(try client.secret(path, session: session).text == "")
+    #expect(try client.text(path, .item, "Label") == "")
+    #expect(try client.search([:]) == [path])
+  }
+
+  @Test func `what the shell does is told to clients, and what clients do is seen by the vault`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    try client.listen()
+    let session = try client.openPlain()
+    let path = try client.create("Token", ["a": "b"], "x", session: session)
+    #expect(try client.await("ItemCreated")?.argument == path)
+    // Until it is known what is there, nothing can be told of what was.
+    eventually("the service knows what is there") { (try? service.vault().list().count) == 1 }
+    let vault = try service.vault()
+    try vault.set(SecretForm(TestService.secret("y")), for: ItemName(service: "secret-service:login", account: "by.hand"))
+    eventually("the new item is told") {
+      try? client.hear()
+      return client.signals.contains { $0.member == "ItemCreated" && $0.argument == BusClient.login + "/by_2ehand" }
+    }
+    #expect(try client.secret(BusClient.login + "/by_2ehand", session: session) == ("y", "text/plain"))
+    #expect(try vault.remove(ItemName(service: "secret-service:login", account: String(path.split(separator: "/").last ?? ""))))
+    #expect(try client.await("ItemDeleted")?.argument == path)
+    #expect(try client.search(["a": "b"]) == [])
+  }
+
+  @Test func `collections are made, labelled, found by their alias and deleted with their items`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    try client.listen()
+    let session = try client.openPlain()
+    func make(_ label: String, _ alias: String) throws -> String {
+      try client.call(BusClient.root, .service, "CreateCollection") { (message) throws(Refusal) in
+        try message.putArray("{sv}") { () throws(Refusal) in
+          try message.putProperty("org.freedesktop.Secret.Collection.Label", "s") { () throws(Refusal) in try message.put(label) }
+        }
+        try message.put(alias)
+      }.objectPath()
+    }
+    let work = try make("My Work", "work")
+    #expect(work == BusClient.root + "/collection/My_20Work")
+    #expect(try client.await("CollectionCreated")?.argument == work)
+    #expect(try make("Another label", "work") == work, "the alias leads to one already")
+    #expect(try make("My Work", "") == work + "_202")
+    #expect(try client.collections().contains(work))
+    let alias = BusClient.root + "/aliases/work"
+    let item = try client.create("a", ["k": "v"], "s", in: alias, session: session)
+    #expect(item.hasPrefix(work + "/"))
+    #expect(try client.text(alias, .collection, "Label") == "My Work")
+    try client.call(work, .propertiesOf, "Set") { (message) throws(Refusal) in
+      try message.put("org.freedesktop.Secret.Collection")
+      try message.put("Label")
+      try message.putVariant("s") { () throws(Refusal) in try message.put("Renamed") }
+    }
+    #expect(try client.text(work, .collection, "Label") == "Renamed")
+    func read(_ alias: String) throws -> String {
+      try client.call(BusClient.root, .service, "ReadAlias") { (message) throws(Refusal) in try message.put(alias) }.objectPath()
+    }
+    func setAlias(_ alias: String, _ path: String) throws {
+      try client.call(BusClient.root, .service, "SetAlias") { (message) throws(Refusal) in
+        try message.put(alias)
+        try message.put(path: path)
+      }
+    }
+    #expect(try read("default") == BusClient.login && read("none") == "/" && read("work") == work)
+    try setAlias("default", work)
+    #expect(try read("default") == work)
+    #expect(try client.refusal { _ = try client.call(work, .collection, "Delete") } == "NotSupported")
+    try setAlias("default", "/")
+    #expect(try read("default") == BusClient.login)
+    #expect(try client.call(work, .collection, "Delete").objectPath() == "/")
+    #expect(try client.await("CollectionDeleted")?.argument == work)
+    #expect(try client.search(["k": "v"]) == [] && !client.collections().contains(work))
+    #expect(try client.refusal { _ = try client.call(BusClient.login, .collection, "Delete") } == "NotSupported")
+    #expect(try client.refusal { _ = try client.create("x", [:], "y", in: work, session: session) } == "NoSuchObject")
+  }
+
+  @Test func `the session's collection is never locked, and nothing of it is in the vault`() throws {
+    guard let service = try TestService(unlocked: false) else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let collection = BusClient.root + "/collection/session"
+    let path = try client.create("a", ["k": "v"], "s", in: collection, session: session)
+    #expect(try client.search(["k": "v"], in: collection) == [path])
+    #expect(try client.secret(path, session: session).text == "s")
+    #expect(try client.create("b", ["k": "v"], "t", in: collection, session: session) == path)
+    #expect(try client.secret(path, session: session).text == "t")
+    #expect(try !client.isLocked(collection))
+    #expect(try client.unlock([collection, path]) == ([collection, path], "/"))
+    #expect(try client.call(path, .item, "Delete").objectPath() == "/")
+    #expect(try client.search([:], in: collection) == [])
+    try service.unlock()
+    #expect(try service.client.list().isEmpty)
+  }
+
+  @Test func `an item of the vault that is shared appears with what programs search for`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let session = try client.openPlain()
+    let name = try ItemName(service: "github.com", account: "ada")
+    try service.client.set(SecretForm(TestService.secret("shared")), for: name)
+    #expect(try client.search([:]) == [])
+    let metadata = try #require(try service.client.item(name).flatMap { SharedItems.changed($0.metadata, isShared: true) })
+    try service.client.apply([.describe(name, as: metadata)])
+    let found = try client.search(["service": "github.com", "username": "ada"])
+    #expect(found.count == 1 && found[0].hasPrefix(BusClient.login + "/"))
+    #expect(try client.secret(found[0], session: session).text == "shared")
+    #expect(try client.text(found[0], .item, "Label") == "github.com/ada")
+    try client.call(found[0], .item, "SetSecret") { (message) throws(Refusal) in try BusClient.put("new", session, message) }
+    let isNew = try service.client.get(name)?.bytes.isEqual(to: TestService.secret("new"))
+    #expect(isNew == true)
+    // Taken away from programs, and not from the vault.
+    #expect(try client.call(found[0], .item, "Delete").objectPath() == "/")
+    #expect(try client.search([:]) == [])
+    #expect(try service.client.item(name)?.metadata.attributes == [:])
+  }
+
+  @Test func `changes are in the vault's log with the program that asked for them`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    _ = try client.create("a", [:], "s", session: client.openPlain())
+    let entries = try service.vault().log()
+    let entry = try #require(entries.last { $0.process == UInt32(getpid()) })
+    #expect(entry.program.hasSuffix(")") && entry.program.contains(" (by "), "\(entry.program)")
+  }
+
+  @Test func `sandboxed applications have secrets that stay the same, each its own`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address, destination: SecretServiceProvider.portalName)
+    func secret(_ application: String) throws -> Data {
+      let pipe = Pipe()
+      let answer = try client.call(ObjectPath.portalRoot, .portal, "RetrieveSecret") { (message) throws(Refusal) in
+        try message.put(path: "/org/freedesktop/portal/desktop/request/1_1/t")
+        try message.put(application)
+        try message.put(descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        try message.putArray("{sv}") { () throws(Refusal) in }
+      }
+      #expect(try answer.number() == 0)
+      try pipe.fileHandleForWriting.close()
+      return pipe.fileHandleForReading.readDataToEndOfFile()
+    }
+    let first = try secret("org.example.App")
+    #expect(first.count == 64)
+    #expect(try secret("org.example.App") == first)
+    #expect(try secret("org.example.Other") != first)
+    #expect(try BusClient(service.bus.address).search([:]) == [])
+  }
+
+  @Test func `objects describe themselves and what is beneath them`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let item = try client.create("a", [:], "s", session: client.openPlain())
+    func describe(_ path: String) throws -> String { try client.call(path, .introspectable, "Introspect").string() }
+    #expect(try describe("/").contains("<node name=\"org\"/>"))
+    #expect(try describe(BusClient.root).contains("<interface name=\"org.freedesktop.Secret.Service\">"))
+    #expect(try describe(BusClient.root + "/collection").contains("<node name=\"login\"/>"))
+    #expect(try describe(BusClient.login).contains("<node name=\"\(item.split(separator: "/").last ?? "")\"/>"))
+    #expect(try describe(item).contains("<property name=\"Attributes\" type=\"a{ss}\" access=\"readwrite\"/>"))
+    let all = try client.call(item, .propertiesOf, "GetAll") { (message) throws(Refusal) in try message.put("") }
+    var names: [String] = []
+    try all.entries("v") { (name) throws(Refusal) in
+      names.append(name)
+      try all.skip("v")
+    }
+    #expect(names.sorted() == ["Attributes", "Created", "Label", "Locked", "Modified"])
+  }
+}

@@ -1,0 +1,95 @@
+import CofferAgent
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferSecretService
+
+/// A vault, an agent for it and a provider of secrets on a bus, all in this process but the bus.
+final class TestService {
+  let bus: TestBus
+  let provider: SecretServiceProvider
+  let server: AgentServer
+  let agentSettings: AgentSettings
+  private let agentIsDone = DispatchSemaphore(value: 0), isDone = DispatchSemaphore(value: 0)
+  private let ended = Collected<StoreError>()
+  private let tried = Collected<Bool>()
+
+  /// Nil where there can be no bus, which is printed.
+  ///
+  /// - Parameters:
+  ///   - ownKey: whether the service may unlock the vault by itself.
+  ///   - prompt: whether a program asks, and what it answers: whether somebody unlocked.
+  init?(unlocked: Bool = true, ownKey: Bool = false, prompt: Bool? = nil, patience: Duration = .seconds(20)) throws {
+    guard let bus = try TestBus() else { return nil }
+    self.bus = bus
+    let vault = bus.folder.path.appending("vault.sqlite")
+    _ = try UnlockedVault.create(at: .file(vault), with: Self.credentials(), cost: .testing, options: .withoutPins)
+    agentSettings = AgentSettings(
+      folder: bus.folder.path.appending("run"), vault: .file(vault), options: .withoutPins, idle: .seconds(36_000),
+      lifetime: .seconds(36_000))
+    server = try AgentServer(agentSettings)
+    let client = AgentClient(folder: agentSettings.folder, vault: agentSettings.vault, options: .withoutPins)
+    let tried = tried
+    var settings = SecretServiceSettings(client: client) { (mayAsk) throws(StoreError) in
+      tried.add(mayAsk)
+      let succeeds = ownKey || mayAsk && prompt == true
+      if succeeds { _ = try client.unlock(with: Self.credentials()) }
+      do { return try TestBus.start([succeeds ? "/bin/true" : "/bin/false"]) } catch {
+        throw StoreError(.io(0), "no process", cure: "none")
+      }
+    }
+    settings.bus = bus.address
+    settings.hasOwnKey = ownKey
+    settings.hasPrompt = prompt != nil
+    settings.patience = patience
+    provider = try SecretServiceProvider(settings)
+    let (server, agentIsDone, provider, isDone, ended) = (server, agentIsDone, provider, isDone, ended)
+    Thread.detachNewThread {
+      do { try server.run() } catch { Issue.record(error) }
+      agentIsDone.signal()
+    }
+    if unlocked { _ = try client.unlock(with: Self.credentials()) }
+    Thread.detachNewThread {
+      do throws(StoreError) { try provider.run() } catch { ended.add(error) }
+      isDone.signal()
+    }
+    eventually("the service answers") { provider.isReady || !ended.all.isEmpty }
+  }
+
+  deinit {
+    provider.stop()
+    isDone.wait()
+    server.stop()
+    agentIsDone.wait()
+  }
+
+  /// What ended the service; nil while it runs, and when it was asked to.
+  var failure: StoreError? { ended.all.first }
+  /// For each time that a process was to unlock the vault, whether it might ask a person.
+  var attempts: [Bool] { tried.all }
+
+  var client: AgentClient { AgentClient(folder: agentSettings.folder, vault: agentSettings.vault, options: .withoutPins) }
+
+  /// The vault in this process, beside the agent.
+  func vault() throws -> UnlockedVault {
+    try LockedVault.open(agentSettings.vault, options: .withoutPins).unlock(with: Self.credentials())
+  }
+
+  func unlock() throws { _ = try client.unlock(with: Self.credentials()) }
+
+  static func credentials() -> Credentials {
+    var credentials = Credentials()
+    credentials.passphrase = try? secret("correct horse")
+    return credentials
+  }
+
+  static func secret(_ text: String) throws -> SecretBytes {
+    try text.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }
+  }
+}

@@ -1,0 +1,64 @@
+internal import CofferPlatform
+internal import Foundation
+internal import Testing
+
+/// A message bus of its own, in a folder of its own.
+public final class TestBus: Sendable {
+  /// Of the bus's socket, and of whatever else a test has.
+  public let folder: TestFolder
+  private let daemon: pid_t
+  /// What `DBUS_SESSION_BUS_ADDRESS` is for its clients.
+  public var address: String { "unix:path=\(folder.path)/bus" }
+
+  private static let program = "/usr/bin/dbus-daemon"
+
+  /// Starts it; nil where dbus-daemon or libsystemd is not installed, which is printed.
+  ///
+  /// - Parameters:
+  ///   - services: a folder with files of services that the bus starts when somebody asks for them.
+  ///   - environment: what those are started with.
+  public init?(services: String? = nil, environment: [String: String] = [:]) throws {
+    guard access(Self.program, X_OK) == 0, let library = dlopen("libsystemd.so.0", RTLD_NOW) else {
+      print("skipped: dbus-daemon or libsystemd0 is not installed")
+      return nil
+    }
+    dlclose(library)
+    folder = try TestFolder("bus")
+    let started = services.map { "<servicedir>\($0)</servicedir>" } ?? ""
+    let configuration = """
+      <busconfig><type>session</type><listen>unix:path=\(folder.path)/bus</listen><auth>EXTERNAL</auth>\(started)
+      <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+      <limit name="max_replies_per_connection">100000</limit>
+      </busconfig>
+      """
+    let file = "\(folder.path)/bus.conf"
+    try Data(configuration.utf8).write(to: URL(fileURLWithPath: file))
+    daemon = try Self.start([Self.program, "--nofork", "--config-file=\(file)"], environment: environment)
+    let socket = "\(folder.path)/bus"
+    eventually("the bus listens") { access(socket, F_OK) == 0 }
+  }
+
+  deinit {
+    kill(daemon, SIGKILL)
+    waitpid(daemon, nil, 0)
+  }
+
+  /// The bus goes away.
+  public func stop() { kill(daemon, SIGKILL) }
+
+  /// Starts a program with nothing to read, or with the file `input`, and nothing said. It ends with the bus's daemon or by itself.
+  public static func start(_ words: [String], environment: [String: String] = [:], input: String? = nil) throws -> Int32 {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, input ?? "/dev/null", O_RDONLY, 0)
+    for descriptor in 1...Int32(2) { posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0) }
+    let argv = words.map { strdup($0) } + [nil]
+    let given = ["PATH": "/usr/bin:/bin"].merging(environment) { $1 }
+    let envp = given.map { strdup("\($0)=\($1)") } + [nil]
+    defer { for text in argv + envp { free(text) } }
+    var child: pid_t = 0
+    try #require(posix_spawn(&child, words[0], &actions, nil, argv, envp) == 0)
+    return child
+  }
+}
