@@ -13,7 +13,8 @@ struct CredentialGitCommand: OpeningCommand {
     commandName: "git",
     abstract: "Speak git's credential protocol: get, store, erase, capability.",
     discussion: """
-      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs. A credential is the \
+      With git-credential-coffer on PATH, 'git config --global credential.helper coffer' is all that git needs; with the path of \
+      git-credential-coffer in the place of the word, jobs of cron find it too. A credential is the \
       item whose service is the protocol and host, https://github.com, and whose account is the user; \
       'coffer vault set https://github.com ada' stores one by hand. With credential.useHttpPath the path is part of the service. \
       Without a user the credential that was written last is given. An expired one is not; erase removes a password only if it is \

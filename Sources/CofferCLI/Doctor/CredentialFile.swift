@@ -23,13 +23,13 @@ struct CredentialFile {
     }
   }
 
-  /// The files of a user whose home is `home` and whose settings are in `config`.
-  static func known(home: FilePath, config: FilePath) -> [CredentialFile] {
-    let git = [home.appending(".git-credentials"), config.appending("git").appending("credentials")].map { path in
+  /// The files of a user whose home is `home` and whose settings are in `config`, and the files `git` of git's `store`.
+  static func known(home: FilePath, config: FilePath, git: [FilePath]) -> [CredentialFile] {
+    let git = git.map { path in
       CredentialFile(
         path: path, sign: "@", variable: nil, owner: "git keeps passwords",
-        cure: "coffer vault import --from git-credentials \(path); coffer install; git config --global credential.helper coffer; "
-          + "remove the file", format: .gitCredentials)
+        cure: "coffer vault import --from git-credentials \(path); coffer install, which names git's setting; remove the file",
+        format: .gitCredentials)
     }
     return git + [
       CredentialFile(

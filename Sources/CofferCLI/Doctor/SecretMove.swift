@@ -38,13 +38,14 @@ struct SecretMove {
     let chosen = try choose(entries)
     guard !chosen.isEmpty else { return }
     for entry in chosen { try store(entry) }
-    if format == .gitCredentials { try GitHelperSetting(context).set() }
+    if format == .gitCredentials { try GitHelperSetting(context).add() }
     var cuts = chosen.flatMap(\.cuts)
     if format == .docker { cuts += try DockerHelperSetting.cuts(opened.text, opened.path.string) }
     if try !opened.replace(cuts) {
       context.note("\(opened.path) is rewritten, and its old content may still be on the disk: the file has another name")
     }
     for entry in chosen { try tell(entry.name.description, .moved) }
+    if format == .gitCredentials { try GitHelperSetting(context).settle() }
     if let afterwards = file.afterwards { context.note("\(file.program) finds nothing there any more: \(afterwards)") }
   }
 
@@ -65,10 +66,11 @@ struct SecretMove {
     }
     for part in found.leftOut where !part.isElsewhere { try tell("\(place): \(part.entry)", .kept(part.reason)) }
     let made = try EntryItems(found)
-    return zip(found.entries, made.parts).compactMap { entry, part in
+    return try zip(found.entries, made.parts).compactMap { entry, part in
       guard !part.items.isEmpty else { return nil }
       let parts = part.isWhole ? nil : "it has more than an item may hold"
-      let obstacle = entry.cuts.isEmpty ? "only a person can tell where it ends in the file" : parts
+      let unasked = format == .gitCredentials ? try GitCredentialsFile.obstacle(entry) : nil
+      let obstacle = entry.cuts.isEmpty ? "only a person can tell where it ends in the file" : parts ?? unasked
       return Entry(items: Array(made.items[part.items]), cuts: entry.cuts, obstacle: obstacle)
     }
   }

@@ -62,14 +62,36 @@ struct SecretSearch {
 
   /// What other programs keep in the clear where nobody gave them a better place, and what of it cannot be looked at.
   func files() -> [Looked] {
-    guard let home = ProcessEnvironment.value("HOME").map({ FilePath($0) }) else { return [] }
-    let config = context.places.home == nil ? context.places.defaults : home.appending(".config")
-    return CredentialFile.known(home: home, config: config).compactMap { file in
+    guard let home else { return [] }
+    let standard = CredentialFile.gitStandard(home: home, config: config(home))
+    let named = namedByGit().filter { !standard.contains($0) }
+    let git = standard + Set(named).sorted { $0.string < $1.string }
+    return CredentialFile.known(home: home, config: config(home), git: git).compactMap { file in
       do {
         guard let text = try Self.text(file.path), file.holdsSecret(text) else { return nil }
         return Looked(file: file, unseen: nil)
       } catch { return Looked(file: file, unseen: SecretMove.reason(error)) }
     }
+  }
+
+  /// The helpers `store` that git asks.
+  ///
+  /// - Parameter included: whether those count that stand in files that git's configuration includes.
+  func gitStores(included: Bool) throws -> [GitStore] {
+    guard let home else { return [] }
+    let standard = CredentialFile.gitStandard(home: home, config: config(home))
+    return try GitConfig.helpers(included: included).compactMap { GitStore($0, home: home, standard: standard) }
+  }
+
+  private func namedByGit() -> [FilePath] {
+    // A git that does not answer names nothing. Its standard files are looked at all the same.
+    do { return try gitStores(included: true).compactMap(\.files).flatMap { $0 } } catch { return [] }
+  }
+
+  private var home: FilePath? { ProcessEnvironment.value("HOME").map { FilePath($0) } }
+
+  private func config(_ home: FilePath) -> FilePath {
+    context.places.home == nil ? context.places.defaults : home.appending(".config")
   }
 
   /// Bytes of such a file that are looked at.

@@ -125,7 +125,7 @@ extension Example {
     "inject": [Example("fill in a template", "coffer inject -i app.yml.tpl -o app.yml")],
     "credential": [Example("what git asks", "printf 'protocol=https\\nhost=github.com\\n\\n' | coffer credential git get")],
     "credential git": [
-      Example("have git ask coffer", "git config --global credential.helper coffer"),
+      Example("have git ask coffer", "git config --global credential.helper ~/.local/bin/git-credential-coffer"),
       Example("what git asks", "printf 'protocol=https\\nhost=github.com\\n\\n' | coffer credential git get"),
     ],
     "credential docker": [Example("what docker asks", "echo https://index.docker.io/v1/ | coffer credential docker get")],

@@ -282,7 +282,8 @@ struct AskedOnceTests {
     try weak.transcript(line + " --min-strength 257", err: "--min-strength", exit: 64)
     try weak.transcript(line, err: "coffer: note: the passphrase is easy to guess: characters in their order\n")
     let other = try Home()
-    let (status, shown) = try answer("init --min-strength 0", other, [("New passphrase", "abc\n"), ("The same again", "abc\n")])
+    let (status, shown) = try answer(
+      "init --min-strength 0", other, [("New passphrase", "abc\n"), ("The same again", "abc\n"), ("[y/N]", "n\n")])
     #expect(status == 0 && !shown.contains("easy"))
   }
 }

@@ -28,12 +28,13 @@ struct InstallReport {
 
   private var steps: [(what: String, step: String)] {
     let bin = prefix.appending("bin")
+    let git = GitHelperSetting.quoted(GitHelperSetting.value(program: bin.appending("git-credential-coffer").string))
     // zsh looks there by itself.
     let findsZsh = !hasCompletions || share == FilePath("/usr/local/share")
     return (isOnPath ? [] : [("PATH", "export PATH=\(bin):$PATH in ~/.profile")])
       + (findsZsh ? [] : [("zsh", "fpath+=(\(CompletionFiles.zsh(below: share))) before compinit in ~/.zshrc")])
       + [
-        ("git", "git config --global credential.helper coffer"),
+        ("git", "git config --global credential.helper \(git)"),
         ("docker", "\"credsStore\": \"coffer\" in ~/.docker/config.json"),
       ]
   }

@@ -11,7 +11,9 @@ extension HelpTopic.Part {
     page: "CommandLineRun", section: "git and docker",
     text: #"""
       `coffer install` puts `git-credential-coffer` and `docker-credential-coffer` beside `coffer`. Then
-      `git config --global credential.helper coffer`, and `"credsStore": "coffer"` in `~/.docker/config.json`.
+      `git config --global credential.helper ~/.local/bin/git-credential-coffer`, and `"credsStore": "coffer"` in `~/.docker/config.json`. With the
+      whole path git finds its helper in a job of cron too, whose `PATH` is `/usr/bin:/bin`; the word `coffer` is enough where the helper is in one
+      of the two. docker looks for its helper on `PATH` alone.
 
       - A git credential is the item of service `PROTOCOL://HOST`, with `/PATH` where git sends one (`credential.useHttpPath`), and of the user's
         account. Without a user, `get` gives the one that was written last. git stores a password after each use; one that is stored already is not

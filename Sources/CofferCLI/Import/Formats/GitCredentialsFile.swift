@@ -22,6 +22,22 @@ enum GitCredentialsFile {
     return found
   }
 
+  /// `protocol://host` of an entry for a server of HTTP, as a key of git's configuration names it; nil for any other.
+  static func server(_ entry: ImportedEntry) -> String? {
+    guard let service = entry.service, let scheme = ["http://", "https://"].first(where: service.hasPrefix) else { return nil }
+    let host = service.dropFirst(scheme.count).prefix { $0 != "/" }
+    let isPlain = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "*") }
+    return host.isEmpty || !isPlain ? nil : scheme + host
+  }
+
+  /// Why git would not find the entry in the vault; nil where it would. Of a URL of HTTP git sends no path, unless it is told to, and
+  /// its own store then takes any path. Source: gitcredentials(7), `useHttpPath`.
+  static func obstacle(_ entry: ImportedEntry) throws -> String? {
+    guard let service = entry.service, let server = server(entry), service != server else { return nil }
+    guard try !GitConfig.sendsPath(of: service) else { return nil }
+    return "git asks without its path: git config --global credential.\(server).useHttpPath true changes that"
+  }
+
   private static func entry(_ line: TextLines.Line) throws -> ImportedEntry? {
     guard let (scheme, address) = line.parted(at: ":"), address.starts(with: "//".utf8) else { return nil }
     let rest = address.dropFirst(2)

@@ -1,0 +1,87 @@
+internal import Coffer
+internal import CofferPlatform
+internal import SystemPackage
+
+/// Has git ask `git-credential-coffer` instead of a file in the clear.
+struct GitHelperSetting {
+  private let context: Context
+  private let helper: String
+
+  init(_ context: Context) throws {
+    self.context = context
+    helper = try Self.value(program: Executable.find("git-credential-coffer", path: ProcessEnvironment.word("PATH")).text)
+  }
+
+  /// How git's configuration names the helper at `program`: by its path, unless a job of cron finds it too.
+  static func value(program: String) -> String {
+    let isFoundAlways = ["/usr/bin/", "/bin/"].contains { program == $0 + "git-credential-coffer" }
+    guard !isFoundAlways, program.hasPrefix("/") else { return "coffer" }
+    // A shell reads it.
+    return program.map { $0.isLetter || $0.isNumber || "/._-+@%,:".contains($0) ? String($0) : "\\\($0)" }.joined()
+  }
+
+  /// Has git ask coffer beside what it asks already.
+  func add() throws {
+    let settings = Dictionary(grouping: try GitConfig.helpers(), by: \.key).mapValues { $0.map(\.value) }
+    try add(to: GitConfig.helper, settings[GitConfig.helper] ?? [])
+    // An empty value takes back what stands before it, for the servers of its key.
+    for (key, values) in settings where key != GitConfig.helper && values.contains("") && values.contains(where: Self.isStore) {
+      try add(to: key, values)
+    }
+  }
+
+  private static func isStore(_ value: String) -> Bool { value == "store" || value.hasPrefix("store ") }
+
+  private func add(to key: String, _ values: [String]) throws {
+    let effective = values.suffix(after: \.isEmpty)
+    guard !effective.contains(helper) else { return }
+    if effective.contains("coffer") {
+      try GitConfig.replace("coffer", of: key, with: helper)
+    } else {
+      try GitConfig.add(helper, to: key)
+    }
+    context.note("git asks coffer from now on: git config --global --add \(key) \(Self.quoted(helper))")
+  }
+
+  /// Ends what asks for nothing any more, and keeps each `store` to the servers of which its files have lines: git writes each
+  /// password that it used to all helpers that it asks.
+  func settle() throws {
+    let search = SecretSearch(context: context)
+    let own = try search.gitStores(included: false)
+    for store in try search.gitStores(included: true) {
+      // A setting in an included file may be meant for other machines too.
+      let isOwn = own.contains { $0.key == store.key && $0.value == store.value }
+      guard isOwn, let servers = try store.servers() else {
+        tell(store.key, store.value)
+        continue
+      }
+      if store.key == GitConfig.helper {
+        for server in servers.sorted() { try narrow(store, to: server) }
+      } else if store.serves(servers) {
+        continue
+      }
+      try GitConfig.remove(store.value, from: store.key)
+    }
+  }
+
+  private func narrow(_ store: GitStore, to server: String) throws {
+    let key = "credential.\(server).helper"
+    guard try !GitConfig.helpers().contains(where: { $0.key == key && $0.value == store.value }) else { return }
+    try GitConfig.add(store.value, to: key)
+    tell(key, store.value)
+  }
+
+  private func tell(_ key: String, _ value: String) {
+    context.note("git goes on asking \(value), which keeps passwords in the clear: git config --global --get-all \(key)")
+  }
+
+  /// `word` as a shell takes it from a person.
+  static func quoted(_ word: String) -> String { word.contains("\\") ? "'\(word)'" : word }
+}
+
+extension [String] {
+  /// What follows the last element that `ends` holds for.
+  fileprivate func suffix(after ends: (String) -> Bool) -> ArraySlice<String> {
+    self[(lastIndex(where: ends).map { $0 + 1 } ?? startIndex)...]
+  }
+}

@@ -1,0 +1,135 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// After `doctor --fix` git finds each credential that it found before, wherever that is now.
+@Suite(.tags(.process), .wholeRun)
+struct GitMoveTests {
+  /// A home whose git asks its own helper `store`; nil where there is no git.
+  private func home(_ helper: String = "store") throws -> Home? {
+    let home = try Home.sound()
+    try home.withHelpers()
+    home.environment["HOME"] = home.path
+    home.environment["GIT_CONFIG_NOSYSTEM"] = "1"
+    home.environment["GIT_TERMINAL_PROMPT"] = "0"
+    guard access("/usr/bin/git", X_OK) == 0 else {
+      print("skipped: git is not installed")
+      return nil
+    }
+    _ = try home.file(".gitconfig", "[credential]\n\thelper = \(helper)\n")
+    return home
+  }
+
+  /// What git finds for `description`, by the helpers that it is told to ask.
+  private func fill(_ description: String, _ home: Home, path: String? = nil) throws -> String {
+    let variables = path.map { ["PATH": $0] } ?? [:]
+    let filled = try #require(try home.program(["git", "credential", "fill"], in: description + "\n\n", with: variables))
+    let password = filled.out.split(separator: "\n").first { $0.hasPrefix("password=") }
+    return password.map { String($0.dropFirst(9)) } ?? "\(filled.status): \(filled.err)"
+  }
+
+  private func helpers(_ home: Home) throws -> String {
+    try #require(try home.program(["git", "config", "--global", "--get-regexp", "helper$"])).out
+      .replacing("\(home.path)/bin/git-credential-", with: "BIN/")
+  }
+
+  @Test
+  func `git goes on reading the lines that stay, and writes no other there`() throws {
+    guard let home = try home() else { return }
+    _ = try home.file(
+      ".git-credentials", "https://ada:p1@github.com\nhttps://bob:p2@gitlab.com\nhttps://eve:p3@git.example:8443\n")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("doctor --fix", in: home)
+    for (question, answer) in [("Move https://github.com/ada ", "n\n"), ("Move https://gitlab.com/bob ", "y\n"), ("eve", "n\n")] {
+      terminal.shows(question)
+      terminal.type(answer)
+    }
+    terminal.shows("git goes on asking store")
+    #expect(try child.wait() == 2)
+    #expect(try home.content(".git-credentials") == "https://ada:p1@github.com\nhttps://eve:p3@git.example:8443\n")
+    #expect(
+      try helpers(home) == """
+        credential.helper BIN/coffer
+        credential.https://git.example:8443.helper store
+        credential.https://github.com.helper store
+
+        """)
+    #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
+    #expect(try fill("protocol=https\nhost=gitlab.com", home) == "p2")
+    #expect(try fill("protocol=https\nhost=git.example:8443", home) == "p3")
+    _ = try home.program(
+      ["git", "credential", "approve"], in: "protocol=https\nhost=gitlab.com\nusername=bob\npassword=p2\n\n")
+    #expect(try !home.content(".git-credentials").contains("p2"))
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try helpers(home) == "credential.helper BIN/coffer\n")
+    #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
+  }
+
+  @Test
+  func `a line with a path stays served, and moves once git sends paths`() throws {
+    guard let home = try home() else { return }
+    let line = "http://bot:tok@intern.example/repo.git\n"
+    _ = try home.file(".git-credentials", "https://ada:p1@github.com\n" + line)
+    let request = "protocol=http\nhost=intern.example\npath=repo.git"
+    #expect(try fill(request, home) == "tok")
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 2 && answer.out.contains("credential.http://intern.example.useHttpPath true"), "\(answer.err)")
+    #expect(try home.content(".git-credentials") == line)
+    #expect(try fill(request, home) == "tok")
+    #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
+    _ = try home.program(["git", "config", "--global", "credential.http://intern.example.useHttpPath", "true"])
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try home.content(".git-credentials").isEmpty && fill(request, home) == "tok")
+    #expect(try helpers(home) == "credential.helper BIN/coffer\n")
+  }
+
+  @Test
+  func `a file that git's configuration names is found and moves as the others`() throws {
+    guard let home = try home("store --file ~/.my-git-creds") else { return }
+    _ = try home.file(".my-git-creds", "https://ada:p1@github.com\n")
+    _ = try home.file(".config/git/credentials", "https://bob:p2@gitlab.com\n")
+    #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
+    #expect(try home.coffer("doctor").out.contains("\(home.path)/.my-git-creds"))
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try home.content(".my-git-creds").isEmpty && home.content(".config/git/credentials").isEmpty)
+    #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
+    #expect(try helpers(home) == "credential.helper BIN/coffer\n")
+  }
+
+  @Test
+  func `a file that only a shell can find is left alone, and git's setting for it too`() throws {
+    guard let home = try home("store --file $HOME/creds") else { return }
+    _ = try home.file("creds", "https://ada:p1@github.com\n")
+    _ = try home.file(".git-credentials", "https://bob:p2@gitlab.com\n")
+    let answer = try home.coffer("doctor --fix --yes")
+    #expect(answer.status == 0 && answer.err.contains("store --file $HOME/creds"), "\(answer.err)")
+    #expect(try helpers(home) == "credential.helper store --file $HOME/creds\ncredential.helper BIN/coffer\n")
+    #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
+  }
+
+  @Test
+  func `git finds coffer without the PATH of a shell, and the message names the whole setting`() throws {
+    guard let home = try home() else { return }
+    let folder = home.path + "/a folder"
+    try FileManager.default.moveItem(atPath: home.path + "/bin", toPath: folder)
+    home.environment["PATH"] = "\(folder):/usr/bin:/bin"
+    _ = try home.file(".git-credentials", "https://ada:p1@github.com\n")
+    let answer = try home.coffer("doctor --fix --yes")
+    let setting = folder.replacing(" ", with: "\\ ") + "/git-credential-coffer"
+    #expect(answer.status == 0, "\(answer.err)")
+    #expect(answer.err.contains("git config --global --add credential.helper '\(setting)'"), "\(answer.err)")
+    #expect(try fill("protocol=https\nhost=github.com", home, path: "/usr/bin:/bin") == "p1")
+  }
+
+  @Test
+  func `a helper of one server that takes no others has coffer beside it`() throws {
+    guard let home = try home() else { return }
+    _ = try home.file(
+      ".gitconfig", "[credential]\n\thelper = store\n[credential \"https://github.com\"]\n\thelper =\n\thelper = store\n")
+    _ = try home.file(".git-credentials", "https://ada:p1@github.com\nhttps://bob:p2@gitlab.com\n")
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try fill("protocol=https\nhost=github.com", home) == "p1")
+    #expect(try fill("protocol=https\nhost=gitlab.com", home) == "p2")
+    #expect(try !helpers(home).contains("store"))
+  }
+}
