@@ -64,11 +64,13 @@ enum Editor {
     let word = editor.split(separator: " ").first ?? ""
     // Where vi is vim by another name, as on most systems.
     let path = word.contains("/") ? String(word) : "/usr/bin/\(word)"
-    let name = realpath(path, nil).map { resolved in
-      defer { free(resolved) }
-      return String(cString: resolved)
-    }?.split(separator: "/").last.map(String.init) ?? String(word)
-    return name.hasPrefix("vim.") && name != "vim.tiny" || name == "vim" || name == "nvim" ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
+    let name =
+      realpath(path, nil).map { resolved in
+        defer { free(resolved) }
+        return String(cString: resolved)
+      }?.split(separator: "/").last.map(String.init) ?? String(word)
+    return name.hasPrefix("vim.") && name != "vim.tiny" || name == "vim" || name == "nvim"
+      ? " -n -i NONE -c 'set nobackup nowritebackup noundofile'" : ""
   }
 
   /// Runs the shell, because EDITOR may be several words, and waits.
