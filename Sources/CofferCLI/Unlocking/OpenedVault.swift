@@ -44,7 +44,9 @@ struct AgentKeeper {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``, and whatever else is wrong with the vault.
   mutating func unlock(with credentials: borrowing Credentials) throws -> AgentClient? {
     // The agent keeps one vault: a look at another one shall not take it from the usual one.
-    guard context.unlocking?.leavesAgent ?? true, !context.isVaultNamed, !Self.isService, settings.keepsInAgent else { return nil }
+    guard context.unlocking?.leavesAgent ?? true, !context.isVaultNamed, !Self.isService, settings.keepsInAgent else {
+      return nil
+    }
     guard let client = try running() else { return nil }
     do throws(StoreError) {
       _ = try client.unlock(with: credentials, idle: settings.idle, lifetime: settings.lifetime)
