@@ -203,8 +203,6 @@ struct SecretServiceShareCommand: OpeningCommand {
     discussion: """
       The item appears in the login collection, with the attributes service, server, account and username where it has none of these \
       itself. --undo takes it back. Items of coffer secret-service are shown in any case.
-
-      Example: coffer secret-service share github.com ada
       """)
 
   @Argument(help: "The service.") var service: String?

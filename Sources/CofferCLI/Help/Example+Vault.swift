@@ -153,6 +153,24 @@ extension Example {
       Example("a unit for systemd", "coffer agent install --idle 30m"),
       Example("the unit, to look at", "coffer agent install --print"),
     ],
+    "secret-service": [
+      Example("have the bus start it for every program of this session", "coffer secret-service install"),
+      Example("who answers now", "coffer secret-service status"),
+    ],
+    "secret-service run": [
+      Example("in this terminal, in the place of another keyring", "coffer secret-service run --replace"),
+      Example("asking by a program", "coffer secret-service run --prompt pinentry"),
+    ],
+    "secret-service install": [
+      Example("on a desktop or a server", "coffer secret-service install"),
+      Example("the files, to look at", "coffer secret-service install --print"),
+    ],
+    "secret-service uninstall": [Example("take the files away", "coffer secret-service uninstall")],
+    "secret-service status": [Example("who answers, and on which bus", "coffer secret-service status")],
+    "secret-service share": [
+      Example("show an item to other programs", "coffer secret-service share github.com ada"),
+      Example("and show it no longer", "coffer secret-service share github.com ada --undo"),
+    ],
     "generate": [
       Example("a password", "coffer generate --length 24"),
       Example("a passphrase that can be remembered", "coffer generate --words 5"),
