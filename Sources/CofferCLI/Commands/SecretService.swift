@@ -23,6 +23,19 @@ struct SecretServiceCommand: ParsableCommand {
     ])
 }
 
+/// What programs wait for while the vault is locked, and how long.
+struct WaitingOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Ask for the passphrase by this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
+  var prompt: String?
+  @Option(help: ArgumentHelp("How long a program waits for the vault to be unlocked: 20s unless given.", valueName: "time"))
+  var patience: AgentTime?
+
+  /// The same as words of a command line.
+  var words: [String] { (prompt.map { ["--prompt", $0] } ?? []) + (patience.map { ["--patience", $0.text] } ?? []) }
+}
+
 struct SecretServiceRunCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "run", abstract: "Answer programs that ask for secrets, in this process.",
@@ -34,12 +47,7 @@ struct SecretServiceRunCommand: Command {
       """)
 
   @Flag(help: "Take the name from another provider, where that one allows it.") var replace = false
-  @Option(
-    help: ArgumentHelp(
-      "Ask for the passphrase by this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
-  var prompt: String?
-  @Option(help: ArgumentHelp("How long a program waits for the vault to be unlocked: 20s unless given.", valueName: "time"))
-  var patience: AgentTime?
+  @OptionGroup var waiting: WaitingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
@@ -64,12 +72,12 @@ struct SecretServiceRunCommand: Command {
     guard let client = try context.possibleAgent() else {
       throw Failure.usage("the agent is left out", try: "coffer secret-service run")
     }
-    let starter = UnlockingStarter(prompt: prompt, context)
+    let starter = UnlockingStarter(prompt: waiting.prompt, context)
     var settings = SecretServiceSettings(client: client) { (mayAsk) throws(StoreError) in try starter.start(mayAsk: mayAsk) }
     settings.replaces = replace
     settings.hasOwnKey = starter.hasOwnKey
-    settings.hasPrompt = prompt != nil || ProcessEnvironment.value("COFFER_ASKPASS") != nil
-    if let patience { settings.patience = patience.duration }
+    settings.hasPrompt = waiting.prompt != nil || ProcessEnvironment.value("COFFER_ASKPASS") != nil
+    if let patience = waiting.patience { settings.patience = patience.duration }
     let (place, isQuiet) = (context.places.vault, context.quiet)
     settings.checkVault = { () throws(StoreError) in
       guard let file = place.path, !FileFacts.exists(file) else { return }

@@ -18,17 +18,11 @@ struct SecretServiceInstallCommand: Command {
 
   @Flag(help: "Print the files instead.") var print = false
   @Flag(help: "Replace files that differ.") var force = false
-  @Option(
-    help: ArgumentHelp(
-      "Ask for the passphrase by this program: an askpass, a pinentry or systemd-ask-password.", valueName: "program"))
-  var prompt: String?
-  @Option(help: ArgumentHelp("How long a program waits for the vault to be unlocked: 20s unless given.", valueName: "time"))
-  var patience: AgentTime?
+  @OptionGroup var waiting: WaitingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let files = try ServiceFiles(context).files(
-      (prompt.map { ["--prompt", $0] } ?? []) + (patience.map { ["--patience", $0.text] } ?? []))
+    let files = try ServiceFiles(context).files(waiting.words)
     if print {
       for file in files { try Output.write("# \(file.file)\n\(file.text)\n") }
       return
