@@ -64,7 +64,7 @@ extension UnlockedVault {
   ///   - name: the item, or the field.
   ///   - condition: what must be so for the removal to happen.
   ///   - date: until when it can be brought back, by ``undelete(_:)``; `.distantFuture` for good. Where it is nil, all that is known of its
-  ///     past goes as well, and so does what ends with a session in any case.
+  ///     past goes as well, also where it was deleted before, and so does what ends with a session in any case.
   /// - Throws: `StoreError` `.conflict` when the item is not at the revision that the condition names, and what writing throws.
   @discardableResult
   public borrowing func remove(

@@ -26,6 +26,7 @@ struct ItemDescribing {
     meta.take(metadata)
     meta.modified = view.now
     if let keeping { meta.history = try RecordLimits.history(keeping) }
+    if keeping == 0 { change.removesForGood = true }
     switch record.value {
     case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
     case .none: throw ItemTable.withoutValue(name, view.path)

@@ -53,7 +53,7 @@ extension ItemHistory {
       meta.become(.present)
       (meta.revision, meta.modified) = (next, view.now)
     }
-    _ = try records.drop(note.index, as: .past, &change)
+    _ = try records.drop(note.index, as: .past, forGood: false, &change)
     for former in try records.notes(of: note.item, in: .old, &change)
     where former.present == note.present && former.kind == .former && former.revision < restored.firstKept {
       _ = try records.drop(former.index, as: .past, &change)

@@ -95,6 +95,8 @@ extension ItemTable {
     try require(condition, revision: target.old?.revision)
     var meta = description(of: form, name, replacing: target.old)
     if let keeping { meta.history = try RecordLimits.history(keeping) }
+    // Who wants nothing kept wants the replaced value gone.
+    if keeping == 0, target.old != nil { change.removesForGood = true }
     return item(try store(meta, form.bytes, at: target, &change))
   }
 

@@ -11,11 +11,19 @@ extension VaultDatabase {
     try connection.execute("VACUUM")
   }
 
-  /// Copies the write-ahead log into the file and cuts it to nothing, outside any transaction.
+  /// How long to wait for readers before old bytes are left to a later write, in milliseconds: a read takes microseconds, and a
+  /// listing of a large vault less than this.
+  private static let scrubPatience: Int32 = 2_000
+
+  /// Copies the write-ahead log into the file and cuts it to nothing, outside any transaction: what deleted rows held is then in neither,
+  /// as SQLite overwrites it in the file.
   ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when another process was reading and the log could not be emptied.
-  func emptyLog() throws(StoreError) {
+  /// - Parameter waiting: whether readers may end first.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when another process kept reading and the log could not be emptied.
+  func emptyLog(waiting: Bool = true) throws(StoreError) {
     guard connection.usesWriteAheadLog else { return }
+    sqlite3_busy_timeout(connection.handle, waiting ? Self.scrubPatience : 0)
+    defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }
     guard try connection.number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else {
       throw StoreError(
         .busy, "the write-ahead log could not be emptied", place: connection.place,
@@ -62,10 +70,6 @@ extension VaultDatabase {
   }
 
   // MARK: What a rotation needs beside reading and writing records
-
-  /// How long to wait for readers before old bytes are left to a later write, in milliseconds: a read takes microseconds, and a
-  /// listing of a large vault less than this.
-  private static let scrubPatience: Int32 = 2_000
 
   /// Runs `body` with room for 64 MiB of pages instead of SQLite's 2: a rotation touches every page in random order, and what does
   /// not fit goes to the write-ahead log and back, row after row. Measured with 10 000 records: 28 000 writes without.
