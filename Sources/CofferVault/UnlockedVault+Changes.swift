@@ -72,7 +72,7 @@ extension UnlockedVault {
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try core.write { (vault, change) throws(StoreError) in
-        try vault.items.require(condition, of: name)
+        try vault.items.require(condition, ofItem: name)
         return try vault.items.removals.remove(name, keptUntil: date, &change)
       }
     } catch { throw error.about(key: name.description) }
@@ -88,16 +88,16 @@ extension ItemTable {
     case .describe(let name, let metadata, let condition, let keeping):
       return try describing.describe(name, as: metadata, if: condition, keeping: keeping, &change)
     case .remove(let name, let condition, let date):
-      try require(condition, of: name)
+      try require(condition, ofItem: name)
       _ = try removals.remove(name, keptUntil: date, &change)
       return nil
     case .move(let name, let new, let condition): return try moves.move(name, to: new, if: condition, &change)
     }
   }
 
-  fileprivate func require(_ condition: WriteCondition, of name: ItemName) throws(StoreError) {
+  fileprivate func require(_ condition: WriteCondition, ofItem name: ItemName) throws(StoreError) {
     guard condition != .always else { return }
-    try require(condition, revision: item(name)?.revision)
+    try require(condition, of: item(name))
   }
 }
 

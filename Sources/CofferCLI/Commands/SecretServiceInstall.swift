@@ -221,7 +221,7 @@ struct SecretServiceShareCommand: OpeningCommand {
     }
     let changes = found.compactMap { item in
       SharedItems.changed(item.metadata, isShared: !undo).map {
-        ItemChange.describe(item.name, as: $0, if: .revision(item.revision))
+        ItemChange.describe(item.name, as: $0, if: item.isUnchanged)
       }
     }
     for start in stride(from: 0, to: changes.count, by: 1000) {

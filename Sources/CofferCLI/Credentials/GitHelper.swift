@@ -115,7 +115,7 @@ struct GitHelper {
   /// stored meanwhile stays.
   func erase(_ service: String) throws {
     for item in try candidates(service) where try isRefused(item, { try credential(item.name) }) {
-      try items.remove(item.name, if: .revision(item.revision))
+      try items.remove(item.name, if: item.isUnchanged)
     }
     for item in try deleted(service) where try isRefused(item, { try deletedCredential(item) }) {
       try items.remove(item.name, if: .absent)

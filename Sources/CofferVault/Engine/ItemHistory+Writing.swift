@@ -10,7 +10,7 @@ extension ItemHistory {
   ) throws(StoreError) -> VaultItem {
     let target = try items.target(name, &change)
     guard let old = target.old else { throw missing("there is no such item", "bring it back first, where it was deleted") }
-    try items.require(condition, revision: old.revision)
+    try items.require(condition, of: items.item(old))
     guard old.revision != revision else { return items.item(old) }
     guard let record = try record(name, revision: revision) else {
       throw missing("its revision \(revision) is not kept", "look at its revisions")

@@ -25,7 +25,7 @@ struct ItemMove {
       throw StoreError(.notFound, "there is no such item", place: view.path.string, cure: "look at the list of items")
     }
     let taken = try items.target(new, &change).old
-    try items.require(condition, revision: taken?.revision)
+    try items.require(condition, of: taken.map(items.item))
     guard new.field.isEmpty else { return items.item(try moveRecord(from, to: new, &change)) }
     let fields = try records.notes(of: from, in: .present, &change)
     for field in try records.notes(of: items.index(of: new), in: .present, &change) {

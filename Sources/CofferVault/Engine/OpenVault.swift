@@ -18,7 +18,7 @@ final class OpenVault {
   /// Said of the unlocking when this process first writes.
   private var unlocking: LogEntry?
   /// What is known of bytes that are to leave the file, and was tried.
-  var oldBytes = OldBytes()
+  let oldBytes = OldBytes()
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state and digests.
   init(
@@ -92,7 +92,7 @@ final class OpenVault {
       view.pins?.remember(view.state, key: view.keys.epochMark)
     }
     raiseCostOnce()
-    removeOldBytes(ofCommit: sealed?.removesForGood == true)
+    oldBytes.remove(after: sealed, from: self)
     return result
   }
 
@@ -147,6 +147,7 @@ final class OpenVault {
     next.root = tree.root
     next.counts = change.added.applied(to: view.state.counts)
     next.time = view.now
+    if change.removesForGood { next.scrub = true }
     var lost: [VaultState.Replica] = []
     for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
       if let replica, let given = next.note(replica) { lost.append(given) }
@@ -154,7 +155,7 @@ final class OpenVault {
     try VerifiedView.put(next, view.header, view.headerDigest, view.database, view.keys)
     return SealedChange(
       state: next, tree: tree, lists: change.lists, notes: change.notes, lostReplicas: lost,
-      removesForGood: change.removesForGood)
+      removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
   }
 
   /// Goes on with what this machine remembers of the vault, and logs the unlocking with the first write.
@@ -242,4 +243,6 @@ struct SealedChange {
   let lostReplicas: [VaultState.Replica]
   /// Whether contents went of which no byte may be left in the file or its log.
   let removesForGood: Bool
+  /// Whether the state before it said that old bytes remain.
+  let hadOldBytes: Bool
 }

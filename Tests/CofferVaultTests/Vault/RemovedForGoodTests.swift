@@ -7,7 +7,8 @@ import Testing
 @testable import CofferVault
 
 /// What is removed for good is in no file of the vault any more, also while the vault stays open.
-@Suite struct RemovedForGoodTests {
+@Suite(.tags(.campaign), .wholeRun)
+struct RemovedForGoodTests {
   private static let name = ItemName(sealed: "web", "ada")
   private static let other = ItemName(sealed: "web", "bob")
 
@@ -90,29 +91,67 @@ import Testing
     _ = try agent.verify()
   }
 
+  @Test func `the file is rewritten for at most a twentieth of the time`() {
+    var pace = ScrubPace()
+    let start = ContinuousClock.now
+    #expect(pace.allows(start))
+    pace.note(from: start, to: start + .milliseconds(10))
+    #expect(!pace.allows(start + .milliseconds(199)) && pace.allows(start + .milliseconds(200)))
+  }
+
+  @Test func `what many removals in a row left is gone when the vault is closed`() throws {
+    let vault = try place.create()
+    let agent = try place.unlock()
+    for number in 0..<30 { try vault.set(form("value \(number)"), for: Self.name(number)) }
+    let before = try sealed()
+    var waited = false
+    for number in 0..<30 {
+      try vault.remove(Self.name(number))
+      if try vault.status().oldBytesRemain { waited = true }
+    }
+    #expect(waited, "not each of them rewrote the file")
+    _ = try vault.lock()
+    #expect(try found(before) == 0 && !agent.status().oldBytesRemain)
+  }
+
+  private static func name(_ number: Int) -> ItemName { ItemName(sealed: "many", "\(number)") }
+
+  /// SQLite leaves copies of rows that it moved, which `secure_delete` does not find.
+  @Test func `no copy of a removed value is left on another page`() throws {
+    let vault = try place.create()
+    var random = Random(seed: 7)
+    var gone: [Data] = []
+    for step in 0..<Campaign.size(short: 400, long: 6_000) {
+      let name = Self.name(Int.random(in: 0..<120, using: &random))
+      if step % 5 == 4 {
+        try vault.remove(name)
+      } else {
+        let size = [60, 300, 900, 3_000, 9_000].randomElement(using: &random) ?? 60
+        try vault.set(form(String(repeating: "x", count: size)), for: name)
+      }
+      if step % 40 == 39 { gone += try sealed() }
+    }
+    for item in try vault.list() { try vault.remove(item.name) }
+    _ = try vault.lock()
+    #expect(gone.count > 500)
+    #expect(try found(Set(gone)) == 0)
+  }
+
   @Test(.tags(.slow), .wholeRun)
   func `a reader that stays leaves the removed bytes to the next write of whoever writes next, and the status says so`() throws {
     let vault = try place.create()
-    for isOther in [false, true] {
-      try vault.set(form("value"), for: Self.name)
-      let before = try sealed()
-      let reader = try VaultDatabase.open(place.path)
-      try reader.read { () throws(StoreError) in
-        _ = try reader.withState { _ in true }
-        _ = try vault.remove(Self.name)
-      }
-      #expect(try found(before) > 0)
-      if isOther { try expectMends(place.unlock()) } else { try expectMends(vault) }
-      #expect(try !vault.status().oldBytesRemain && found(before) == 0)
-      reader.close()
+    try vault.set(form("value"), for: Self.name)
+    let before = try sealed()
+    let reader = try VaultDatabase.open(place.path)
+    try reader.read { () throws(StoreError) in
+      _ = try reader.withState { _ in true }
+      _ = try vault.remove(Self.name)
     }
-  }
-
-  /// Checks that `next` knows of bytes that remain, and that its next write removes them.
-  private func expectMends(_ next: borrowing UnlockedVault) throws {
-    let before = try next.status().oldBytesRemain
+    #expect(try found(before) > 0)
+    let next = try place.unlock()
+    let remained = try next.status().oldBytesRemain
     try next.set(form("unrelated"), for: Self.other)
-    let after = try next.status().oldBytesRemain
-    #expect(before && !after)
+    #expect(try remained && !next.status().oldBytesRemain && found(before) == 0)
+    reader.close()
   }
 }

@@ -44,7 +44,10 @@ extension HelpTopic.Part {
 
       Nothing is kept of logins, nor of what else ends with a session. `coffer logout`, and git's and docker's `erase`, remove an item with all
       that was kept of it. So does `coffer delete` of a key. `coffer set` of a key, git's and docker's `store` and `import` keep as many former contents as the item does already, of
-      new items none. `rename --replace` removes the item whose name is taken, for good. A rotation seals former and deleted contents to the new key. They are in every
+      new items none. `rename --replace` removes the item whose name is taken, for good. What is removed for good leaves the vault's file and its write-ahead log as
+      well: at once, after many removals in a row when the command ends or the agent has had a pause; where another program keeps reading, `coffer vault status` says that old bytes
+      remain, and the next write removes them. In a vault above 64 MiB a copy that SQLite left when it moved a row stays until `coffer vault rotate`. A
+      rotation seals former and deleted contents to the new key. They are in every
       backup, and in no export.
       """#)
 

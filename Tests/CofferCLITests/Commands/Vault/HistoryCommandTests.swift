@@ -188,7 +188,7 @@ struct HistoryCommandTests {
       try home.transcript("vault delete web")
       try home.transcript(line)
       #expect(try records(home) == empty)
-      try home.transcript(line, err: "such item", exit: 1)
+      try home.transcript(line, err: line.contains(" ada") ? "such item" : "no item of this service", exit: 1)
     }
     try home.transcript("vault set web ada", in: "stays")
     for value in ["1", "2"] { try home.transcript("vault set web --field pin", in: value) }
