@@ -49,6 +49,9 @@ extension HelpTopic.Part {
       remain, and the next write removes them. In a vault above 64 MiB a copy that SQLite left when it moved a row stays until `coffer vault rotate`. A
       rotation seals former and deleted contents to the new key. They are in every
       backup, and in no export.
+
+      Revisions count the writes of one item. An item that was removed for good and stored anew is another, and counts from 1 again:
+      `set --if-revision` compares the number alone. `edit` holds to the item itself, as do git's `erase` and the Secret Service.
       """#)
 
   static let importing = HelpTopic.Part(
