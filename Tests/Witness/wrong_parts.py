@@ -65,7 +65,7 @@ HEADER = {
     "a sealed part whose length is 2^32 - 1": damaged(lambda case: case.public(
         lambda data: data[:428] + le32((1 << 32) - 1) + data[432:])),
     "bytes after the sealed part": damaged(lambda case: case.public(lambda data: data + b"\0")),
-    "a sealed part of 71 bytes": damaged(lambda case: case.box(bytes(71))),
+    "a sealed part of 71 bytes": tampered(lambda case: case.box(bytes(71))),
     "a sealed part of 72 bytes": tampered(lambda case: case.box(bytes(72))),
     "17 slots of types 1 to 4": damaged(lambda case: case.key_slots(16)),
     "241 slots of type 6": damaged(lambda case: case.other_slots(b"x", count=241)),

@@ -35,7 +35,8 @@ import Testing
 
   @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .wholeRun)
   func `a reader made from the text alone answers each of the public negative vectors with its word`() throws {
-    let found = try #require(Witness.ask("refusals", [Folder(NegativeVectors.folder)], as: [String: String?].self).first)
+    let answers = try Witness.ask("refusals", [Folder(NegativeVectors.folder)], as: [String: String?].self)
+    let found = try #require(answers.first)
     let expected = try NegativeVectors.read().refusals
     for (name, refusal) in expected { #expect(found[name] == refusal, "\(name)") }
     #expect(found.count == expected.count)
@@ -121,6 +122,7 @@ extension NegativeVectorTests {
         guard readsAll else { return }
         step = .read
         for item in try vault.list() { _ = try vault.get(item.name) }
+        _ = try vault.log()
       }
       return (found?.word, step)
     }

@@ -33,10 +33,9 @@ struct NegativeVectors: Decodable {
       case named(String), given([String: Digits])
 
       init(from decoder: any Decoder) throws {
-        if let name = try? decoder.singleValueContainer().decode(String.self) {
-          self = .named(name)
-        } else {
-          self = .given(try decoder.singleValueContainer().decode([String: Digits].self))
+        let content = try decoder.singleValueContainer()
+        do { self = .named(try content.decode(String.self)) } catch is DecodingError {
+          self = .given(try content.decode([String: Digits].self))
         }
       }
     }
@@ -106,6 +105,7 @@ extension StoreError.Kind {
     case .wrongSecret: "wrong secret"
     case .notAVault: "not a vault"
     case .newerFormat: "newer"
+    case .kdfMemory: "not tried"
     default: "\(self)"
     }
   }
