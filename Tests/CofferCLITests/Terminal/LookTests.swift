@@ -46,15 +46,64 @@ struct LookTests {
     #expect(try Self.shown("vault find ci", in: home).last == "1 item")
   }
 
-  @Test(arguments: [20, 60, 80, 200])
-  func `no list is wider than its terminal`(columns: Int) throws {
-    let home = try Self.home()
+  @Test(arguments: [20, 80, 200])
+  func `nothing that is listed or told is wider than its terminal`(columns: Int) throws {
+    let home = try Self.home(["COFFER_PAGER": ""])
     let long = String(repeating: "a-long-name.", count: 80)
-    try home.transcript("vault set \(long) \(long) --label '\(long)'", in: "v")
-    for line in ["vault list", "vault find long", "vault log", "vault slot list"] {
-      let lines = try Self.shown(line, in: home, columns: columns)
-      #expect(lines.count > 2)
-      for text in lines { #expect(Cells.count(text) <= columns, "coffer \(line): \(text)") }
+    try home.transcript("vault set \(long) \(long) --label '\(long)' --attribute url=\(long) --expires 1d", in: "v")
+    try home.transcript("vault set github.com octocat", in: "v")
+    try home.transcript("vault delete example.com bob")
+    try home.transcript("vault name add \(long.prefix(60)) \(home.path)/\(long.prefix(200))", err: "is the vault at")
+    for (line, status) in [
+      ("vault list", 0), ("vault find long", 0), ("vault log", 0), ("vault slot list", 0), ("vault list --tree", 0),
+      ("vault audit", 2),
+      ("vault show \(long)", 0), ("vault history \(long)", 0), ("vault history github.com octocat", 0), ("vault deleted", 0),
+      ("vault name list", 0), ("vault status", 0), ("status", 0), ("env", 0), ("version", 0),
+    ] as [(String, Int32)] {
+      let lines = try Self.shown(line, in: home, columns: columns, exit: status)
+      #expect(lines.count > 1, "coffer \(line.prefix(40))")
+      for text in lines { #expect(Cells.count(text) <= columns, "coffer \(line.prefix(40)): \(text)") }
+    }
+  }
+
+  @Test func `a tree, findings, former contents and what was deleted are counted, with their dates in local time`() throws {
+    let home = try Self.home()
+    try home.transcript("vault set github.com octocat", in: "v2")
+    try home.transcript("vault delete example.com bob")
+    #expect(
+      try Self.shown("vault list --tree", in: home) == [
+        "github.com", "└── octocat  CI token", "日本語.jp", "└── 田中  🔑 emoji key", "2 items",
+      ])
+    #expect(
+      try Self.shown("vault history github.com octocat", in: home) == [
+        "REVISION  STATE    CHANGED   BYTES  LABEL", "       2  present  just now      2  CI token",
+        "       1  former   just now      1  CI token", "2 contents",
+      ])
+    #expect(
+      try Self.shown("vault deleted", in: home) == [
+        "SERVICE      ACCOUNT  CHANGED   GONE", "example.com  bob      just now  in 4 weeks", "1 that can be brought back",
+      ])
+    try home.transcript("vault set bank ann --expires 5d", in: "correct-horse-battery-staple-9137")
+    let found = try Self.shown("vault audit bank", in: home, exit: 2)
+    #expect(
+      found == [
+        "FOUND     SERVICE  ACCOUNT  WHY", "expiring  bank     ann      in 5 d",
+        "1 item looked at, 1 of them passwords; 1 expiring",
+      ])
+  }
+
+  @Test func `a sheet, a tree and a table that are longer than the screen go to the pager`() throws {
+    let home = try Self.home(["COFFER_PAGER": "sed s/^/PAGED:/"])
+    let items = (0..<30).map { #"{"service":"s","account":"a\#($0)","value":"same"}"# }.joined(separator: ",")
+    #expect(try home.coffer("vault import -q --from json \(home.file("more.json", "[\(items)]"))").status == 0)
+    let attributes = (0..<30).map { "--attribute n\($0)=v" }.joined(separator: " ")
+    try home.transcript("vault set wide x \(attributes)", in: "v")
+    for _ in 0..<25 { try home.transcript("vault set often x --history 40", in: "v") }
+    for (line, status) in [
+      ("vault list --tree", 0), ("vault audit", 2), ("vault show wide", 0), ("vault history often", 0),
+    ] as [(String, Int32)] {
+      let lines = try Self.shown(line, in: home, exit: status)
+      #expect(lines.count > 24 && lines.allSatisfy { $0.hasPrefix("PAGED:") }, "coffer \(line): \(lines)")
     }
   }
 

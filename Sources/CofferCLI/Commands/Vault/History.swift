@@ -115,7 +115,8 @@ struct VaultDeletedCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let deleted = try context.itemsToRead().deleted(service: service)
     try RevisionTable.showDeleted(deleted, json: options.json)
-    if deleted.isEmpty { context.done("nothing that was deleted can be brought back") }
+    // A terminal's table says it in its last line.
+    if deleted.isEmpty, options.json || !Output.isTerminal { context.done("nothing that was deleted can be brought back") }
   }
 }
 

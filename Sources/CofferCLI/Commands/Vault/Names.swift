@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 
 struct VaultNameCommand: ParsableCommand {
@@ -51,6 +52,12 @@ struct VaultNameListCommand: Command {
   func perform(_ context: Context) throws {
     let all = try VaultNames(context: context).all()
     if options.json { return try Output.line(JSONText.encode(all.map { Answer(name: $0.name, path: $0.path) })) }
+    if Output.isTerminal {
+      return try Table(
+        columns: [.text("NAME"), .text("PATH")], rows: all.map { [Table.Cell($0.name), Table.Cell($0.path)] },
+        footer: all.isEmpty ? "no names" : counted(all.count, "name")
+      ).show()
+    }
     guard !all.isEmpty else { return }
     try Output.line(Columns.align(all.map { [$0.name, $0.path] }))
   }
