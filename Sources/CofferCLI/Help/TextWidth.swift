@@ -24,6 +24,22 @@ enum TextWidth {
     return (lines + [line]).joined(separator: "\n" + blanks(hanging))
   }
 
+  /// Each line of `text` broken at words where it is wider than `width`, and gone on with below its own words. A longer word, such as a path, stays
+  /// whole: it is to be copied.
+  static func message(_ text: String, to width: Int) -> String {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+      guard Cells.count(styled: line) > width else { return String(line) }
+      let indent = line.prefix { $0 == " " }.count
+      let rest = line.dropFirst(indent)
+      let column = indent + (rest.hasPrefix(cure) ? cure.count : 2)
+      return blanks(indent) + wrap(String(rest), to: width - indent, hanging: column - indent)
+        .replacing("\n", with: "\n" + blanks(indent))
+    }.joined(separator: "\n")
+  }
+
+  /// What the line of an error begins with that says what to do.
+  private static let cure = "try: "
+
   /// Like ``wrap(_:to:hanging:)``, with longer words cut, and with `text` as it is where it fits.
   static func fit(_ text: String, to width: Int, hanging: Int = 0) -> String {
     guard Cells.count(styled: text[...]) > width else { return text }

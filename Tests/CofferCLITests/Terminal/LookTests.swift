@@ -150,14 +150,59 @@ struct LookTests {
 
   @Test func `who changes something is told what was done, unless it shall be quiet`() throws {
     let home = try Self.home()
-    #expect(try Self.shown("vault backup \(home.path)/copy", in: home).last?.hasPrefix("✓ backed up to ") == true)
-    #expect(try Self.shown("vault rotate --yes", in: home).first == "✓ new key, sealed to 1 slot (key file)")
+    #expect(try Self.shown("vault backup \(home.path)/copy", in: home, columns: 200).last?.hasPrefix("✓ backed up to ") == true)
+    #expect(try Self.shown("vault rotate --yes", in: home, columns: 200).first == "✓ new key, sealed to 1 slot (key file)")
     #expect(try Self.shown("vault backup -q \(home.path)/another", in: home) == [])
     #expect(
-      try Self.shown("unlock", in: home).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
+      try Self.shown("unlock", in: home, columns: 200).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
     #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
     #expect(
-      try Self.shown("lock", in: home) == ["✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"])
+      try Self.shown("lock", in: home, columns: 200) == ["✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"])
+  }
+
+  @Test func `who renames, copies or reverts is told what became of which item`() throws {
+    let home = try Self.home()
+    for (line, said, status) in [
+      ("vault rename example.com --to-account eve", "✓ 'example.com/bob' is 'example.com/eve' now", 0),
+      ("vault copy example.com/eve mail/eve", "✓ copied 'example.com/eve' to 'mail/eve'", 0),
+      ("vault copy example.com/eve mail/eve", "coffer: 'mail/eve': the item exists already", 73),
+      ("vault rename example.com/eve mail/eve", "coffer: 'mail/eve': the item exists already", 73),
+      (
+        "vault copy example.com/eve mail/eve --replace",
+        "✓ copied 'example.com/eve' to 'mail/eve'; coffer vault revert mail eve 1 brings back what that was", 0
+      ),
+      (
+        "vault rename example.com/eve mail/eve --replace",
+        "✓ 'example.com/eve' is 'mail/eve' now, in the place of the item that had the name", 0
+      ),
+      ("vault copy mail --to-service other", "✓ copied 'mail/eve' to 'other/eve'", 0),
+      ("vault revert other eve 1", "✓ 'other/eve' is what it was at revision 1 already: nothing was changed", 0),
+    ] as [(String, String, Int32)] {
+      let shown = try Self.shown(line, in: home, columns: 200, exit: status)
+      #expect(shown.first?.hasPrefix(said) == true, "coffer \(line): \(shown)")
+    }
+    #expect(try Self.shown("vault copy mail --to-service another -q", in: home) == [])
+    let entries = try home.coffer("vault log").out.split(separator: "\n").count
+    try home.transcript("vault revert other eve 1")
+    #expect(try home.coffer("vault log").out.split(separator: "\n").count == entries, "nothing was written")
+    #expect(try home.coffer("vault revert other eve 1 --json").out.contains(#""revision":1"#))
+  }
+
+  @Test(arguments: [20, 40, 80])
+  func `a message that is longer than the terminal goes on in the next line, at a word`(columns: Int) throws {
+    let home = try Self.home()
+    let plain = try home.coffer("vault get nothing-that-is there")
+    let lines = try Self.shown("vault get nothing-that-is there", in: home, columns: columns, exit: 1)
+    let words = { (text: String) in text.split(whereSeparator: \.isWhitespace).map(String.init) }
+    #expect(words(lines.joined(separator: " ")) == words(plain.err), "no word is broken")
+    for line in lines { #expect(Cells.count(line) <= columns || words(line).count == 1, "\(line)") }
+    let cure = try #require(lines.firstIndex { $0.hasPrefix("  try: ") })
+    #expect(lines[1..<cure].allSatisfy { $0.hasPrefix("  ") } && lines[(cure + 1)...].allSatisfy { $0.hasPrefix("       ") })
+    // A program gets its error in one line, wherever that goes.
+    #expect(try Self.shown("vault get nothing-that-is there --json", in: home, columns: columns, exit: 1).count == 1)
+    let long = String(repeating: "long", count: 30)
+    let done = try Self.shown("vault rename example.com --to-account \(long)", in: home, columns: columns)
+    #expect(done.count > 1 && done.contains { $0.hasPrefix("  ") && $0.contains("/\(long)'") }, "\(done)")
   }
 
   @Test func `a name that would look like another is not given to anything new`() throws {
