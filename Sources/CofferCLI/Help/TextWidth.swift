@@ -32,7 +32,8 @@ enum TextWidth {
       let indent = line.prefix { $0 == " " }.count
       let rest = line.dropFirst(indent)
       let column = indent + (rest.hasPrefix(cure) ? cure.count : 2)
-      return blanks(indent) + wrap(String(rest), to: width - indent, hanging: column - indent)
+      return blanks(indent)
+        + wrap(String(rest), to: width - indent, hanging: column - indent)
         .replacing("\n", with: "\n" + blanks(indent))
     }.joined(separator: "\n")
   }

@@ -154,10 +154,13 @@ struct LookTests {
     #expect(try Self.shown("vault rotate --yes", in: home, columns: 200).first == "✓ new key, sealed to 1 slot (key file)")
     #expect(try Self.shown("vault backup -q \(home.path)/another", in: home) == [])
     #expect(
-      try Self.shown("unlock", in: home, columns: 200).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
+      try Self.shown("unlock", in: home, columns: 200).last?.hasPrefix(
+        "✓ unlocked for all your shells, 15 min after the last use") == true)
     #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
     #expect(
-      try Self.shown("lock", in: home, columns: 200) == ["✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"])
+      try Self.shown("lock", in: home, columns: 200) == [
+        "✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"
+      ])
   }
 
   @Test func `who renames, copies or reverts is told what became of which item`() throws {

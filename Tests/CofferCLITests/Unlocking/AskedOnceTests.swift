@@ -113,7 +113,7 @@ struct AskedOnceTests {
     for (left, text) in [("(2 left)", "wrong"), ("(1 left)", "wrong too"), ("SLOT", passphrase)] {
       terminal.type(text + "\n")
       // The first byte that is shown after Enter: from now on it is tried.
-      terminal.shows(": \r\n" , every: look)
+      terminal.shows(": \r\n", every: look)
       terminal.type("typed ahead\n")
       terminal.shows(left == "SLOT" ? "\r\n" : left, every: left == "SLOT" ? {} : look)
     }

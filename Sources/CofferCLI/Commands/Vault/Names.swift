@@ -16,7 +16,9 @@ struct VaultNameCommand: ParsableCommand {
 struct VaultNameAddCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Give a vault a name.",
-    discussion: "The vault need not be there yet: coffer --vault work init makes it. A name that another vault has stays with it, unless --replace.")
+    discussion:
+      "The vault need not be there yet: coffer --vault work init makes it. A name that another vault has stays with it, unless --replace."
+  )
 
   @Argument(help: "The name.") var name: String
   @Argument(help: ArgumentHelp("The path of the vault.", valueName: "path"), completion: .file()) var path: String
