@@ -149,7 +149,7 @@ struct SecretServiceStatusCommand: Command {
     if options.json {
       try Output.line(JSONText.encode(report))
     } else {
-      try Output.line(Columns.align(report.rows))
+      try Sheet.show(report.rows)
     }
     guard report.process != nil else {
       throw StoreError(
