@@ -23,30 +23,23 @@ final class SecretVault: Sendable {
 
   // MARK: Reading
 
-  /// The items of `collection`, or of all, that have `attributes`, in the order of their paths.
+  /// The items of `collection`, or of all, that have `attributes`: first those that programs stored, then those that are shared.
   func find(_ attributes: [String: String], in collection: String?) throws(Refusal) -> [StoredItem] {
     var found: [StoredItem] = []
     if collection != CollectionState.session {
-      var native = ItemQuery(service: collection.map(VaultNaming.service))
-      native.attributes = attributes.map { ItemQuery.Attribute($0.key, $0.value) }
-      var shared = ItemQuery()
-      shared.attributeNames = [VaultNaming.shared]
-      shared.attributes = collection.map { [ItemQuery.Attribute(VaultNaming.shared, $0)] } ?? []
-      found = try stored(native, isNative: true) + stored(shared, isNative: false)
-      found = found.filter { item in item.matches(attributes) && (collection.map { $0 == item.path.collection } ?? true) }
+      var query = ItemQuery(service: collection.map(VaultNaming.service))
+      query.attributes = attributes.map { ItemQuery.Attribute($0.key, $0.value) }
+      // An item that is shared has attributes that are not stored.
+      query.besides = ItemQuery.Mark(VaultNaming.shared, collection)
+      query.isUse = false
+      let asked = query
+      let all = try asking(ObjectPath.root) { () throws(StoreError) in try client.find(asked).items() }
+        .compactMap(VaultNaming.stored)
+        .filter { item in item.matches(attributes) && (collection.map { $0 == item.path.collection } ?? true) }
+      found = all.filter { !$0.isShared } + all.filter(\.isShared)
     }
     if collection == nil || collection == CollectionState.session { found += memory.withLock { $0.find(attributes) } }
     return found
-  }
-
-  /// What the agent finds of items that collections own, or of those that are shared in them.
-  private func stored(_ query: ItemQuery, isNative: Bool) throws(Refusal) -> [StoredItem] {
-    var asked = query
-    asked.isUse = false
-    let query = asked
-    return try asking(ObjectPath.root) { () throws(StoreError) in try client.find(query).items() }.filter {
-      $0.name.service.hasPrefix(VaultNaming.prefix) == isNative
-    }.compactMap(VaultNaming.stored)
   }
 
   /// The item at `path`.
