@@ -32,7 +32,7 @@ enum SecretPeers {
     }
   }
 
-  private static func isInstalled(_ programs: String...) -> Bool {
+  static func isInstalled(_ programs: String...) -> Bool {
     guard let missing = programs.first(where: { !FileManager.default.isExecutableFile(atPath: "/usr/bin/" + $0) }) else {
       return true
     }
@@ -41,7 +41,7 @@ enum SecretPeers {
   }
 
   /// Runs `body` with these variables, for the programs it starts.
-  private static func environment(_ variables: [String: String], _ body: () throws -> Void) throws {
+  static func environment(_ variables: [String: String], _ body: () throws -> Void) throws {
     let before = ProcessInfo.processInfo.environment
     for (name, value) in variables { setenv(name, value, 1) }
     defer {
