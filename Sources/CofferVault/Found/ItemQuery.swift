@@ -120,7 +120,7 @@ struct ItemMatcher {
   }
 
   private static func isSame(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
-    raw.count == text.utf8.count && raw.elementsEqual(text.utf8)
+    raw.count == text.utf8.count && text.utf8Span.span.bytes.withUnsafeBytes { DescriptionParts.order(raw, $0) == 0 }
   }
 
   private static func hasValue(_ raw: UnsafeRawBufferPointer, _ mark: ItemQuery.Mark) -> Bool {
@@ -131,6 +131,8 @@ struct ItemMatcher {
   /// Whether both are the same text, also where it is spelled in other bytes.
   private static func isEqual(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
     if isSame(raw, text) { return true }
+    // What is spelled in other bytes than those of ASCII has more of them.
+    guard raw.count > text.utf8.count || !text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
     guard !isPlain(raw) || !text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
     return String(decoding: raw, as: UTF8.self) == text
   }
