@@ -67,9 +67,7 @@ final class ServiceLoop {
         do throws(StoreError) { inbox.post(.moment(try vault.client.moment(after: nil))) } catch { inbox.post(.moment(nil)) }
       }
     }
-    unlocker.refuseAll = { [unowned self] error in
-      for number in parked { drop(number, Refusal(error, at: calls[number]?.message.path ?? ObjectPath.root)) }
-    }
+    unlocker.refuseAll = { [unowned self] refusal in for number in parked { drop(number, refusal) } }
   }
 
   /// Finds out how the vault is before anybody asks, and hears of it from then on.
