@@ -28,7 +28,8 @@ final class SecretServiceSide {
   static func coffer(_ program: String, in home: String, items: Int = 0) throws -> SecretServiceSide {
     let key = home + "/key"
     let side = try SecretServiceSide(home, ["COFFER_HOME": home + "/vault", "COFFER_KEY_FILE": key])
-    try side.shell("env -u COFFER_KEY_FILE \(program) init --quiet --new-key-file \(key) && \(program) secret-service install --quiet")
+    try side.shell("env -u COFFER_KEY_FILE \(program) init --quiet --new-key-file \(key)")
+    try side.shell("\(program) secret-service install --quiet")
     try fill(home, key, items)
     // The bus reads its folders when it begins, and when it is asked to.
     let reload = "--dest=org.freedesktop.DBus / org.freedesktop.DBus.ReloadConfig"
@@ -84,7 +85,7 @@ final class SecretServiceClient {
   private let questions = Pipe(), answers = Pipe()
 
   private static let script = """
-    import sys, secretstorage
+    sys, secretstorage = __import__('sys'), __import__('secretstorage')
     from secretstorage.util import DBusAddressWrapper, open_session
     bus = secretstorage.dbus_init()
     session = open_session(bus)
