@@ -125,6 +125,8 @@ struct ServiceFiles {
           [portal]
           DBusName=\(SecretServiceProvider.portalName)
           Interfaces=org.freedesktop.impl.portal.Secret
+          # Versions before 1.17 skip a file without it; where they find no file for the desktop, they take any.
+          UseIn=coffer
 
           """))
     }
