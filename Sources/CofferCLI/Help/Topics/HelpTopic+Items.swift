@@ -25,7 +25,7 @@ extension HelpTopic.Part {
     text: #"""
       `set`, `edit`, `copy`, `otp --set` and `revert` keep the content that they replace, value and description: the last 10 of each item and
       field, or those of `--history N`, up to 100, which the item goes on with. `--no-history` keeps none and removes those that are kept. The
-      value that a terminal is told about can be brought back at once:
+      value that a terminal is told about can be brought back at once. `revert` to the revision that an item has changes nothing:
 
       ```sh
       coffer vault history github.com ada
