@@ -77,6 +77,7 @@ extension Context {
     let locked = try lockedVault()
     let vault = try opening(locked) { credentials in try locked.unlock(with: credentials) }
     try noteUntriedPassphrase(vault)
+    options.isBrief = true
     return vault
   }
 
