@@ -249,7 +249,7 @@ extension Context {
     return VaultItems(self, agent: agent, hasAnswered: false)
   }
 
-  /// The items of one service as a store; nil where there is no vault.
+  /// The items of one service as a store; nil where there is no vault, and none is asked for by an option.
   func secrets(service: String) throws -> (any Store<Vault>)? {
     do {
       switch try openedVault() {
@@ -257,7 +257,7 @@ extension Context {
       case .here(let vault): return try VaultStore(service: service, vault: vault)
       }
     } catch let error as StoreError {
-      guard error.kind == .noVault else { throw error }
+      guard error.kind == .noVault, !isVaultNamed else { throw error }
       return nil
     }
   }
@@ -265,7 +265,7 @@ extension Context {
   /// The same, unlocked in this process.
   func vaultStore(service: String) throws -> VaultStore? {
     do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError {
-      guard error.kind == .noVault else { throw error }
+      guard error.kind == .noVault, !isVaultNamed else { throw error }
       return nil
     }
   }

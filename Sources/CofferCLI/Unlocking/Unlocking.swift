@@ -55,7 +55,17 @@ struct UnlockingOptions: ParsableArguments {
 
 extension Context {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
-  func lockedVault() throws -> LockedVault { try LockedVault.open(places.vault, options: vaultOptions()) }
+  func lockedVault() throws -> LockedVault {
+    try checkName()
+    return try LockedVault.open(places.vault, options: vaultOptions())
+  }
+
+  /// - Throws: a failure of status 78 where the vault is named by what is neither a name nor a file: it may be mistyped, and what is wrong
+  ///   with the current folder is beside the point.
+  func checkName() throws {
+    guard let unknownName, let path = places.vault.path, FileFacts.isAbsent(path) else { return }
+    throw try VaultNames(context: self).unknown(unknownName)
+  }
 
   /// What the vault is compared with: the pins, the environment and the options.
   func vaultOptions() throws -> VaultOptions {
