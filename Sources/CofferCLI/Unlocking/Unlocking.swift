@@ -83,9 +83,14 @@ extension Context {
   }
 
   /// Opens and unlocks the vault.
-  func unlockedVault() throws -> UnlockedVault {
+  ///
+  /// - Parameter keep: is lent what opened it.
+  func unlockedVault(_ keep: (borrowing Credentials) throws -> Void = { _ in }) throws -> UnlockedVault {
     let locked = try lockedVault()
-    let vault = try opening(locked) { credentials in try locked.unlock(with: credentials) }
+    let vault = try opening(locked) { credentials in
+      try keep(credentials)
+      return try locked.unlock(with: credentials)
+    }
     try noteUntriedPassphrase(vault)
     options.isBrief = true
     return vault
