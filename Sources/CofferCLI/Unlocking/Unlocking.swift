@@ -6,8 +6,10 @@ internal import CofferVault
 
 /// What opens the vault, said on the command line. Without any of these the environment is asked, then the terminal.
 struct UnlockingOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"))
-  var passphraseFd: Int32?
+  // Of the same type as other numbers: see ClipboardOptions.
+  @Option(
+    name: .customLong("passphrase-fd"), help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"))
+  var passphraseNumber: UInt64?
 
   @Option(help: ArgumentHelp("Read the passphrase from this file; - is standard input.", valueName: "path"))
   var passphraseFile: String?
@@ -32,6 +34,8 @@ struct UnlockingOptions: ParsableArguments {
 
   @Flag(help: "Unlock in this process, even where an agent holds the vault.")
   var noAgent = false
+
+  var passphraseFd: Int32? { passphraseNumber.map { Int32(clamping: $0) } }
 
   func validate() throws {
     guard passphraseFd == nil || passphraseFile == nil else {
@@ -73,6 +77,7 @@ extension Context {
     do throws(StoreError) { options = try places.expectingOptions() } catch { throw ExpectedVault.malformed(error) }
     // Whatever made the vault and whenever: what costs an attacker less is raised by the next command that writes.
     options.leastCost = .floor
+    options.isBrief = true
     options.leastGeneration = [options.leastGeneration, unlocking?.minGeneration].compactMap(\.self).max()
     for text in unlocking?.invitation ?? [] {
       options.invitations.append(
@@ -92,7 +97,6 @@ extension Context {
       return try locked.unlock(with: credentials)
     }
     try noteUntriedPassphrase(vault)
-    options.isBrief = true
     return vault
   }
 
