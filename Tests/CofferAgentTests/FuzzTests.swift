@@ -29,6 +29,7 @@ struct FuzzTests {
     var query = ItemQuery(service: "s")
     query.texts = ["t", "u"]
     query.attributes = [.init("k", "v")]
+    query.besides = .init("m", "v")
     return [
       try body(.greet) {
         let invitation = try TestAgent.invitation()

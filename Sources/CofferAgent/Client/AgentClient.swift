@@ -65,16 +65,21 @@ public final class AgentClient: Sendable {
       invitations: options.invitations, known: known)
   }
 
-  private init(_ client: AgentClient, on behalf: Behalf) {
+  private init(_ client: AgentClient, _ greeting: Greeting, _ answerTime: Duration) {
     place = client.place
-    answerTime = client.answerTime
-    var greeting = client.greeting
-    greeting.behalf = behalf
+    self.answerTime = answerTime
     self.greeting = greeting
   }
 
   /// The same client, whose changes the vault's log ascribes to another process. Nobody checks that.
-  package func on(_ behalf: Behalf) -> AgentClient { AgentClient(self, on: behalf) }
+  package func on(_ behalf: Behalf) -> AgentClient {
+    var greeting = greeting
+    greeting.behalf = behalf
+    return AgentClient(self, greeting, answerTime)
+  }
+
+  /// The same client, which waits no longer than that for an answer to begin.
+  package func waiting(_ answerTime: Duration) -> AgentClient { AgentClient(self, greeting, answerTime) }
 
   /// A client that asks the agent in `folder` about itself, whichever vaults it keeps.
   public init(folder: FilePath) {

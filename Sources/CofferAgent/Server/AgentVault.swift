@@ -142,11 +142,12 @@ final class AgentVault: Sendable {
     state.withLock { state in if state.unlocked != nil { drop(&state, reason) } }
   }
 
-  /// Locks the vault when its time is over, and returns how long until that may be so; nil when it is locked. No time while a request is
-  /// answered, which is a use of the vault.
+  /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be over; nil
+  /// when it is locked. No time while a request is answered, which is a use of the vault.
   func lapse() -> Duration? {
     let left = state.withLockIfAvailable { state in
       lapse(&state)
+      removeOldBytes(state)
       return remaining(state).map { min($0.idle, $0.life) }
     }
     return left ?? .seconds(1)
@@ -181,6 +182,14 @@ final class AgentVault: Sendable {
     switch state.unlocked {
     case .some(let held): return (held.idle - (now - held.lastUse), held.lifetime - (now - held.since))
     case .none: return nil
+    }
+  }
+
+  /// Whatever is wrong is said to who asks next.
+  private func removeOldBytes(_ state: borrowing State) {
+    switch state.unlocked {
+    case .none: return
+    case .some(let held): do throws(StoreError) { try held.vault.removeOldBytes() } catch { return }
     }
   }
 

@@ -14,6 +14,11 @@ extension FrameWriter {
       try put(attribute.value)
     }
     try put(texts: query.attributeNames)
+    try put(query.besides != nil)
+    if let mark = query.besides {
+      try put(mark.name)
+      try put(mark.value)
+    }
     try put(query.ofFields)
     try put(query.isUse)
   }
@@ -81,6 +86,7 @@ extension FrameReader {
     query.texts = try texts()
     for _ in 0..<(try countOfNames(ofAtLeast: 8)) { query.attributes.append(ItemQuery.Attribute(try text(), try text())) }
     query.attributeNames = try texts()
+    if try flag() { query.besides = ItemQuery.Mark(try text(), try optionalText()) }
     query.ofFields = try flag()
     query.isUse = try flag()
     return query

@@ -155,7 +155,7 @@ struct AgentStatusCommand: Command {
     if options.json {
       try Output.line(JSONText.encode(report))
     } else if let status {
-      try Output.line(Columns.align(rows(status, report)))
+      try Sheet.show(rows(status, report))
     }
     guard let status else {
       throw StoreError(.notFound, "no agent is running", place: context.places.run.string, cure: "coffer unlock starts one")

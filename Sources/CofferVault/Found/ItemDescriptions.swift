@@ -96,7 +96,9 @@ package struct ItemDescriptions: Sendable {
   /// Those that `query` asks for.
   package func find(_ query: ItemQuery) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
-    let range = query.service.map { places(ofServicesFrom: $0, whole: true) } ?? order[...]
+    // What has the mark may be of any service.
+    let service = query.besides == nil ? query.service : nil
+    let range = service.map { places(ofServicesFrom: $0, whole: true) } ?? order[...]
     guard query != ItemQuery(service: query.service) else {
       return ItemDescriptions(pages: pages, order: Array(range), place: place)
     }

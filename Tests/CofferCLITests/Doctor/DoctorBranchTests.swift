@@ -139,7 +139,8 @@ struct DoctorBranchTests {
     defer { _ = try? two.coffer("agent stop") }
     two.environment["XDG_DATA_HOME"] = two.path + "/two"
     let kept = try findings("agent", two)
-    #expect(kept.map(\.severity) == ["note"] && kept.first?.what.hasPrefix("the agent is locked: nothing has unlocked it") == true)
+    #expect(
+      kept.map(\.severity) == ["note"] && kept.first?.what.hasPrefix("the agent is locked: nothing has unlocked it") == true)
     #expect(kept.first?.place == two.path + "/two/coffer/vault.sqlite")
   }
 

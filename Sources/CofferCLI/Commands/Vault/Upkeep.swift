@@ -32,7 +32,7 @@ struct VaultStatusCommand: OpeningCommand {
     rows.append(["history", answer.history.meaning])
     rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
     if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
-    try Output.line(Columns.align(rows))
+    try Sheet.show(rows)
   }
 
   /// What whoever has the vault open says of it.

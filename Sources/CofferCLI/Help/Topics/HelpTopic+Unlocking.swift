@@ -9,7 +9,8 @@ extension HelpTopic.Part {
       invitation names (<doc:CommandLineVault>); the agent checks that too. What is no invitation is 64 on the command line and in the environment,
       and 65 in the identity's file, with the number of its line.
 
-      A person may type a wrong passphrase three times, and a recovery code in its place. What a person types for a command that the agent can serve
+      A person may type a wrong passphrase three times, and a recovery code in its place. Nothing is echoed from the first try to the last, and
+      what is typed before the next question is dropped. After the third the error names `coffer recover`, where the vault has a recovery code. What a person types for a command that the agent can serve
       goes to the agent, which is started where none runs: nobody types it twice (<doc:CommandLineAgent>). A command that needs the vault's key
       itself, such as `vault rotate`, asks for itself. A key file that opens the vault alone leaves a passphrase beside it untried, and a note says
       so.
