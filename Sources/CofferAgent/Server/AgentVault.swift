@@ -78,7 +78,7 @@ final class AgentVault: Sendable {
     // What the agent itself expects, first.
     var locked = try LockedVault.open(settings.vault, options: settings.options)
     locked.options = settings.options.narrowed(by: expectation)
-    locked.options.keepsIndex = true
+    (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
     try hold(locked.unlock(with: credentials), times)
   }
 

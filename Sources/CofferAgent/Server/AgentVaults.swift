@@ -35,9 +35,12 @@ final class AgentVaults: Sendable {
       if let vault = vaults.first(where: { $0.settings.vault.description == path }) { return vault }
       guard path.hasPrefix("/") else {
         throw StoreError(
-          .otherVault, "an agent takes only a whole path to a vault", place: path, cure: "give the path from / on", remedy: .leaveAgentOut)
+          .otherVault, "an agent takes only a whole path to a vault", place: path, cure: "give the path from / on",
+          remedy: .leaveAgentOut)
       }
-      if vaults.count >= Self.mostPlaces, let old = vaults.dropFirst().firstIndex(where: { !$0.isUnlocked }) { vaults.remove(at: old) }
+      if vaults.count >= Self.mostPlaces, let old = vaults.dropFirst().firstIndex(where: { !$0.isUnlocked }) {
+        vaults.remove(at: old)
+      }
       let vault = AgentVault(settings(of: VaultPlace(path)), clock: clock, watchers: watchers)
       vaults.append(vault)
       return vault
