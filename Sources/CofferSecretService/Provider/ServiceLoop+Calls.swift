@@ -32,12 +32,16 @@ extension ServiceLoop {
 
   /// Does `work` beside the bus, and answers `message` with what `answer` makes of it. Where the vault is locked, the call waits for it.
   ///
-  /// - Parameter waits: whether it does; otherwise it is refused at once.
+  /// - Parameters:
+  ///   - waits: whether it does; otherwise it is refused at once.
+  ///   - isQuick: whether it reads little, and may be tried on this thread.
   func ask<Value: Sendable>(
-    _ message: BusMessage, waits: Bool = true, _ work: @escaping @Sendable (SecretVault) throws(Refusal) -> Value,
+    _ message: BusMessage, waits: Bool = true, isQuick: Bool = false,
+    _ work: @escaping @Sendable (SecretVault) throws(Refusal) -> Value,
     _ answer: @escaping (Value) throws(Refusal) -> Void,
     otherwise: @escaping (Refusal) throws(Refusal) -> Void = { (refusal) throws(Refusal) in throw refusal }
   ) throws(Refusal) {
+    if isQuick, let value = tried(work) { return try answer(value) }
     guard calls.count < Self.mostCalls else { throw .limit("\(Self.mostCalls) calls wait for an answer") }
     let (slot, number, vault, inbox, queue) = (Slot<Value>(), number(), vault, inbox, queue)
     let deadline = ContinuousClock.now + (waits ? settings.patience : .zero)
@@ -62,6 +66,13 @@ extension ServiceLoop {
     }
     calls[number] = call
     call.start()
+  }
+
+  /// What `work` gives, on this thread: neither the queue's nor this one has to be woken then, which takes longer than the agent's answer.
+  /// Nil while other work is being done, which comes first, and where the agent takes long or refuses: who asks as usual finds out why.
+  private func tried<Value>(_ work: (SecretVault) throws(Refusal) -> Value) -> Value? {
+    guard isUnlocked, calls.count == parked.count, !surveyIsRunning else { return nil }
+    do throws(Refusal) { return try work(quickVault) } catch { return nil }
   }
 
   /// Answers a call whose work is done, or has it wait for the vault.

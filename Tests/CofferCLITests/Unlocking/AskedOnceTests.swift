@@ -96,7 +96,7 @@ struct AskedOnceTests {
     #expect(shown.contains("\r\nNothing was typed. Try again (1 left).\r\n") && shown.hasSuffix("tok3n\r\n"))
     // A command that needs the key itself asks for itself, and three times too.
     let (failed, last) = try answer(
-      "vault slot list", home,
+      "vault rotate --yes", home,
       [("Passphrase of", "a\n"), ("(2 left).\r\nPassphrase of", "b\n"), ("(1 left).\r\nPassphrase of", "c\n")])
     #expect(failed == 77 && last.contains("\r\ncoffer: wrong passphrase ("))
     #expect(last.contains("\r\n  try: coffer recover, which opens the vault with its recovery code"))

@@ -17,14 +17,14 @@ struct VaultDeleteCommand: OpeningCommand {
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
-  @Flag(help: "For good, with all that is kept of it.") var forever = false
+  @Flag(help: "For good, with all that is kept of it, also where it was deleted before.") var forever = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     try item.check()
     let items = try context.items()
-    let found = try part.item(in: item.item(in: items), items)
+    let found = try found(items)
     let until = forever ? nil : Trash.end(found, context)
     guard try context.yes || options.json || isAgreed(found, until) else {
       throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
@@ -35,6 +35,15 @@ struct VaultDeleteCommand: OpeningCommand {
     guard let until else { return context.done("deleted '\(found.name)' for good") }
     context.done(
       "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
+  }
+
+  /// The item or field that is meant: for good also one that was deleted before, and can be brought back.
+  private func found(_ items: VaultItems) throws -> VaultItem {
+    do { return try part.item(in: item.item(in: items), items) } catch let error as StoreError {
+      guard forever, error.kind == .notFound else { throw error }
+      guard let kept = try items.revisions(of: part.name(in: item.knownName(in: items))).first else { throw error }
+      return kept.item
+    }
   }
 
   private func isAgreed(_ found: VaultItem, _ until: Date?) throws -> Bool {
