@@ -88,8 +88,9 @@ extension HelpTopic.Part {
       `--first-line` leaves all below the password out. Links are followed and hidden entries are taken, as pass does. A file that is no entry
       is told, and a link that leads nowhere fails.
 
-      Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, entries without a secret and types that are
-      not known are each told on standard error, and so is a name that had to be changed because another entry has it. Ids, icons and settings
+      Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, fields of Bitwarden that show another, entries
+      without a secret and types that are not known are each told on standard error, and so is a name that had to be changed because another
+      entry has it, or because of a control character. JSON with an object that has a name twice is refused with 65. Ids, icons and settings
       of the other program are of no use elsewhere and are not told.
 
       A terminal shows the plan first and asks; then it shows a total, and with `--verbose` each item. Elsewhere each item is printed and

@@ -23,7 +23,7 @@ extension HelpTopic.Part {
       `PATH`. One whose name begins with `pinentry` is spoken to in GnuPG's protocol. Any other gets the question as its last word, and prints the
       answer: `systemd-ask-password`, or what serves ssh. Without the variable, `SSH_ASKPASS` is asked as ssh asks it, where `DISPLAY` or
       `WAYLAND_DISPLAY` is set. `SSH_ASKPASS_REQUIRE` counts for both: with `prefer` and `force` the program asks at a terminal too, with `force`
-      without a display as well, and with `never` it does not ask. After 120 s the program is ended, with all that it started. Without a person to
+      without a display as well, and with `never` it does not ask. After 120 s, and where the command dies, the program is ended with all that it started. Without a person to
       ask, a locked vault is 69.
 
       A new passphrase is typed twice. One that fewer than 2^35 tries would guess is refused at a terminal, with the reason, and may be typed
