@@ -16,7 +16,7 @@ final class Context {
   let quiet: Bool
   let json: Bool
   let yes: Bool
-  /// Whether the command names the vault, which is another one than the usual.
+  /// Whether an option of the command names the vault.
   let isVaultNamed: Bool
   /// The options for unlocking that were given; nil for a command that opens no vault.
   let unlocking: UnlockingOptions?

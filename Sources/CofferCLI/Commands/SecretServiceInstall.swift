@@ -177,7 +177,7 @@ struct SecretServiceStatusCommand: Command {
     if options.json {
       try Output.line(JSONText.encode(report))
     } else {
-      try Output.line(Columns.align(report.rows))
+      try Sheet.show(report.rows)
     }
     guard report.process != nil else {
       throw StoreError(
@@ -266,7 +266,7 @@ struct SecretServiceShareCommand: OpeningCommand {
     }
     let changes = found.compactMap { item in
       SharedItems.changed(item.metadata, isShared: !undo).map {
-        ItemChange.describe(item.name, as: $0, if: .revision(item.revision))
+        ItemChange.describe(item.name, as: $0, if: item.isUnchanged)
       }
     }
     for start in stride(from: 0, to: changes.count, by: 1000) {

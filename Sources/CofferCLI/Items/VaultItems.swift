@@ -232,8 +232,7 @@ final class VaultItems {
 extension Context {
   /// The items of the vault, unlocked in the order of the sources.
   func items() throws -> VaultItems {
-    if let agent = try agent() { return VaultItems(self, agent: agent, hasAnswered: true) }
-    return VaultItems(self, try OpenedVault(self))
+    VaultItems(self, try openedVault())
   }
 
   /// The items of the vault where the agent has it open; nil where it has not.
@@ -252,9 +251,8 @@ extension Context {
 
   /// The items of one service as a store; nil where there is no vault.
   func secrets(service: String) throws -> (any Store<Vault>)? {
-    if let agent = try agent() { return try AgentStore(service: service, vault: places.vault, client: agent) }
     do {
-      switch try OpenedVault(self) {
+      switch try openedVault() {
       case .byAgent(let client): return try AgentStore(service: service, vault: places.vault, client: client)
       case .here(let vault): return try VaultStore(service: service, vault: vault)
       }

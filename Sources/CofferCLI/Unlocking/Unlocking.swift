@@ -105,6 +105,12 @@ extension Context {
     return try client.holdsVault ? client : nil
   }
 
+  /// The vault, opened by the agent where that holds it, else with what the sources have.
+  func openedVault() throws -> OpenedVault {
+    if let agent = try agent() { return .byAgent(agent) }
+    return try OpenedVault(self)
+  }
+
   /// A client for an agent that may run and may hold the vault.
   func possibleAgent() throws -> AgentClient? {
     guard unlocking?.leavesAgent ?? true else { return nil }
@@ -123,9 +129,11 @@ extension Context {
     return try Identity.invitations(in: CredentialSources(self).identity(path))
   }
 
-  /// What the agent says of itself, whichever vault it keeps; nil where none runs.
+  /// What the agent says of itself and of the vault, whether it holds that or not; nil where none runs.
   func agentStatus() throws(StoreError) -> AgentStatus? {
-    do throws(StoreError) { return try AgentClient(folder: places.run).status() } catch {
+    do throws(StoreError) {
+      return try AgentClient(folder: places.run, vault: places.vault, options: .withoutPins).status()
+    } catch {
       guard error.kind == .noAgent else { throw error }
       return nil
     }

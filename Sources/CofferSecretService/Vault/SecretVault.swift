@@ -127,7 +127,7 @@ final class SecretVault: Sendable {
     var form = secret
     form.metadata.label = draft.label
     form.metadata.attributes = old.map { Self.attributes(draft.attributes, of: $0) } ?? draft.attributes
-    let condition = old.map { WriteCondition.revision($0.revision) } ?? .absent
+    let condition = old?.isUnchanged ?? .absent
     let item = try asking(equal?.path.text ?? ObjectPath.of(collection: collection)) { () throws(StoreError) in
       try client.set(form, for: name, if: condition)
     }
@@ -160,7 +160,7 @@ final class SecretVault: Sendable {
     form.metadata = old.metadata
     form.metadata.contentType = type
     let item = try asking(path.text) { () throws(StoreError) in
-      try client.set(form, for: old.name, if: .revision(old.revision))
+      try client.set(form, for: old.name, if: old.isUnchanged)
     }
     return try noted(.changed, item)
   }
@@ -184,7 +184,7 @@ final class SecretVault: Sendable {
     if let attributes { metadata.attributes = Self.attributes(attributes, of: old) }
     let described = metadata
     let items = try asking(path.text) { () throws(StoreError) in
-      try client.apply([.describe(old.name, as: described, if: .revision(old.revision))])
+      try client.apply([.describe(old.name, as: described, if: old.isUnchanged)])
     }
     guard let item = items.first else { return try noted(.changed, existing(path)) }
     return try noted(.changed, item)
@@ -205,7 +205,7 @@ final class SecretVault: Sendable {
       metadata.attributes[VaultNaming.shared] = nil
       let described = metadata
       _ = try asking(path.text) { () throws(StoreError) in
-        try client.apply([.describe(old.name, as: described, if: .revision(old.revision))])
+        try client.apply([.describe(old.name, as: described, if: old.isUnchanged)])
       }
     } else {
       let isDone = try asking(path.text) { () throws(StoreError) in try client.remove(old.name) }

@@ -36,9 +36,14 @@ package struct ItemDescriptions: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a description that none of this version can be.
   package subscript(position: Int) -> VaultItem {
     get throws(StoreError) {
-      try withDescription(at: position) { (raw) throws(StoreError) in
-        do throws(FormatError) { return VaultItem(try RecordMeta(decoding: raw)) } catch { throw error.storeError(place: place) }
-      }
+      try VaultItem(meta(at: position))
+    }
+  }
+
+  /// What is sealed of the item at `position` beside its value.
+  func meta(at position: Int) throws(StoreError) -> RecordMeta {
+    try withDescription(at: position) { (raw) throws(StoreError) in
+      do throws(FormatError) { return try RecordMeta(decoding: raw) } catch { throw error.storeError(place: place) }
     }
   }
 

@@ -117,9 +117,10 @@ struct VaultShowCommand: OpeningCommand {
       return try JSONText.write(JSONText.encode(json), "value", secret.bytes)
     }
     let sheet = Output.isTerminal ? ItemSheet(found, fields: fields ?? []) : nil
-    try Output.line(sheet?.text(revealing: secret != nil) ?? Columns.align(json.rows))
-    guard let secret else { return }
-    try Output.write(sheet?.valueTitle ?? "value     ")
+    let text = sheet?.text(revealing: secret != nil) ?? Columns.align(json.rows)
+    guard let secret else { return try Pager.show(text) }
+    try Output.line(text)
+    try Output.write(sheet?.valueTitle() ?? "value     ")
     try Output.write(secret.bytes)
     try Output.write("\n")
   }

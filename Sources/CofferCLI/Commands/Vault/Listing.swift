@@ -58,7 +58,7 @@ struct VaultListCommand: OpeningCommand {
     }
     tellIfNone(items.isEmpty, context)
     guard tree else { return try ItemTable.show(items, json: options.json, fields) }
-    if !items.isEmpty { try Output.line(ItemTree.text(items)) }
+    if !items.isEmpty { try ItemTree.show(items) }
   }
 
   /// A terminal's table says it in its last line.
@@ -174,8 +174,11 @@ enum ItemTable {
           Table.Cell(time.ago(item.modified), .dim),
           Table.Cell(expires.map(time.expiry) ?? "", expires.map { $0 <= time.now } ?? false ? .red : nil),
         ]
-      }, footer: items.isEmpty ? "no items" : "\(grouped(items.count)) item\(items.count == 1 ? "" : "s")")
+      }, footer: total(items.count))
   }
+
+  /// How many there are.
+  static func total(_ count: Int) -> String { count == 0 ? "no items" : "\(grouped(count)) item\(count == 1 ? "" : "s")" }
 }
 
 /// An item's description in JSON; the value is added by who may show it.

@@ -43,16 +43,20 @@ extension HelpTopic.Part {
     text: #"""
       A terminal gets more than a pipe. What a pipe gets depends on none of what follows, and on none of these variables.
 
-      - `vault list`, `vault find`, `vault log`, `vault slot list`, `auth status`, `list` and `defaults domains` have headers and a last line
-        with the count. A line is as wide as the terminal at most, for 20 to 200 columns: columns that have no room are left out, and texts are
-        cut with an ellipsis. Wide characters count as two cells, and combining ones as none.
+      - `vault list`, `vault find`, `vault audit`, `vault history`, `vault deleted`, `vault log`, `vault slot list`, `vault name list`,
+        `auth status`, `list` and `defaults domains` have headers and a last line with the count, and `vault list --tree` has such a line. A line
+        is as wide as the terminal at most, for 20 to 200 columns: columns that have no room are left out, and texts are cut with an ellipsis.
+        Wide characters count as two cells, and combining ones as none.
+      - `vault show`, `vault status`, `status`, `env`, `version`, `agent status`, `secret-service status` and `vault pin show` cut nothing: what
+        has no room goes on in the next line. A value that `vault show --reveal` prints and an invitation stay whole.
       - Moments are told in local time: `2 min ago`, `yesterday`, `3 Nov`, `in 5 weeks`. An item that has expired says so in red.
-      - A list or a page of help that is longer than the screen goes to the program of `COFFER_PAGER`, else of `PAGER`, else to `less` with the
+      - A list, an item of `vault show` or a page of help that is longer than the screen goes to the program of `COFFER_PAGER`, else of `PAGER`, else to `less` with the
         options `FRX`, as git has it. An empty variable and `cat` mean none. A pager that fails is told of, with 74: it may have shown nothing.
       - Help has its titles in bold, and lines of at most 100 columns; in a pipe of 80.
       - Long work shows a bar, a count and the time left on standard error, and a passphrase that is tried shows `Unlocking`. `--quiet` and
         `--json` turn that off. The line is gone before anything else is said. Control-C takes it away and says whether anything was changed.
-      - `✓` begins the line that says what was done.
+      - `✓` begins the line that says what was done. A message that is wider than the terminal goes on in the next line, at a word; a word that is
+        wider itself, such as a path, stays whole.
 
       | Variable at a terminal | Effect |
       |---|---|

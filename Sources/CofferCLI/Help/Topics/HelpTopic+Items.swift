@@ -25,7 +25,7 @@ extension HelpTopic.Part {
     text: #"""
       `set`, `edit`, `copy`, `otp --set` and `revert` keep the content that they replace, value and description: the last 10 of each item and
       field, or those of `--history N`, up to 100, which the item goes on with. `--no-history` keeps none and removes those that are kept. The
-      value that a terminal is told about can be brought back at once:
+      value that a terminal is told about can be brought back at once. `revert` to the revision that an item has changes nothing:
 
       ```sh
       coffer vault history github.com ada
@@ -44,8 +44,14 @@ extension HelpTopic.Part {
 
       Nothing is kept of logins, nor of what else ends with a session. `coffer logout`, and git's and docker's `erase`, remove an item with all
       that was kept of it. So does `coffer delete` of a key. `coffer set` of a key, git's and docker's `store` and `import` keep as many former contents as the item does already, of
-      new items none. `rename --replace` removes the item whose name is taken, for good. A rotation seals former and deleted contents to the new key. They are in every
+      new items none. `rename --replace` removes the item whose name is taken, for good. What is removed for good leaves the vault's file and its write-ahead log as
+      well: at once, after many removals in a row when the command ends or the agent has had a pause; where another program keeps reading, `coffer vault status` says that old bytes
+      remain, and the next write removes them. In a vault above 64 MiB a copy that SQLite left when it moved a row stays until `coffer vault rotate`. A
+      rotation seals former and deleted contents to the new key. They are in every
       backup, and in no export.
+
+      Revisions count the writes of one item. An item that was removed for good and stored anew is another, and counts from 1 again:
+      `set --if-revision` compares the number alone. `edit` holds to the item itself, as do git's `erase` and the Secret Service.
       """#)
 
   static let importing = HelpTopic.Part(

@@ -30,17 +30,23 @@ struct VaultNameTests {
     try home.transcript("vault name remove work", err: "no vault has the name", exit: 1)
   }
 
-  @Test(arguments: ["a/b", ".a", "", "a b", "a\u{202E}b", "a\u{200B}"])
+  @Test(arguments: ["a/b", ".a", "", "a b", "a\u{202E}b", "a\u{200B}", "a\u{7}b", "a\u{2066}b"])
   func `what looks like a path is no name`(name: String) throws {
     try Home().transcript("vault name add '\(name)' /tmp/x", err: "a vault's name has no slash", exit: 64)
   }
 
   @Test
-  func `another vault that gets a name takes it from the one that had it, which is told`() throws {
+  func `a name stays with its vault, unless another takes it with --replace, which is told`() throws {
     let home = try Home()
     try home.transcript("vault name add work /tmp/one", err: "work is the vault at /tmp/one\n")
     try home.transcript("vault name add work /tmp/one", err: "work is the vault at /tmp/one\n")
-    try home.transcript("vault name add work /tmp/two", err: "work is the vault at /tmp/two, and no more the one at /tmp/one\n")
+    try home.transcript(
+      "vault name add work /tmp/two",
+      err: "coffer: 'work': another vault has the name (/tmp/one)\n  try: choose another name; --replace takes it", exit: 73)
+    try home.transcript("vault name list", out: "work  /tmp/one\n")
+    try home.transcript(
+      "vault name add --replace work /tmp/two", err: "work is the vault at /tmp/two, and no more the one at /tmp/one\n")
+    try home.transcript("vault name list", out: "work  /tmp/two\n")
   }
 
   @Test
