@@ -68,6 +68,9 @@ byte secretOnDisk = 0, outcomeOnDisk[4];
 bool framesOnDisk = false;
 #endif
 
+#if defined(REPLAY) || defined(ACCEPT)
+byte commits = 0;
+#endif
 bool alive[4], killed[4], began[4];
 byte deaths = 0, faults = 0;
 #ifdef REPLAY
@@ -136,6 +139,9 @@ inline takeFrames() {
   :: frames == FORGOTTEN -> outcome[framesID] = NONE
   :: else
   fi;
+#if defined(REPLAY) || defined(ACCEPT)
+  commits = (frames == NOTHING -> commits : commits + 1);
+#endif
   frames = NOTHING;
   framesID = 0
 }
@@ -181,6 +187,27 @@ inline writeFrames(p) {
 #endif
 }
 
+/* Takes the vault's lock for a commit. SQLite begins with what readers see, and begins again where that is older than the last commit. Who
+ * has waited for the lock has looked anew. */
+inline takeVault(p) {
+#if defined(REPLAY) || defined(ACCEPT)
+  do
+  :: QUIET(seen = commits);
+     STEP(p, BEGIN, vaultLock == 0, vaultLock = p);
+     if
+#ifdef REPLAY
+     :: atomic { seen == commits -> seen = 0; break }
+#else
+     :: atomic { seen = 0; break }
+#endif
+     :: seen != commits -> STEP(p, RELEASE, true, vaultLock = 0)
+     fi
+  od
+#else
+  STEP(p, BEGIN, vaultLock == 0, vaultLock = p)
+#endif
+}
+
 inline publish(p) {
 #ifdef POWER
   STEP(p, PUBLISH, true, secretOnDisk = secret; outcomeOnDisk[1] = outcome[1]; outcomeOnDisk[2] = outcome[2];
@@ -195,7 +222,8 @@ inline publish(p) {
 /* One commit of the vault, of which `wanted` is asked under the lock. */
 inline commitVault(p, wanted) {
   how = WAS_MADE;
-  STEP(p, BEGIN, vaultLock == 0, vaultLock = p; kind = wanted);
+  takeVault(p);
+  QUIET(kind = wanted);
   if
   :: kind == NOTHING -> how = WAS_NOT; STEP(p, RELEASE, true, vaultLock = 0)
   :: else ->
@@ -206,7 +234,8 @@ inline commitVault(p, wanted) {
      :: atomic { faults < FAULTS -> faults++; vaultLock = 0; how = WAS_NOT };
 #ifndef NO_UNDO
         /* A commit that failed may be in the log: another takes its place before anybody is told. */
-        STEP(p, BEGIN, vaultLock == 0, vaultLock = p; kind = SAME);
+        takeVault(p);
+        QUIET(kind = SAME);
         writeFrames(p);
         if
         :: publish(p)
@@ -446,6 +475,9 @@ end_asked:
 
 proctype process(byte p) {
   byte kind = NOTHING, id = 0, found = NONE, how = WAS_MADE;
+#if defined(REPLAY) || defined(ACCEPT)
+  byte seen = 0;
+#endif
 end_off:
   do
   :: {

@@ -40,7 +40,7 @@ struct Serving {
     while let line = readLine() {
       let words = line.split(separator: " ").map(String.init)
       Self.say("begin")
-      Steps.say(words[0])
+      Steps.say(words[0] == "write" ? "touch" : words[0])
       do {
         let answer = try answer(words[0], words.last ?? "")
         Steps.say("ok")
