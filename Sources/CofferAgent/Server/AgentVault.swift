@@ -20,6 +20,10 @@ final class AgentVault: Sendable {
   private struct State: ~Copyable {
     var unlocked: Unlocked?
     var whyLocked = "nothing has unlocked it yet"
+    /// How often it was to be locked: an unlock that was asked for before that does not open it afterwards.
+    var locks = 0
+    /// Whether the agent has ended, after which nothing opens it.
+    var hasEnded = false
   }
 
   let settings: AgentSettings
@@ -69,10 +73,13 @@ final class AgentVault: Sendable {
   /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
   ///
   /// - Parameter times: how long it stays so; the agent's own where none are given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down; what opening and unlocking the vault throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down; ``/CofferPlatform/StoreError/Kind/locked`` where the
+  ///   vault was to be locked meanwhile; what opening and unlocking the vault throws.
   func unlock(
     with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes = UnlockTimes()
   ) throws(StoreError) {
+    // Hashing a passphrase takes its time, and its turn may be long in coming: what the user asks for meanwhile counts.
+    let asked = Asked(locks: state.withLock { $0.locks }, suspended: clock.suspended)
     var given = Optional(credentials)
     try guesses.withLock { (guesses) throws(StoreError) in
       try guesses.check(now: clock.sinceBoot(), place: place)
@@ -89,18 +96,31 @@ final class AgentVault: Sendable {
         throw error
       }
       guesses.succeeded()
-      try hold(vault, times)
+      try hold(vault, times, asked)
     }
   }
 
-  private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes) throws(StoreError) {
+  /// What was so when an unlock was asked for.
+  private struct Asked {
+    let locks: Int
+    let suspended: Duration
+  }
+
+  private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes, _ asked: Asked) throws(StoreError) {
     let file = try Stat.ofLink(vault.path)?.identity
     let now = clock.sinceBoot()
     let held = Unlocked(
-      vault: vault, file: file, since: now, lastUse: now, suspended: clock.suspended, idle: times.idle ?? settings.idle,
+      vault: vault, file: file, since: now, lastUse: now, suspended: asked.suspended, idle: times.idle ?? settings.idle,
       lifetime: times.lifetime ?? settings.lifetime)
     var next = Optional(held)
-    state.withLock { $0.unlocked = next.take() }
+    try state.withLock { (state) throws(StoreError) in
+      guard state.locks == asked.locks, !state.hasEnded else {
+        throw StoreError(
+          .locked, "the agent was told to lock while it unlocked the vault", place: place,
+          cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
+      }
+      state.unlocked = next.take()
+    }
     watchers.tell()
   }
 
@@ -145,9 +165,18 @@ final class AgentVault: Sendable {
   /// Buckets that are read in one piece, while no request is answered: 3 ms among 100 000 items.
   private static let readAtOnce = 16
 
-  /// Waits for running calls and wipes the keys.
+  /// Waits for running calls and wipes the keys. An unlock that is under way opens nothing.
   func lock(because reason: String) {
-    state.withLock { state in if state.unlocked != nil { drop(&state, reason) } }
+    state.withLock { state in
+      state.locks += 1
+      if state.unlocked != nil { drop(&state, reason) }
+    }
+  }
+
+  /// Locks the vault for good.
+  func end() {
+    state.withLock { $0.hasEnded = true }
+    lock(because: "the agent ended")
   }
 
   /// Locks the vault when its time is over, and returns how long until that may be so; nil when it is locked.
