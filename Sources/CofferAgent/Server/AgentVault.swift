@@ -20,23 +20,29 @@ final class AgentVault: Sendable {
   private struct State: ~Copyable {
     var unlocked: Unlocked?
     var whyLocked = "nothing has unlocked it yet"
+    /// How often it was to be locked: an unlock that was asked for before that does not open it afterwards.
+    var locks = 0
+    /// Whether the agent has ended, after which nothing opens it.
+    var hasEnded = false
   }
 
   let settings: AgentSettings
   private let clock: AgentClock
   private let state = Mutex(State())
-  /// One unlocking at a time, outside of the vault's own lock: requests are told meanwhile that the vault is locked.
-  private let guesses = Mutex(Guesses())
+  private let hasKey = Atomic<Bool>(false)
+  /// Who waits to be told that something is another than it was.
+  let watchers: Watchers
 
-  init(_ settings: AgentSettings, clock: AgentClock = .machine) {
+  init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
     self.settings = settings
     self.clock = clock
+    self.watchers = watchers
   }
 
   private var place: String { settings.vault.description }
 
-  /// Who waits to be told that something is another than it was.
-  let watchers = Watchers()
+  /// Whether it is unlocked, its time perhaps over by now. Waits for no request.
+  var isUnlocked: Bool { hasKey.load(ordering: .acquiring) }
 
   /// Runs `body` with the vault.
   ///
@@ -69,38 +75,42 @@ final class AgentVault: Sendable {
   /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
   ///
   /// - Parameter times: how long it stays so; the agent's own where none are given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down; what opening and unlocking the vault throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` where the vault was to be locked meanwhile; what opening and unlocking the vault throws.
   func unlock(
-    with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes = UnlockTimes()
+    with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes, _ asked: Asked
   ) throws(StoreError) {
-    var given = Optional(credentials)
-    try guesses.withLock { (guesses) throws(StoreError) in
-      try guesses.check(now: clock.sinceBoot(), place: place)
-      guard let credentials = given.take() else { return }
-      let vault: UnlockedVault
-      do throws(StoreError) {
-        // What the agent itself expects, first.
-        var locked = try LockedVault.open(settings.vault, options: settings.options)
-        locked.options = settings.options.narrowed(by: expectation)
-        locked.options.keepsIndex = true
-        vault = try locked.unlock(with: credentials)
-      } catch {
-        if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }
-        throw error
-      }
-      guesses.succeeded()
-      try hold(vault, times)
-    }
+    // What the agent itself expects, first.
+    var locked = try LockedVault.open(settings.vault, options: settings.options)
+    locked.options = settings.options.narrowed(by: expectation)
+    (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
+    try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes) throws(StoreError) {
+  /// What is so when an unlock is asked for. Hashing a passphrase takes its time, and its turn may be long in coming: what the user asks for
+  /// meanwhile counts.
+  struct Asked {
+    fileprivate let locks: Int
+    fileprivate let suspended: Duration
+  }
+
+  var asked: Asked { Asked(locks: state.withLock { $0.locks }, suspended: clock.suspended) }
+
+  private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes, _ asked: Asked) throws(StoreError) {
     let file = try Stat.ofLink(vault.path)?.identity
     let now = clock.sinceBoot()
     let held = Unlocked(
-      vault: vault, file: file, since: now, lastUse: now, suspended: clock.suspended, idle: times.idle ?? settings.idle,
+      vault: vault, file: file, since: now, lastUse: now, suspended: asked.suspended, idle: times.idle ?? settings.idle,
       lifetime: times.lifetime ?? settings.lifetime)
     var next = Optional(held)
-    state.withLock { $0.unlocked = next.take() }
+    try state.withLock { (state) throws(StoreError) in
+      guard state.locks == asked.locks, !state.hasEnded else {
+        throw StoreError(
+          .locked, "the agent was told to lock while it unlocked the vault", place: place,
+          cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
+      }
+      state.unlocked = next.take()
+      hasKey.store(true, ordering: .releasing)
+    }
     watchers.tell()
   }
 
@@ -145,19 +155,29 @@ final class AgentVault: Sendable {
   /// Buckets that are read in one piece, while no request is answered: 3 ms among 100 000 items.
   private static let readAtOnce = 16
 
-  /// Waits for running calls and wipes the keys.
+  /// Waits for running calls and wipes the keys. An unlock that is under way opens nothing.
   func lock(because reason: String) {
-    state.withLock { state in if state.unlocked != nil { drop(&state, reason) } }
+    state.withLock { state in
+      state.locks += 1
+      if state.unlocked != nil { drop(&state, reason) }
+    }
+  }
+
+  /// Locks the vault for good.
+  func end(_ reason: String) {
+    state.withLock { $0.hasEnded = true }
+    lock(because: reason)
   }
 
   /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be over; nil
-  /// when it is locked.
+  /// when it is locked. No time while a request is answered, which is a use of the vault.
   func lapse() -> Duration? {
-    state.withLock { state in
+    let left = state.withLockIfAvailable { state in
       lapse(&state)
       removeOldBytes(state)
       return remaining(state).map { min($0.idle, $0.life) }
     }
+    return left ?? .seconds(1)
   }
 
   /// What the agent says of the vault.
@@ -173,6 +193,14 @@ final class AgentVault: Sendable {
         }
       let left = remaining(state)
       return (id, id == nil ? state.whyLocked : "", limits(state), left?.idle ?? .zero, left?.life ?? .zero)
+    }
+  }
+
+  /// What the agent says of the vault to who asked for another; nil while it is locked.
+  var held: AgentStatus.Held? {
+    let held = describe()
+    return held.id.map { id in
+      AgentStatus.Held(vault: settings.vault, id: id, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life))
     }
   }
 
@@ -227,6 +255,7 @@ final class AgentVault: Sendable {
 
   private func drop(_ state: inout State, _ reason: String) {
     state.unlocked = nil
+    hasKey.store(false, ordering: .releasing)
     state.whyLocked = reason
     watchers.tell()
   }

@@ -63,6 +63,8 @@ final class OldBytes {
         (hopeless, unscrubbable) = (vault.view.headerDigest, error)
         return
       }
+      // Of a file that was moved away or removed, whoever did that knows.
+      guard error.kind != .moved else { return }
       VaultNotices.say(
         "sealed bytes of an old key, or of what was removed, are still in the file, and the next command that writes will remove them: "
           + error.facts)

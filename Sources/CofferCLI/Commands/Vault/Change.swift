@@ -77,8 +77,11 @@ struct VaultRenameCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let items = try context.items()
     let name = try pair.item(in: items).name
-    let moved = try pair.applying { try items.apply([.move(name, to: pair.name(from: name), if: pair.condition)]) }
-    if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
+    let new = try pair.name(from: name)
+    let former = try pair.replace ? items.item(new) : nil
+    let moved = try pair.applying(new) { try items.apply([.move(name, to: new, if: pair.condition)]) }
+    if options.json, let item = moved.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
+    context.done("'\(name)' is '\(new)' now" + (former == nil ? "" : ", in the place of the item that had the name"))
   }
 }
 
@@ -101,11 +104,18 @@ struct VaultCopyCommand: OpeningCommand {
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
-    let keeping = HistoryOptions.standard(try items.item(copy), context)
-    let stored = try pair.applying {
+    let former = try items.item(copy)
+    let keeping = HistoryOptions.standard(former, context)
+    let stored = try pair.applying(copy) {
       try items.apply([.set(items.value(of: name), for: copy, if: pair.condition, keeping: keeping)] + fields)
     }
-    if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
+    guard let item = stored.first else { return }
+    if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
+    let back = former.map { former in
+      item.history > 0
+        ? "; \(CommandText.vault("revert", copy, String(former.revision))) brings back what that was" : "; what that was is gone"
+    }
+    context.done("copied '\(name)' to '\(copy)'" + (back ?? ""))
   }
 }
 

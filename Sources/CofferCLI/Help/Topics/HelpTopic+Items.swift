@@ -7,14 +7,15 @@ extension HelpTopic.Part {
       as well is 2. `vault get` prints what a reference names, an attribute too.
 
       Where several items match, a person at a terminal gets a numbered list to choose from; everything else fails with 2 and names the accounts.
-      Where none matches, a person is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.
+      Where no service is so called, such a person may give a label, whatever its case, or a part of one. Where none matches, a person
+      is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.
 
       `find` looks for text whatever its case. `find --fuzzy` takes the letters of a word in their order with others between them, best first: `ghb`
       finds `github.com`. A word with a capital letter then means just that letter.
 
       `list --sort` takes `name`, `modified` (the newest first) or `expires` (the first to expire first). `list --expiring 30d` shows what has
       expired or will by then. `--attribute NAME=VALUE` and `--tag NAME` (an attribute `tag:NAME`, as `import` writes it) may be repeated; all must
-      hold. `list --tree` draws accounts below their service.
+      hold. `list --tree` draws accounts below their service. `list work/` lists what is below `work`: the services that begin with `work/`.
 
       `list`, `deleted` and `audit` answer that there is nothing with 0, and with `[]` or an object in JSON; a terminal is told so. `find` and
       whatever names one item answer with 1.
@@ -25,7 +26,7 @@ extension HelpTopic.Part {
     text: #"""
       `set`, `edit`, `copy`, `otp --set` and `revert` keep the content that they replace, value and description: the last 10 of each item and
       field, or those of `--history N`, up to 100, which the item goes on with. `--no-history` keeps none and removes those that are kept. The
-      value that a terminal is told about can be brought back at once:
+      value that a terminal is told about can be brought back at once. `revert` to the revision that an item has changes nothing:
 
       ```sh
       coffer vault history github.com ada
@@ -87,8 +88,9 @@ extension HelpTopic.Part {
       `--first-line` leaves all below the password out. Links are followed and hidden entries are taken, as pass does. A file that is no entry
       is told, and a link that leads nowhere fails.
 
-      Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, entries without a secret and types that are
-      not known are each told on standard error, and so is a name that had to be changed because another entry has it. Ids, icons and settings
+      Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, fields of Bitwarden that show another, entries
+      without a secret and types that are not known are each told on standard error, and so is a name that had to be changed because another
+      entry has it, or because of a control character. JSON with an object that has a name twice is refused with 65. Ids, icons and settings
       of the other program are of no use elsewhere and are not told.
 
       A terminal shows the plan first and asks; then it shows a total, and with `--verbose` each item. Elsewhere each item is printed and
