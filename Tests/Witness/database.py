@@ -39,7 +39,7 @@ def check_file(path):
         if int.from_bytes(start[68:72], "big") != APPLICATION:
             raise Refused("not a vault", "the database is another program's")
         if len(start) > 100 and start[100] != 0x0D:
-            raise tampered("the schema takes more than one page")
+            raise damaged("the schema takes more than one page")
     check_journal(path + "-journal", start[18] == 2)
 
 

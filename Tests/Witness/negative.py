@@ -13,12 +13,12 @@ from edits import Changed
 from malformed import SECTIONS
 from refusals import write
 from right import rights
-
 from scene import EARLIER, ONE, PAST, WHOLE, Scene, settle
 from wrong_knowledge import Knowledge
+from wrong_parts import LINEAGE
 
 BASES = (ONE, WHOLE, EARLIER, PAST)
-LONGEST = 150_000  # Digits of one vault's edits; the few longer ones are left to `malform`.
+LONGEST = 170_000  # Digits of one vault's edits; the few longer ones are left to `malform`.
 TABLE = "negative.json"
 GAP = 12  # Equal bytes between two edits, up to which they are written as one.
 OPEN, VERIFY, READ = "open", "verify", "read"
@@ -79,7 +79,7 @@ class Negative:
     def sealed(self):
         """What whoever has the key sealed otherwise than the text allows."""
         key_file = self.scene.key_file()
-        for section, wrongs in SECTIONS:
+        for section, wrongs in SECTIONS + [("Lineage and anchors", LINEAGE)]:
             for name, (refusal, change) in wrongs.items():
                 def run(path, name=name, change=change):
                     case = Case(path, key_file, name)
@@ -146,7 +146,7 @@ def when(section, name):
     """When a reader finds what is wrong at the latest: `verify` need not open a value, and of the log the longer rows alone."""
     if name in UNOPENED:
         return READ
-    if section in ("Slots", "State", "Header", "The set of records"):
+    if section in ("Slots", "State", "Header", "The set of records", "Lineage and anchors"):
         return VERIFY if any(name.startswith(word) for word in LATE) else OPEN
     return VERIFY
 

@@ -34,6 +34,7 @@ NOT_A_VAULT = {
     "an application_id of other order": at(68, APPLICATION.to_bytes(4, "little")),
 }
 CUT = {
+    "a schema of several pages": deep_schema,
     "a row of another table's name": schema("UPDATE sqlite_schema SET tbl_name = 'rec' WHERE name = 'old'"),
     "a table on the page of the schema": schema("UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'decided'"),
     "two tables with their statements exchanged": schema(
@@ -89,7 +90,6 @@ SCHEMA = {
     "a table with a generated column": schema(
         "UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB AS (meta)') WHERE name = 'old'"),
     "two tables with one tree": same_root,
-    "a schema of several pages": deep_schema,
 }
 JOURNALS = {
     "a journal beside a write-ahead log": journal(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504)),

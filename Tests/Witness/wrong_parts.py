@@ -269,6 +269,15 @@ OUTCOMES = {
     "257 dropped transactions": damaged(later(*(
         f"INSERT INTO decided VALUES (x'{number:032x}', 2, 1)" for number in range(257)))),
 }
+LINEAGE = {
+    "an own part of a later epoch": ("rolled back", lambda case: case.own(epoch=2)),
+    "an own part of epoch 2^62": ("rolled back", lambda case: case.own(epoch=GREATEST)),
+    "an own part of another mark": ("forked", lambda case: case.own(mark=bytes(32))),
+    "a later epoch without an entry for that of own": ("forked", lambda case: case.age(2)),
+    "a later epoch with an entry of another epoch than own": ("forked", lambda case: (case.age(3), entries(2)(case))),
+    "a later epoch with another secret for that of own": ("forked", lambda case: (case.age(2), entries(1)(case))),
+    "1 024 entries above the epoch of own": ("forked", lambda case: (case.age(2000), entries(*range(2, 1026))(case))),
+}
 SECTIONS = [
     ("Header", HEADER | SEALED | COPIES), ("Slots", SLOTS), ("State", STATE | COUNTS), ("The set of records", DIGESTS), ("Log", LOG),
     ("Outcomes of transactions over two stores", OUTCOMES),

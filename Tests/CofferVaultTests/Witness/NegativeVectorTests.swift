@@ -23,7 +23,24 @@ import Testing
       if found != nil, found == vault.refusal { #expect(step == vault.by, "\(vault.name)") }
       try FileManager.default.removeItem(atPath: place.string)
     }
-    print("negative vectors: \(table.vaults.count { $0.refusal != nil }) vaults and \(table.texts.count { $0.refusal != nil }) texts")
+    print("negative vectors: \(table.vaults.count) vaults")
+  }
+
+  @Test func `the page counts the public negative vectors, and each names a heading and a word of the article`() throws {
+    let table = try NegativeVectors.read()
+    func counted(_ isRefused: Bool) -> String {
+      let vaults = table.vaults.count { ($0.refusal != nil) == isRefused }
+      let texts = table.texts.count { ($0.refusal != nil) == isRefused }
+      return "\(vaults) vaults and \(texts) texts that are \(isRefused ? "refused" : "read")"
+    }
+    let page = try String(contentsOf: NegativeVectors.folder.appending(path: "README.md"), encoding: .utf8)
+    #expect(page.contains("the table: \(counted(true)), and \(counted(false))"))
+    let article = try String(
+      contentsOf: Vectors.root.appending(path: "Sources/Coffer/Coffer.docc/VaultFormat.md"), encoding: .utf8)
+    for section in Set(table.vaults.map(\.section) + table.texts.map(\.section)) {
+      #expect(article.contains("## \(section)\n"), "\(section)")
+    }
+    for word in Set(table.vaults.compactMap(\.refusal)) { #expect(article.contains("| *\(word)* | "), "\(word)") }
   }
 
   @Test func `coffer takes no text that is none of the secrets and names that people hold`() throws {
