@@ -66,7 +66,8 @@ extension VaultOptions {
     if parts.count == 2 {
       // Swift reads a sign before a number too.
       guard parts[1].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let generation = UInt64(parts[1]),
-        (1...FileCounter.most).contains(generation) else { throw Self.malformed(nil) }
+        (1...FileCounter.most).contains(generation)
+      else { throw Self.malformed(nil) }
       leastGeneration = max(generation, leastGeneration ?? 0)
     }
     expected = id

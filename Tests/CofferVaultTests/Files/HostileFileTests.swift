@@ -55,9 +55,8 @@ import Testing
     #expect(fixture.openingError()?.kind == .damaged)
   }
 
-  @Test(arguments: [0..<1, 15..<16, 0..<16]) func `a file without the first bytes of a database is no vault, and a backup is named`(
-    range: Range<Int>
-  ) throws {
+  @Test(arguments: [0..<1, 15..<16, 0..<16]) func `a file without a database's first bytes is no vault`(range: Range<Int>) throws
+  {
     try fixture.create().close()
     try fixture.overwrite(range)
     let error = fixture.openingError()

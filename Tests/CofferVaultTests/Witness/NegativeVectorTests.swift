@@ -65,7 +65,8 @@ import Testing
     let made = try Witness.askPlainly("negative", Folder(URL(filePath: folder.path.string)))
     #expect(made["vaults"] != nil)
     for name in try FileManager.default.contentsOfDirectory(atPath: NegativeVectors.folder.path) where name != "README.md" {
-      let isSame = try Data(contentsOf: NegativeVectors.folder.appending(path: name))
+      let isSame =
+        try Data(contentsOf: NegativeVectors.folder.appending(path: name))
         == Data(contentsOf: URL(filePath: folder.path.appending(name).string))
       #expect(isSame, "\(name)")
     }

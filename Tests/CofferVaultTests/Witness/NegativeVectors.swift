@@ -64,9 +64,10 @@ struct NegativeVectors: Decodable {
 
   /// The files that the edits are of, by name.
   func bases() throws -> [String: [UInt8]] {
-    try Dictionary(uniqueKeysWithValues: Set(vaults.map(\.base)).map { name in
-      (name, [UInt8](try Data(contentsOf: Self.folder.appending(path: name))))
-    })
+    try Dictionary(
+      uniqueKeysWithValues: Set(vaults.map(\.base)).map { name in
+        (name, [UInt8](try Data(contentsOf: Self.folder.appending(path: name))))
+      })
   }
 }
 
