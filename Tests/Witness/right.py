@@ -1,7 +1,6 @@
 """Vaults that a reader must take: a reader that refuses everything refuses these too. Beside each stands what is known of it."""
 
 from cases import Case
-from edits import Changed
 from scene import EARLIER, ONE, PAST, WHOLE
 
 

@@ -85,7 +85,8 @@ SCHEMA = {
     "a statement with a semicolon": schema("UPDATE sqlite_schema SET sql = sql || ';' WHERE name = 'log'"),
     "a table that is not strict": schema("UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '') WHERE name = 'digest'"),
     "a table with a column more": sql("ALTER TABLE decided ADD COLUMN more TEXT"),
-    "a table with a default": schema("UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB DEFAULT 1') WHERE name = 'rec'"),
+    "a table with a default": schema(
+        "UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB DEFAULT 1') WHERE name = 'rec'"),
     "a table with a check": schema("UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB CHECK (1)') WHERE name = 'rec'"),
     "a table with a generated column": schema(
         "UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB AS (meta)') WHERE name = 'old'"),
@@ -285,7 +286,8 @@ LOG = {
     "the last row twice": sql("INSERT INTO log SELECT seq + 1, box FROM log WHERE seq = (SELECT max(seq) FROM log)"),
     "the log of the past": sql(*others("log")),
     "the log of an earlier epoch": sql("DELETE FROM log", "INSERT INTO log SELECT * FROM past.log"),
-    "a row of the log of an earlier epoch": sql("UPDATE log SET box = (SELECT box FROM past.log AS was WHERE was.seq = log.seq) WHERE seq = 10"),
+    "a row of the log of an earlier epoch": sql(
+        "UPDATE log SET box = (SELECT box FROM past.log AS was WHERE was.seq = log.seq) WHERE seq = 10"),
     "rows that all begin one later": sql("UPDATE log SET seq = -seq", "UPDATE log SET seq = 1 - seq"),
     "a row of 32 bytes before the beginning": sql("INSERT INTO log VALUES (1, zeroblob(32))"),
     "a row cut by one byte": sql("UPDATE log SET box = substr(box, 2) WHERE seq = 10"),

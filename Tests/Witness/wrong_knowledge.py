@@ -5,7 +5,7 @@ from forge import forge
 from layout import le64
 from lineage import MAGIC, Pin, SECOND
 from primitives import H
-from scene import EARLIER, PAST, REPLICAS, WHOLE
+from scene import EARLIER, PAST
 
 GREATEST = 1 << 62
 OTHER = bytes(range(16))
