@@ -22,7 +22,8 @@ import Testing
     var head = Digest32.zero
     for (place, event) in LogEntry.Event.allCases.enumerated() {
       let sequence = UInt64(place + 1)
-      let entry = LogEntry(event, time: 7, user: 1000, process: 42, program: "coffer", index: .random(), detail: [1, 2])
+      let detail = event == .trimmed ? LogEntry.Trim(first: 2, head: .zero).detail : [1, 2]
+      let entry = LogEntry(event, time: 7, user: 1000, process: 42, program: "coffer", index: .random(), detail: detail)
       let row = LogBox.seal(entry, sequence: sequence, after: head, keys: sample.keys)
       #expect(try open(row, sequence, head) == entry)
       let commit = CommitID.random()
