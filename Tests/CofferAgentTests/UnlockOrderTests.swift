@@ -54,7 +54,7 @@ import Testing
     let agent = try TestAgent(clock: midway.clock, unlocked: false)
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let server = agent.server
-    midway.during { #expect(kind { try unlock(agent) } == .locked) } _: { server.lockVault() }
+    midway.during { #expect(kind { try unlock(agent) } == .locked) } _: { server.lockVaults() }
     #expect(try agent.server.vaults.at("").path == nil)
     try unlock(agent)
     #expect(try agent.server.vaults.at("").path != nil)
