@@ -1,6 +1,6 @@
 #include "libgcrypt.h"
 
-#include <dlfcn.h>
+#include "loading.h"
 
 static coffer_libgcrypt table;
 
@@ -24,17 +24,9 @@ enum { INIT_SECMEM = 24, DISABLE_SECMEM_WARN = 27, FINISHED = 38, IS_FINISHED = 
 enum { SECURE_BYTES = 32 * 1024 };
 
 const coffer_libgcrypt *coffer_libgcrypt_load(const char **error) {
-  void *library = dlopen("libgcrypt.so.20", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    *error = dlerror();
-    return NULL;
-  }
-#define LOAD(field, symbol) \
-  if (!(*(void **)&table.field = dlsym(library, #symbol))) { \
-    *error = dlerror(); \
-    return NULL; \
-  }
-  NAMES(LOAD)
+  void *library = coffer_library_open("libgcrypt.so.20", error);
+  if (!library) return NULL;
+  NAMES(COFFER_LOAD_FUNCTION)
   const char *(*check_version)(const char *) = NULL;
   unsigned (*control)(int, ...) = NULL;
   *(void **)&check_version = dlsym(library, "gcry_check_version");

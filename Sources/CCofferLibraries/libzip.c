@@ -1,7 +1,6 @@
 #include "libzip.h"
 
-#include <dlfcn.h>
-#include <stddef.h>
+#include "loading.h"
 
 static coffer_libzip table;
 
@@ -15,17 +14,9 @@ static coffer_libzip table;
 
 const coffer_libzip *coffer_libzip_load(const char **error) {
   // 5 is 1.4 and newer as most systems number it, 4 the same as Debian 12 does.
-  void *library = dlopen("libzip.so.5", RTLD_NOW | RTLD_LOCAL);
-  if (!library) library = dlopen("libzip.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    *error = dlerror();
-    return NULL;
-  }
-#define LOAD(field, symbol) \
-  if (!(*(void **)&table.field = dlsym(library, #symbol))) { \
-    *error = dlerror(); \
-    return NULL; \
-  }
-  NAMES(LOAD)
+  void *library = coffer_library_open("libzip.so.5", error);
+  if (!library) library = coffer_library_open("libzip.so.4", error);
+  if (!library) return NULL;
+  NAMES(COFFER_LOAD_FUNCTION)
   return &table;
 }

@@ -1,6 +1,6 @@
 #include "sdbus.h"
 
-#include <dlfcn.h>
+#include "loading.h"
 
 static coffer_sdbus table;
 
@@ -46,16 +46,8 @@ static coffer_sdbus table;
   X(skip, sd_bus_message_skip)
 
 const coffer_sdbus *coffer_sdbus_load(const char **error) {
-  void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    *error = dlerror();
-    return NULL;
-  }
-#define LOAD(field, symbol) \
-  if (!(*(void **)&table.field = dlsym(library, #symbol))) { \
-    *error = dlerror(); \
-    return NULL; \
-  }
-  NAMES(LOAD)
+  void *library = coffer_library_open("libsystemd.so.0", error);
+  if (!library) return NULL;
+  NAMES(COFFER_LOAD_FUNCTION)
   return &table;
 }

@@ -7,25 +7,37 @@ public import SystemPackage
 public struct AgentStatus: Sendable, Equatable {
   /// Its process.
   public let process: Int32
-  /// The vault it is for.
+  /// The vault that the client names, else the one that the agent was started for: of that is what follows.
   public let vault: VaultPlace
-  /// The id of the vault it holds unlocked; nil while it is locked.
+  /// The vault's id; nil while it is locked.
   public let unlocked: VaultID?
   /// Why it is locked; empty while it is not.
   public let whyLocked: String
   /// Its limits, and what is left of each while it is unlocked.
   public let idle: Duration, lifetime: Duration, idleLeft: Duration, lifetimeLeft: Duration
+  /// The other vaults that it holds unlocked.
+  public let others: [Held]
   /// Connections that are open, the one that asks among them.
   public let connections: Int
   /// Bytes of its guarded memory that the system refused to lock against swapping.
   public let unlockedMemory: Int
+
+  /// Another vault that an agent holds unlocked.
+  public struct Held: Sendable, Equatable {
+    /// Where it is.
+    public let vault: VaultPlace
+    /// Its id.
+    public let id: VaultID
+    /// What is left of its limits.
+    public let idleLeft: Duration, lifetimeLeft: Duration
+  }
 }
 
 /// How an agent works.
 public struct AgentSettings: Sendable {
   /// The folder of its socket and lock, made with mode 0700 where it is missing.
   public var folder: FilePath
-  /// The vault it unlocks, and what that is compared with.
+  /// The vault it is for first of all, and what that is compared with. Others that it is asked for are compared with the same pins.
   public var vault: VaultPlace, options: VaultOptions
   /// After how long without a request the vault is locked.
   public var idle: Duration
@@ -41,7 +53,7 @@ public struct AgentSettings: Sendable {
   ///
   /// - Parameters:
   ///   - folder: the folder of its socket and lock.
-  ///   - vault: the vault it unlocks.
+  ///   - vault: the vault it is for first of all.
   ///   - options: what the vault is compared with. A program takes those of its places, which notice a vault that was rolled back.
   ///   - idle: after how long without a request the vault is locked.
   ///   - lifetime: after how long it is locked, however busy.

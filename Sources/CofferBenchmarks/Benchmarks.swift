@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Logging
 
-/// `CofferBenchmarks [vault|defaults|values|cli]…`: every table prints medians and ratios to a peer measured in the same run.
+/// `CofferBenchmarks [vault|defaults|values|cli|secret-service]…`: every table prints medians and ratios to a peer measured in the same run.
 @main
 enum Benchmarks {
   static func main() throws {
@@ -21,5 +21,6 @@ enum Benchmarks {
     if wanted.isEmpty || wanted.contains("defaults") { try DefaultsBenchmark.run(in: path) }
     if wanted.isEmpty || wanted.contains("values") { try ValuesBenchmark.run(in: path) }
     if wanted.contains("cli") { try CommandLineBenchmark.run(in: path) }
+    if wanted.contains("secret-service") { try SecretServiceBenchmark.run(in: path) }
   }
 }

@@ -57,15 +57,19 @@ enum CommandLineBenchmark {
     try ScaleBenchmark.run(in: folder, coffer: tools.coffer)
   }
 
+  /// The program that is measured.
+  static var program: String {
+    ProcessInfo.processInfo.environment["COFFER_BENCHMARKED"]
+      ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+      .appendingPathComponent("coffer").path
+  }
+
   /// The program, and the names by which git and docker call it.
   private struct Tools {
     let coffer: String, gitHelper: String, dockerHelper: String
 
     init(_ folder: String) throws {
-      coffer =
-        ProcessInfo.processInfo.environment["COFFER_BENCHMARKED"]
-        ?? URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        .appendingPathComponent("coffer").path
+      coffer = program
       (gitHelper, dockerHelper) = (folder + "/git-credential-coffer", folder + "/docker-credential-coffer")
       for helper in [gitHelper, dockerHelper] {
         try FileManager.default.createSymbolicLink(atPath: helper, withDestinationPath: coffer)

@@ -4,7 +4,7 @@ internal import Foundation
 enum SecretPeers {
   /// Lends the words that look the secret up with `secret-tool`.
   static func libsecret(in folder: String, _ body: ([String]) throws -> Void) throws {
-    guard isInstalled("secret-tool", "dbus-daemon", "gnome-keyring-daemon") else { return }
+    guard isInstalled(["secret-tool", "dbus-daemon", "gnome-keyring-daemon"]) else { return }
     let home = folder + "/keyring"
     try Shell.run("mkdir -m 700 \(home) \(home)/run")
     // The daemon ends with its bus.
@@ -21,7 +21,7 @@ enum SecretPeers {
 
   /// Lends the words that show the secret with `pass`.
   static func pass(in folder: String, _ body: ([String]) throws -> Void) throws {
-    guard isInstalled("pass", "gpg") else { return }
+    guard isInstalled(["pass", "gpg"]) else { return }
     let home = folder + "/pass"
     try Shell.run("mkdir -m 700 \(home) \(home)/gpg")
     try environment(["GNUPGHOME": home + "/gpg", "PASSWORD_STORE_DIR": home + "/store"]) {
@@ -32,7 +32,7 @@ enum SecretPeers {
     }
   }
 
-  private static func isInstalled(_ programs: String...) -> Bool {
+  static func isInstalled(_ programs: [String]) -> Bool {
     guard let missing = programs.first(where: { !FileManager.default.isExecutableFile(atPath: "/usr/bin/" + $0) }) else {
       return true
     }
@@ -41,7 +41,7 @@ enum SecretPeers {
   }
 
   /// Runs `body` with these variables, for the programs it starts.
-  private static func environment(_ variables: [String: String], _ body: () throws -> Void) throws {
+  static func environment(_ variables: [String: String], _ body: () throws -> Void) throws {
     let before = ProcessInfo.processInfo.environment
     for (name, value) in variables { setenv(name, value, 1) }
     defer {

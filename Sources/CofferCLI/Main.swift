@@ -70,7 +70,8 @@ enum Main {
     }
     let isRun = arguments?.words.first == RunCommand.configuration.commandName
     let said = isRun ? failure.beforeCommand : failure
-    if !said.isQuiet { Output.message(arguments?.wantsJSON == true ? said.json : said.text) }
+    if said.isQuiet { return said.status }
+    if arguments?.wantsJSON == true { Output.record(said.json) } else { Output.message(said.text) }
     return said.status
   }
 

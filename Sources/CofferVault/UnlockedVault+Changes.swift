@@ -64,7 +64,7 @@ extension UnlockedVault {
   ///   - name: the item, or the field.
   ///   - condition: what must be so for the removal to happen.
   ///   - date: until when it can be brought back, by ``undelete(_:)``; `.distantFuture` for good. Where it is nil, all that is known of its
-  ///     past goes as well, and so does what ends with a session in any case.
+  ///     past goes as well, also where it was deleted before, and so does what ends with a session in any case.
   /// - Throws: `StoreError` `.conflict` when the item is not at the revision that the condition names, and what writing throws.
   @discardableResult
   public borrowing func remove(
@@ -72,7 +72,7 @@ extension UnlockedVault {
   ) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try core.write { (vault, change) throws(StoreError) in
-        try vault.items.require(condition, of: name)
+        try vault.items.require(condition, ofItem: name)
         return try vault.items.removals.remove(name, keptUntil: date, &change)
       }
     } catch { throw error.about(key: name.description) }
@@ -88,16 +88,16 @@ extension ItemTable {
     case .describe(let name, let metadata, let condition, let keeping):
       return try describing.describe(name, as: metadata, if: condition, keeping: keeping, &change)
     case .remove(let name, let condition, let date):
-      try require(condition, of: name)
+      try require(condition, ofItem: name)
       _ = try removals.remove(name, keptUntil: date, &change)
       return nil
     case .move(let name, let new, let condition): return try moves.move(name, to: new, if: condition, &change)
     }
   }
 
-  fileprivate func require(_ condition: WriteCondition, of name: ItemName) throws(StoreError) {
+  fileprivate func require(_ condition: WriteCondition, ofItem name: ItemName) throws(StoreError) {
     guard condition != .always else { return }
-    try require(condition, revision: item(name)?.revision)
+    try require(condition, of: item(name))
   }
 }
 

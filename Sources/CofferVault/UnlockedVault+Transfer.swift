@@ -63,6 +63,31 @@ extension UnlockedVault {
     }
   }
 
+  /// What is stored under `names`, of one moment.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for values of more than `mostBytes` together.
+  package borrowing func contents(of names: [ItemName], mostBytes: Int) throws(StoreError) -> [StoredContent] {
+    try core.read { (vault) throws(StoreError) in
+      var (contents, bytes) = ([StoredContent](), 0)
+      for name in names {
+        let content: StoredContent =
+          switch try vault.items.form(name) {
+          case .none: .absent
+          case .some(.none): .withoutValue
+          case .some(.some(let form)): .form(form)
+          }
+        if case .form(let form) = content { bytes += form.bytes.count }
+        guard bytes <= mostBytes else {
+          throw StoreError(
+            .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
+            place: vault.view.path.string, cure: "ask for fewer at once, or unlock the vault in this process")
+        }
+        contents.append(content)
+      }
+      return contents
+    }
+  }
+
   /// Writes a new vault to `target` that holds the items of this one with their fields, or those of some services, as they are at this
   /// moment, and opens with `credentials`: with no key, slot or id of this vault, and no former content of an item. The items keep
   /// their own ids.
@@ -82,20 +107,9 @@ extension UnlockedVault {
     to target: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
     label: String = ""
   ) throws(StoreError) -> Int {
-    let file = try target.file()
-    let copy = try NewCopy.begin(for: file, of: path)
-    var given = Optional(credentials)
-    let count = try copy.making { (draft) throws(StoreError) in
-      let made = try OpenVault.create(at: draft, with: given.take() ?? Credentials(), cost: cost, label: label)
-      let count = try core.read { (vault) throws(StoreError) in
-        try vault.items.transfer.copyItems(of: services, to: made)
-      }
-      try made.view.database.emptyLog()
-      made.view.database.close()
-      return count
+    try ExportedVault.make(at: target, of: path, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
+      try core.read { (vault) throws(StoreError) in try vault.items.transfer.copyItems(of: services, to: made) }
     }
-    try copy.publish()
-    return count
   }
 
   /// Takes over what is newer in `other`: another vault, a copy of this one that went its own way, or a backup. It is not changed.
@@ -175,5 +189,7 @@ public enum DuplicatePolicy: Sendable, CaseIterable {
 /// What an import did, or would do.
 public struct ImportReport: Sendable, Equatable {
   /// Names that were new, were replaced, or stayed as they were; in the order of the import.
-  public internal(set) var added: [ItemName] = [], replaced: [ItemName] = [], kept: [ItemName] = []
+  public package(set) var added: [ItemName] = [], replaced: [ItemName] = [], kept: [ItemName] = []
+
+  package init() {}
 }

@@ -135,6 +135,12 @@ extension UnlockedVault {
     }
   }
 
+  /// Removes from the file what was removed for good, where that waited as many removals came one after the other. Whoever keeps a vault
+  /// open calls it now and then; it writes nothing where nothing waits.
+  package borrowing func removeOldBytes() throws(StoreError) {
+    try core.run { (vault) throws(StoreError) in vault.oldBytes.removeOwedWhenDue(from: vault) }
+  }
+
   /// What happened to the vault, oldest first, after the whole chain was checked. Reading writes nothing, and is not logged.
   ///
   /// - Parameter limit: how many of the newest entries to return; nil for all that are kept.

@@ -31,6 +31,9 @@ public struct VaultItem: Sendable, Equatable, Identifiable {
   /// Fields that an item can have, at most.
   public static let mostFields = RecordMeta.mostFields
 
+  /// The condition that nobody has written or replaced the item since this was read.
+  public var isUnchanged: WriteCondition { .item(id, revision: revision) }
+
   /// An item's description.
   package init(
     id: UUID, name: ItemName, metadata: ItemMetadata, created: Date, modified: Date, written: Date, revision: UInt64,

@@ -59,6 +59,22 @@ public struct VaultLogEntry: Sendable, Equatable {
   /// The slot that the vault had been opened with, 32 hexadecimal digits: who has its secret made the change, or lent the key to who did.
   public let openedWith: String
 
+  package init(
+    sequence: UInt64, date: Date, event: Event, user: UInt32, process: UInt32, program: String, item: ItemName?, index: String?,
+    slot: String?, openedWith: String
+  ) {
+    self.sequence = sequence
+    self.date = date
+    self.event = event
+    self.user = user
+    self.process = process
+    self.program = program
+    self.item = item
+    self.index = index
+    self.slot = slot
+    self.openedWith = openedWith
+  }
+
   init(_ sequence: UInt64, _ entry: LogEntry, name: ItemName?) {
     self.sequence = sequence
     date = Milliseconds.date(entry.time)

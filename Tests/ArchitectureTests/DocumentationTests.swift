@@ -48,4 +48,22 @@ import Testing
       #expect(FileManager.default.fileExists(atPath: path), "\(page) names \(match.0)")
     }
   }
+
+  @Test func `the assurance case has each promise of the threat model, and the suites that it names are there`() throws {
+    let model = try Self.article("ThreatModel.md")
+    let protected = try #require(model.components(separatedBy: "\n## ").first { $0.hasPrefix("Protected\n") })
+    let promises = protected.matches(of: /(?m)^\*\*([^*]+)\*\*/).map { String($0.1) }
+    let page = try Self.article("AssuranceCase.md")
+    let argued = page.matches(of: /(?m)^\| ([^|]+) \| [^|]+ \| (`[^|]+`) \| [^|]+ \|$/)
+    let text = { (promise: String) in promise.replacingOccurrences(of: "\n", with: " ") }
+    #expect(promises.count >= 10 && argued.count > promises.count)
+    for promise in promises where !argued.contains(where: { $0.1 == text(promise) }) {
+      Issue.record("AssuranceCase.md does not argue for: \(promise)")
+    }
+    let tests = try Package.tests().map(\.text)
+    for suite in Set(argued.flatMap { $0.2.split(separator: " ") }) {
+      let name = suite.filter { $0 != "`" }
+      #expect(tests.contains { text in ["struct", "final class"].contains { text.contains("\($0) \(name) {") } }, "\(name)")
+    }
+  }
 }

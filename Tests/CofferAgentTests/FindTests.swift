@@ -22,7 +22,10 @@ import Testing
     var byAttribute = ItemQuery(), byName = ItemQuery(service: "github.com")
     byAttribute.attributes = [.init("env", "prod")]
     byName.attributeNames = ["tag:work"]
-    return queries + [byAttribute, byName]
+    var marked = ItemQuery(service: "a"), valued = byAttribute
+    marked.besides = .init("tag:work")
+    valued.besides = .init("env", "test")
+    return queries + [byAttribute, byName, marked, valued]
   }
 
   /// What is asked for, said in another way: over whole texts.
@@ -30,6 +33,7 @@ import Testing
     items.filter { item in
       let texts =
         [item.name.service, item.name.account, item.metadata.label] + item.metadata.attributes.flatMap { [$0.key, $0.value] }
+      if let mark = query.besides, let value = item.metadata.attributes[mark.name], mark.value ?? value == value { return true }
       return (query.service.map { $0 == item.name.service } ?? true)
         && query.attributes.allSatisfy { item.metadata.attributes[$0.name] == $0.value }
         && query.attributeNames.allSatisfy { item.metadata.attributes[$0] != nil }

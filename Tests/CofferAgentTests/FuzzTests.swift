@@ -29,6 +29,7 @@ struct FuzzTests {
     var query = ItemQuery(service: "s")
     query.texts = ["t", "u"]
     query.attributes = [.init("k", "v")]
+    query.besides = .init("m", "v")
     return [
       try body(.greet) {
         let invitation = try TestAgent.invitation()
@@ -84,6 +85,25 @@ struct FuzzTests {
         try $0.put(AgentMoment(vault: VaultID(bytes: Array(1...16)), generation: 7))
       },
       try body(.forget) { try $0.put(TransactionID.random()) }, try body(.status) { _ in },
+      try body(.log) {
+        try $0.put(true)
+        try $0.put(5 as UInt64)
+      },
+      try body(.describe) { _ in },
+      try body(.contents) {
+        try $0.put(1 as UInt32)
+        try $0.put(name)
+      },
+      try body(.stage) {
+        try $0.put(true)
+        try $0.put(1 as UInt32)
+        try $0.put(ImportedItem(name: name, form: form("v", metadata), created: Date(timeIntervalSince1970: 3)))
+      },
+      try body(.add) {
+        try $0.put(1 as UInt64)
+        try $0.put(DuplicatePolicy.replace.number)
+        try $0.put(false)
+      },
       try body(.verify) { _ in }, try body(.stop) { _ in },
     ]
   }
@@ -145,6 +165,15 @@ struct FuzzTests {
       case .lock: _ = try fields.item()
       case .stop: _ = try fields.error()
       case .watch: _ = try fields.optionalMoment()
+      case .log: _ = try fields.logEntry()
+      case .describe: _ = try fields.vaultDescription()
+      case .contents: _ = try fields.content()
+      case .stage:
+        _ = try fields.flag()
+        _ = try fields.importedItems()
+      case .add:
+        var report = ImportReport()
+        try report.take(&fields)
       }
     }
   }

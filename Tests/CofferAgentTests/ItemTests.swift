@@ -7,6 +7,41 @@ import Testing
 @testable import CofferAgent
 
 @Suite struct ItemTests {
+  @Test func `a write may ask for the very item that was read`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let client = agent.client()
+    let name = try ItemName(service: "s", account: "a")
+    let first = try client.set(form("one"), for: name)
+    let second = try client.set(form("two"), for: name, if: first.isUnchanged)
+    #expect(kind { _ = try client.set(form("x"), for: name, if: first.isUnchanged) } == .conflict)
+    _ = try client.remove(name)
+    #expect(kind { _ = try client.set(form("x"), for: name, if: second.isUnchanged) } == .conflict)
+    for _ in 0..<2 { _ = try client.set(form("another"), for: name) }
+    #expect(try client.item(name)?.revision == second.revision)
+    #expect(kind { _ = try client.set(form("x"), for: name, if: second.isUnchanged) } == .conflict)
+    #expect(kind { _ = try client.remove(name, if: second.isUnchanged) } == .conflict)
+    #expect(kind { try client.apply([.describe(name, as: ItemMetadata(label: "l"), if: second.isUnchanged)]) } == .conflict)
+    #expect(try client.get(name)?.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } == "another")
+  }
+
+  @Test func `the agent removes in a pause what many removals in a row left in the file`() throws {
+    let agent = try TestAgent()
+    defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let client = agent.client()
+    let other = try agent.vault()
+    for number in 0..<20 { _ = try client.set(form("x"), for: ItemName(service: "s", account: "\(number)")) }
+    var waited = false
+    for number in 0..<20 {
+      _ = try client.remove(ItemName(service: "s", account: "\(number)"))
+      if try other.status().oldBytesRemain { waited = true }
+    }
+    #expect(waited)
+    eventually("nothing is left") {
+      do { return try !other.status().oldBytesRemain } catch { return false }
+    }
+  }
+
   @Test func `items come and go through the agent as in the process that holds the vault`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
@@ -88,7 +123,8 @@ import Testing
     let before = try agent.vault().status().generation
     try client.apply([.set(form("v"), for: new, if: .absent), .remove(old, if: .revision(1))])
     #expect(try client.list().map(\.name) == [new])
-    #expect(try agent.vault().status().generation == before + 1)
+    // The second commit says that no byte of what was removed is left.
+    #expect(try agent.vault().status().generation == before + 2)
     #expect(kind { try client.apply([.set(form("w"), for: old), .remove(new, if: .revision(9))]) } == .conflict)
     #expect(try client.list().map(\.name) == [new])
   }

@@ -24,7 +24,7 @@ import Testing
     #expect(get(agent) == nil)
     try agent.client().lock()
     #expect(get(agent) == .locked)
-    agent.server.lockVault()
+    agent.server.lockVaults()
     #expect(get(agent) == .locked)
   }
 
@@ -128,7 +128,7 @@ import Testing
     // The set that came with the refused greeting was not made.
     #expect(kind { try agent.client(VaultOptions(pins: nil, expected: other)).set(form("v"), for: name) } == .replaced)
     #expect(try agent.client().item(name) == nil)
-    let elsewhere = AgentClient(folder: agent.settings.folder, vault: "/nowhere/vault.sqlite", options: .withoutPins)
+    let elsewhere = AgentClient(folder: agent.settings.folder, vault: "vault.sqlite", options: .withoutPins)
     #expect(kind { _ = try elsewhere.get(name) } == .otherVault)
   }
 }

@@ -45,8 +45,8 @@ import Testing
   }
 
   private func unlock(_ agent: TestAgent) throws {
-    try agent.server.vault.unlock(
-      with: TestAgent.credentials(), Greeting(path: agent.settings.vault.description))
+    try agent.server.vaults.unlock(
+      agent.server.vaults.at(""), with: TestAgent.credentials(), Greeting(path: agent.settings.vault.description), UnlockTimes())
   }
 
   @Test func `an unlock that was asked for before a lock does not open the vault after it`() throws {
@@ -54,17 +54,25 @@ import Testing
     let agent = try TestAgent(clock: midway.clock, unlocked: false)
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let server = agent.server
-    midway.during { #expect(kind { try unlock(agent) } == .locked) } _: { server.lockVault() }
-    #expect(agent.server.vault.path == nil)
+    midway.during {
+      #expect(kind { try unlock(agent) } == .locked)
+    } _: {
+      server.lockVault()
+    }
+    #expect(try agent.server.vaults.at("").path == nil)
     try unlock(agent)
-    #expect(agent.server.vault.path != nil)
+    #expect(try agent.server.vaults.at("").path != nil)
   }
 
   @Test func `a machine that is suspended in the midst of an unlock wakes up with a locked vault`() throws {
     let midway = MidwayClock()
     let agent = try TestAgent(clock: midway.clock, unlocked: false)
     defer { agent.stop(); TestAgent.remove(agent.folder) }
-    try midway.during { try unlock(agent) } _: { midway.hand.pass(.seconds(30), suspended: true) }
+    try midway.during {
+      try unlock(agent)
+    } _: {
+      midway.hand.pass(.seconds(30), suspended: true)
+    }
     #expect(kind { _ = try agent.client().get(ItemName(service: "x")) } == .locked)
     #expect(try agent.client().status().whyLocked.contains("suspended"))
   }
@@ -75,8 +83,12 @@ import Testing
     defer { TestAgent.remove(agent.folder) }
     // It is stopped on this thread, in the midst of the call.
     nonisolated(unsafe) let stop = { agent.stop() }
-    midway.during { #expect(kind { try unlock(agent) } == .locked) } _: { stop() }
-    #expect(agent.server.vault.path == nil)
+    midway.during {
+      #expect(kind { try unlock(agent) } == .locked)
+    } _: {
+      stop()
+    }
+    #expect(try agent.server.vaults.at("").path == nil)
     #expect(kind { try unlock(agent) } == .locked)
   }
 }

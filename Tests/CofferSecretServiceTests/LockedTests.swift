@@ -157,7 +157,7 @@ import Testing
     guard let service = try TestService(ownKey: true) else { return }
     let client = try BusClient(service.bus.address)
     let path = try client.create("a", ["k": "v"], "s", session: client.openPlain())
-    service.server.lockVault()
+    service.server.lockVaults()
     #expect(try client.search(["k": "v"]) == [path])
   }
 }

@@ -190,6 +190,19 @@ import Testing
     #expect(try service.client.item(name)?.metadata.attributes == [:])
   }
 
+  @Test func `an item that a program stored is found before one that is shared`() throws {
+    guard let service = try TestService() else { return }
+    let client = try BusClient(service.bus.address)
+    let shared = SecretForm(try TestService.secret("shared"), metadata: ItemMetadata(attributes: [VaultNaming.shared: "login"]))
+    try service.client.set(shared, for: ItemName(service: "example.com", account: "ada"))
+    let stored = try client.create("a", ["service": "example.com"], "s", session: client.openPlain())
+    let answer = try client.call(BusClient.root, .service, "SearchItems") { (message) throws(Refusal) in
+      try message.put(attributes: ["service": "example.com"])
+    }
+    let found = try answer.paths()
+    #expect(found.count == 2 && found.first == stored)
+  }
+
   @Test func `changes are in the vault's log with the program that asked for them`() throws {
     guard let service = try TestService() else { return }
     let client = try BusClient(service.bus.address)

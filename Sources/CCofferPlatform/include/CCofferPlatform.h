@@ -69,6 +69,12 @@ void coffer_close_from(int first);
 /// POSIX_SPAWN_SETSID: the child of posix_spawn(3) begins a session.
 int coffer_spawn_new_session(void);
 
+/// Starts `path`, looked for on PATH, in a session of its own, with `input` (below 0: nothing) and `output` as its standard streams. Another
+/// process guards it: it ends as the program does, leads the session, and ends all of it where this process dies, of SIGKILL too.
+/// Returns the guard's id; -1 with errno where the program cannot be started. The words and the environment are copied to ordinary memory: they
+/// hold no secret.
+pid_t coffer_spawn_guarded(const char *path, char *const *argv, char *const *envp, int input, int output);
+
 /// Starts a detached thread with a stack of `stack` bytes, which calls `body(work)`. Returns an errno, as pthread_create does.
 /// In C, since Swift cannot say which of the modules that include pthread.h `pthread_attr_t` belongs to.
 int coffer_detached_thread(size_t stack, void (*body)(void *), void *work);

@@ -65,18 +65,23 @@ public final class AgentClient: Sendable {
       invitations: options.invitations, known: known)
   }
 
-  private init(_ client: AgentClient, on behalf: Behalf) {
+  private init(_ client: AgentClient, _ greeting: Greeting, _ answerTime: Duration) {
     place = client.place
-    answerTime = client.answerTime
-    var greeting = client.greeting
-    greeting.behalf = behalf
+    self.answerTime = answerTime
     self.greeting = greeting
   }
 
   /// The same client, whose changes the vault's log ascribes to another process. Nobody checks that.
-  package func on(_ behalf: Behalf) -> AgentClient { AgentClient(self, on: behalf) }
+  package func on(_ behalf: Behalf) -> AgentClient {
+    var greeting = greeting
+    greeting.behalf = behalf
+    return AgentClient(self, greeting, answerTime)
+  }
 
-  /// A client that asks the agent in `folder` about itself, whichever vault it keeps.
+  /// The same client, which waits no longer than that for an answer to begin.
+  package func waiting(_ answerTime: Duration) -> AgentClient { AgentClient(self, greeting, answerTime) }
+
+  /// A client that asks the agent in `folder` about itself, whichever vaults it keeps.
   public init(folder: FilePath) {
     place = AgentPlace(folder: folder)
     answerTime = Self.usualAnswerTime
@@ -117,7 +122,7 @@ public final class AgentClient: Sendable {
     return try ask(request, isWrite: true, Self.unlockTime) { (fields) throws(StoreError) in try fields.status() }
   }
 
-  /// Has the agent wipe its keys.
+  /// Has the agent wipe the keys of this client's vault; a client of no vault has it wipe all keys.
   public func lock() throws(StoreError) {
     try ask(.lock, isWrite: false) { (_) throws(StoreError) in
     } answer: { (_) throws(StoreError) in
@@ -173,13 +178,14 @@ public final class AgentClient: Sendable {
 
   /// Asks, and reads an answer of several pages.
   func askForPages<Element>(
-    _ request: AgentProtocol.Request, isWrite: Bool = false, _ put: (inout FrameWriter) throws(StoreError) -> Void,
+    _ request: AgentProtocol.Request, isWrite: Bool = false, within time: Duration? = nil,
+    _ put: (inout FrameWriter) throws(StoreError) -> Void,
     element: (inout FrameReader) throws(StoreError) -> Element
   ) throws(StoreError) -> [Element] {
     var writer = try FrameWriter(request: request)
     try put(&writer)
     var elements: [Element] = []
-    try exchange(writer, isWrite: isWrite, answerTime) { (fields) throws(StoreError) in
+    try exchange(writer, isWrite: isWrite, time ?? answerTime) { (fields) throws(StoreError) in
       let count = try fields.count(ofAtLeast: 1)
       for _ in 0..<count { elements.append(try element(&fields)) }
     }

@@ -4,16 +4,17 @@ internal import Dispatch
 internal import Synchronization
 internal import SystemPackage
 
-/// Keeps a vault unlocked for the other programs of one user.
+/// Keeps vaults unlocked for the other programs of one user.
 ///
 /// It answers requests for items and never hands out a key. Each client has a thread of its own, so one that is slow, silent or
-/// gone keeps no other waiting; the vault itself serves one call at a time.
+/// gone keeps no other waiting; a vault itself serves one call at a time.
 public final class AgentServer: Sendable {
   private let place: AgentPlace
   private let listener: Int32
   private let lock: Int32
   private let bell: Bell
-  let vault: AgentVault
+  let vaults: AgentVaults
+  let staging = Staging()
   let connections = Connections()
   private let isStopping = Atomic<Bool>(false)
 
@@ -41,7 +42,7 @@ public final class AgentServer: Sendable {
       close(lock)
       throw error
     }
-    vault = AgentVault(settings, clock: clock)
+    vaults = AgentVaults(settings, clock: clock)
   }
 
   deinit {
@@ -82,7 +83,7 @@ public final class AgentServer: Sendable {
   public func run() throws(StoreError) {
     defer { finish() }
     while !isStopping.load(ordering: .acquiring) {
-      let left = vault.lapse().map { min($0, Self.watch) }
+      let left = vaults.lapse().map { min($0, Self.watch) }
       guard try wait(for: left) else { continue }
       let descriptor = coffer_accept(listener)
       guard descriptor >= 0 else {
@@ -94,9 +95,9 @@ public final class AgentServer: Sendable {
     }
   }
 
-  /// Locks the vault.
-  public func lockVault() {
-    vault.lock(because: "it was asked to")
+  /// Locks all vaults.
+  public func lockVaults() {
+    vaults.lock(because: "it was asked to")
     bell.ring()
   }
 
@@ -106,20 +107,20 @@ public final class AgentServer: Sendable {
     bell.ring()
   }
 
-  /// Has ``run()`` look at the vault's time again: it was just unlocked.
+  /// Has ``run()`` look at the vaults' times again: one was just unlocked.
   func wake() { bell.ring() }
 
-  /// Has the index of the items read, beside the requests of clients. Where there can be no more threads, the first of them waits for it.
-  func readAhead() {
+  /// Has the index of the items of `vault` read, beside the requests of clients. Where there can be no more threads, the first of them waits for it.
+  func readAhead(_ vault: AgentVault) {
     do throws(StoreError) {
-      try DetachedThread.start(stackBytes: Connections.stackBytes, place: "agent") { [vault] in while vault.readAhead() {} }
+      try DetachedThread.start(stackBytes: Connections.stackBytes, place: "agent") { while vault.readAhead() {} }
     } catch {}
   }
 
   private func finish() {
     // First the name, so that no client finds an agent that is going.
     _ = place.socket.withPlatformString { unlink($0) }
-    vault.end()
+    vaults.end()
     connections.endAll()
     // Who waits to be accepted is refused, and the next agent may begin, however long this object still lives.
     shutdown(listener, Int32(SHUT_RDWR))

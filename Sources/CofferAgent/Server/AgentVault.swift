@@ -29,18 +29,20 @@ final class AgentVault: Sendable {
   let settings: AgentSettings
   private let clock: AgentClock
   private let state = Mutex(State())
-  /// One unlocking at a time, outside of the vault's own lock: requests are told meanwhile that the vault is locked.
-  private let guesses = Mutex(Guesses())
+  private let hasKey = Atomic<Bool>(false)
+  /// Who waits to be told that something is another than it was.
+  let watchers: Watchers
 
-  init(_ settings: AgentSettings, clock: AgentClock = .machine) {
+  init(_ settings: AgentSettings, clock: AgentClock = .machine, watchers: Watchers = Watchers()) {
     self.settings = settings
     self.clock = clock
+    self.watchers = watchers
   }
 
   private var place: String { settings.vault.description }
 
-  /// Who waits to be told that something is another than it was.
-  let watchers = Watchers()
+  /// Whether it is unlocked, its time perhaps over by now. Waits for no request.
+  var isUnlocked: Bool { hasKey.load(ordering: .acquiring) }
 
   /// Runs `body` with the vault.
   ///
@@ -73,38 +75,25 @@ final class AgentVault: Sendable {
   /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
   ///
   /// - Parameter times: how long it stays so; the agent's own where none are given.
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` while guesses are slowed down; ``/CofferPlatform/StoreError/Kind/locked`` where the
-  ///   vault was to be locked meanwhile; what opening and unlocking the vault throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` where the vault was to be locked meanwhile; what opening and unlocking the vault throws.
   func unlock(
-    with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes = UnlockTimes()
+    with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes, _ asked: Asked
   ) throws(StoreError) {
-    // Hashing a passphrase takes its time, and its turn may be long in coming: what the user asks for meanwhile counts.
-    let asked = Asked(locks: state.withLock { $0.locks }, suspended: clock.suspended)
-    var given = Optional(credentials)
-    try guesses.withLock { (guesses) throws(StoreError) in
-      try guesses.check(now: clock.sinceBoot(), place: place)
-      guard let credentials = given.take() else { return }
-      let vault: UnlockedVault
-      do throws(StoreError) {
-        // What the agent itself expects, first.
-        var locked = try LockedVault.open(settings.vault, options: settings.options)
-        locked.options = settings.options.narrowed(by: expectation)
-        locked.options.keepsIndex = true
-        vault = try locked.unlock(with: credentials)
-      } catch {
-        if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }
-        throw error
-      }
-      guesses.succeeded()
-      try hold(vault, times, asked)
-    }
+    // What the agent itself expects, first.
+    var locked = try LockedVault.open(settings.vault, options: settings.options)
+    locked.options = settings.options.narrowed(by: expectation)
+    (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
+    try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  /// What was so when an unlock was asked for.
-  private struct Asked {
-    let locks: Int
-    let suspended: Duration
+  /// What is so when an unlock is asked for. Hashing a passphrase takes its time, and its turn may be long in coming: what the user asks for
+  /// meanwhile counts.
+  struct Asked {
+    fileprivate let locks: Int
+    fileprivate let suspended: Duration
   }
+
+  var asked: Asked { Asked(locks: state.withLock { $0.locks }, suspended: clock.suspended) }
 
   private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes, _ asked: Asked) throws(StoreError) {
     let file = try Stat.ofLink(vault.path)?.identity
@@ -120,6 +109,7 @@ final class AgentVault: Sendable {
           cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
       }
       state.unlocked = next.take()
+      hasKey.store(true, ordering: .releasing)
     }
     watchers.tell()
   }
@@ -174,17 +164,20 @@ final class AgentVault: Sendable {
   }
 
   /// Locks the vault for good.
-  func end() {
+  func end(_ reason: String) {
     state.withLock { $0.hasEnded = true }
-    lock(because: "the agent ended")
+    lock(because: reason)
   }
 
-  /// Locks the vault when its time is over, and returns how long until that may be so; nil when it is locked.
+  /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be over; nil
+  /// when it is locked. No time while a request is answered, which is a use of the vault.
   func lapse() -> Duration? {
-    state.withLock { state in
+    let left = state.withLockIfAvailable { state in
       lapse(&state)
+      removeOldBytes(state)
       return remaining(state).map { min($0.idle, $0.life) }
     }
+    return left ?? .seconds(1)
   }
 
   /// What the agent says of the vault.
@@ -203,11 +196,27 @@ final class AgentVault: Sendable {
     }
   }
 
+  /// What the agent says of the vault to who asked for another; nil while it is locked.
+  var held: AgentStatus.Held? {
+    let held = describe()
+    return held.id.map { id in
+      AgentStatus.Held(vault: settings.vault, id: id, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life))
+    }
+  }
+
   private func remaining(_ state: borrowing State) -> (idle: Duration, life: Duration)? {
     let now = clock.sinceBoot()
     switch state.unlocked {
     case .some(let held): return (held.idle - (now - held.lastUse), held.lifetime - (now - held.since))
     case .none: return nil
+    }
+  }
+
+  /// Whatever is wrong is said to who asks next.
+  private func removeOldBytes(_ state: borrowing State) {
+    switch state.unlocked {
+    case .none: return
+    case .some(let held): do throws(StoreError) { try held.vault.removeOldBytes() } catch { return }
     }
   }
 
@@ -246,6 +255,7 @@ final class AgentVault: Sendable {
 
   private func drop(_ state: inout State, _ reason: String) {
     state.unlocked = nil
+    hasKey.store(false, ordering: .releasing)
     state.whyLocked = reason
     watchers.tell()
   }

@@ -47,6 +47,7 @@ extension Conversation {
         try writer.put(UInt64(clamping: report.items))
         try writer.put(UInt64(clamping: report.buckets))
       }
+    case .log, .describe, .contents, .stage, .add: try answerTransfer(request, frame, on: socket)
     case .revisions, .revision, .deleted, .revert, .undelete, .prune: try answerFromHistory(request, frame, on: socket)
     case .load, .contains, .names, .commit, .forget, .version, .marked: try answerFromStore(request, frame, on: socket)
     }
@@ -143,21 +144,21 @@ extension Conversation {
     }
   }
 
-  private func arguments<Result: ~Copyable>(
+  func arguments<Result: ~Copyable>(
     of frame: borrowing Frame, _ body: (inout FrameReader) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
     do throws(StoreError) { return try frame.arguments(body) } catch { throw .refused(error) }
   }
 
   /// Runs `body`, after which a failure may still be answered, with the vault.
-  private func withVault<Result: Sendable>(
+  func withVault<Result: Sendable>(
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(AnswerFailure) -> Result {
     do throws(StoreError) { return try use(isUse: isUse, body) } catch { throw .refused(error) }
   }
 
   /// Sends `elements` in as many frames as they need, each of which says how many it holds.
-  private func pages<Elements: RandomAccessCollection>(
+  func pages<Elements: RandomAccessCollection>(
     of elements: Elements, on socket: borrowing LocalSocket,
     _ put: (Elements.Element, inout FrameWriter) throws(StoreError) -> Void
   ) throws(AnswerFailure) {

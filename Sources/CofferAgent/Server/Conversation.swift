@@ -6,11 +6,13 @@ internal import SystemPackage
 
 /// One client's questions and the answers to them, on the client's thread.
 final class Conversation {
-  private let server: AgentServer
+  let server: AgentServer
   private let mark: Connections.Mark
   private var greeting: Greeting?
   /// Who asks, once there is a reason to know.
   private var author: Author?
+  /// What waits to be added.
+  var staged = StagedItems()
   /// Whether the request at hand has changed the vault: it cannot be answered by a failure any more.
   private var hasChanged = false
 
@@ -30,6 +32,7 @@ final class Conversation {
     // An answer that could not be sent, or not whole, is followed by the end of the connection and by nothing else: a client would take
     // more bytes for the rest of it, and a failure for what became of its request.
     do throws(AnswerFailure) { while try answerNext(on: socket) {} } catch {}
+    server.staging.leave(&staged)
   }
 
   private func answerNext(on socket: borrowing LocalSocket) throws(AnswerFailure) -> Bool {
@@ -82,16 +85,21 @@ final class Conversation {
     switch request {
     case .greet: return
     case .status:
-      try checked { () throws(StoreError) in try frame.noArguments() }
-      let status = status
+      let status = try checked { () throws(StoreError) in
+        try frame.noArguments()
+        return try report
+      }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
     case .lock:
-      try checked { () throws(StoreError) in try frame.noArguments() }
-      server.vault.lock(because: "it was asked to")
+      try checked { () throws(StoreError) in
+        try frame.noArguments()
+        guard let greeting, !greeting.path.isEmpty else { return server.vaults.lock(because: "it was asked to") }
+        try vault.lock(because: "it was asked to")
+      }
       try done(on: socket) { (_) throws(StoreError) in }
     case .stop:
       try checked { () throws(StoreError) in try frame.noArguments() }
-      server.vault.lock(because: "the agent ended")
+      server.vaults.lock(because: "the agent ended")
       try done(on: socket) { (_) throws(StoreError) in }
       server.stop()
     case .unlock:
@@ -103,18 +111,19 @@ final class Conversation {
           times = try fields.unlockTimes()
           return credentials
         }
-        try server.vault.unlock(with: credentials, expectation, times)
+        let vault = try vault
+        try server.vaults.unlock(vault, with: credentials, expectation, times)
+        server.readAhead(vault)
       }
       server.wake()
-      server.readAhead()
-      let status = status
+      let status = try checked { () throws(StoreError) in try report }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(status) }
     case .watch:
       let known = try checked { () throws(StoreError) in
         _ = try vaultGreeting()
         return try frame.arguments { (fields) throws(StoreError) in try fields.optionalMoment() }
       }
-      let moment = try checked { () throws(StoreError) in try server.vault.moment(after: known, of: socket) }
+      let moment = try checked { () throws(StoreError) in try vault.moment(after: known, of: socket) }
       try done(on: socket) { (writer) throws(StoreError) in try writer.put(moment) }
     default:
       _ = try checked { () throws(StoreError) in try vaultGreeting() }
@@ -122,13 +131,21 @@ final class Conversation {
     }
   }
 
-  private var status: AgentStatus {
-    let settings = server.vault.settings
-    let held = server.vault.describe()
-    return AgentStatus(
-      process: getpid(), vault: settings.vault, unlocked: held.id, whyLocked: held.whyLocked, idle: held.limits.idle,
-      lifetime: held.limits.lifetime, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life),
-      connections: server.connections.count, unlockedMemory: SecretMemory.report.unlockedBytes)
+  /// The vault that the greeting named, else the one that the agent was started for.
+  private var vault: AgentVault {
+    get throws(StoreError) { try server.vaults.at(greeting?.path ?? "") }
+  }
+
+  private var report: AgentStatus {
+    get throws(StoreError) {
+      let vault = try vault
+      let held = vault.describe()
+      return AgentStatus(
+        process: getpid(), vault: vault.settings.vault, unlocked: held.id, whyLocked: held.whyLocked, idle: held.limits.idle,
+        lifetime: held.limits.lifetime, idleLeft: max(.zero, held.idle), lifetimeLeft: max(.zero, held.life),
+        others: server.vaults.unlocked.filter { $0 !== vault }.compactMap(\.held),
+        connections: server.connections.count, unlockedMemory: SecretMemory.report.unlockedBytes)
+    }
   }
 
   private func vaultGreeting() throws(StoreError) -> Greeting {
@@ -136,20 +153,16 @@ final class Conversation {
     return greeting
   }
 
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for another vault's path, ``/CofferPlatform/StoreError/Kind/replaced`` for another vault.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that is not whole, ``/CofferPlatform/StoreError/Kind/replaced`` for
+  ///   another vault than is expected.
   private func checkGreeting() throws(StoreError) {
     guard let greeting, !greeting.path.isEmpty else { return }
-    let mine = server.vault.settings.vault
-    guard greeting.path == mine.description else {
-      throw StoreError(
-        .otherVault, "the agent keeps another vault than \(greeting.path)", place: mine.description,
-        cure: "leave the agent out, or use another run folder", remedy: .leaveAgentOut)
-    }
+    let vault = try vault
     if let expected = greeting.vault {
-      let found = server.vault.describe().id
+      let found = vault.describe().id
       guard found == nil || found == expected else {
         throw StoreError(
-          .replaced, "the agent holds another vault than \(expected)", place: mine.description,
+          .replaced, "the agent holds another vault than \(expected)", place: vault.settings.vault.description,
           cure: "AgentClient.lock(), then unlock the vault that you expect", remedy: .relockAgent)
       }
     }
@@ -161,7 +174,7 @@ final class Conversation {
     isUse: Bool = true, _ body: (borrowing UnlockedVault) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let least = greeting?.leastGeneration
-    return try server.vault.use(isUse: isUse) { (vault) throws(StoreError) in
+    return try vault.use(isUse: isUse) { (vault) throws(StoreError) in
       if let greeting { try vault.check(greeting.invitations(to: vault.id)) }
       if let least {
         let found = try vault.status().generation
@@ -187,7 +200,7 @@ final class Conversation {
       try author.represented { () throws(StoreError) in try use(body) }
     }
     hasChanged = true
-    server.vault.watchers.tell()
+    server.vaults.watchers.tell()
     return result
   }
 

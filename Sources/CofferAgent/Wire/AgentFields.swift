@@ -58,6 +58,12 @@ extension FrameWriter {
     for time in [status.idle, status.lifetime, status.idleLeft, status.lifetimeLeft] {
       try put(UInt64(clamping: time.components.seconds))
     }
+    try put(UInt32(clamping: status.others.count))
+    for other in status.others {
+      try put(other.vault.description)
+      try put(other.id.bytes)
+      for time in [other.idleLeft, other.lifetimeLeft] { try put(UInt64(clamping: time.components.seconds)) }
+    }
     try put(UInt32(clamping: status.connections))
     try put(UInt64(clamping: status.unlockedMemory))
   }
@@ -123,7 +129,19 @@ extension FrameReader {
     return AgentStatus(
       process: process, vault: VaultPlace(path), unlocked: bytes.count == 16 ? VaultID(bytes: bytes) : nil,
       whyLocked: try text(), idle: try seconds(), lifetime: try seconds(), idleLeft: try seconds(), lifetimeLeft: try seconds(),
-      connections: Int(try number(UInt32.self)), unlockedMemory: Int(clamping: try number(UInt64.self)))
+      others: try others(), connections: Int(try number(UInt32.self)), unlockedMemory: Int(clamping: try number(UInt64.self)))
+  }
+
+  private mutating func others() throws(StoreError) -> [AgentStatus.Held] {
+    var others: [AgentStatus.Held] = []
+    for _ in 0..<(try count(ofAtLeast: 24)) {
+      let place = VaultPlace(try text())
+      let bytes = try plainBytes(limit: 16)
+      guard bytes.count == 16 else { throw Self.malformed("a vault's id has not 16 bytes") }
+      others.append(
+        AgentStatus.Held(vault: place, id: VaultID(bytes: bytes), idleLeft: try seconds(), lifetimeLeft: try seconds()))
+    }
+    return others
   }
 
   private mutating func seconds() throws(StoreError) -> Duration { .seconds(Int64(clamping: try number(UInt64.self))) }

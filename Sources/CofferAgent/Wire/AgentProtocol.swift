@@ -3,7 +3,7 @@ internal import CofferVault
 /// The numbers of the agent's protocol: see the article "The agent".
 enum AgentProtocol {
   /// The version of the protocol that this build speaks, the first byte of every frame's body.
-  static let version: UInt8 = 6
+  static let version: UInt8 = 7
 
   /// Bytes of a frame's body, at most: a transaction of four of the largest values with their descriptions. More in guarded memory
   /// than `RLIMIT_MEMLOCK` usually lets a process lock would only end in swap.
@@ -24,6 +24,12 @@ enum AgentProtocol {
   /// is sent, as they are of one moment.
   static let mostLoaded = 16 * VaultItem.largestValue
 
+  /// Bytes of items that wait to be added, those of all clients together, at most: as many as a file to import has.
+  static let mostStagedBytes = 64 << 20
+
+  /// Items that are added in one transaction, at most: the vault serves nobody else meanwhile, for 4 s of processor time.
+  static let mostStaged = 100_000
+
   /// What a request asks for.
   enum Request: UInt8, CaseIterable {
     case greet = 1
@@ -38,12 +44,17 @@ enum AgentProtocol {
     case delete = 14
     case fields = 15
     case verify = 16
+    case log = 17
+    case describe = 18
+    case contents = 19
     case revisions = 30
     case revision = 31
     case deleted = 32
     case revert = 33
     case undelete = 34
     case prune = 35
+    case stage = 36
+    case add = 37
     case load = 20
     case contains = 21
     case names = 22

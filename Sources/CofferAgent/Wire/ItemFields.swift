@@ -86,6 +86,10 @@ extension FrameWriter {
     case .revision(let revision):
       try put(2 as UInt8)
       try put(revision)
+    case .item(let id, let revision):
+      try put(3 as UInt8)
+      try put(id)
+      try put(revision)
     }
   }
 
@@ -223,6 +227,7 @@ extension FrameReader {
     case 0: .always
     case 1: .absent
     case 2: .revision(try number())
+    case 3: .item(try itemID(), revision: try number())
     default: throw Self.malformed("it has an unknown condition")
     }
   }

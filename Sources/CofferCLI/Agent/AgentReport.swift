@@ -1,4 +1,5 @@
 internal import CofferAgent
+internal import CofferPlatform
 
 /// What commands print of an agent.
 struct AgentReport: Encodable {
@@ -13,10 +14,19 @@ struct AgentReport: Encodable {
   @OrNull var lifetime: Int64?
   @OrNull var idleLeft: Int64?
   @OrNull var lifetimeLeft: Int64?
+  /// The other vaults that it holds unlocked.
+  let others: [Other]
   @OrNull var connections: Int?
   @OrNull var unlockedMemory: Int?
 
+  struct Other: Encodable { let vault: String, unlocked: String, idleLeft: Int64, lifetimeLeft: Int64 }
+
   init(_ status: AgentStatus?) {
+    others = (status?.others ?? []).map { other in
+      Other(
+        vault: other.vault.description, unlocked: other.id.description, idleLeft: other.idleLeft.components.seconds,
+        lifetimeLeft: other.lifetimeLeft.components.seconds)
+    }
     running = status != nil
     process = status?.process
     vault = status?.vault.description
@@ -36,7 +46,12 @@ struct AgentReport: Encodable {
   var summary: String {
     guard running else { return "none; coffer unlock starts one" }
     guard let idleLeft, let lifetimeLeft else { return "locked: \(locked ?? ""); coffer unlock unlocks it" }
-    return "unlocked; locks after \(Self.words(idleLeft)) without use, in \(Self.words(lifetimeLeft)) at the latest"
+    return "unlocked; " + Self.left(.seconds(idleLeft), .seconds(lifetimeLeft))
+  }
+
+  /// `locks after 14 min without use, in 7 h 59 min at the latest`
+  static func left(_ idle: Duration, _ lifetime: Duration) -> String {
+    "locks after \(words(idle.components.seconds)) without use, in \(words(lifetime.components.seconds)) at the latest"
   }
 
   /// The same in few words, for a person who looks at all.
@@ -45,6 +60,7 @@ struct AgentReport: Encodable {
     guard running else { return Style.dim.text("not running", display) + "; coffer unlock starts it" }
     guard let idleLeft, let lifetimeLeft else { return Style.yellow.text(dot, display) + " locked; coffer unlock" }
     return Style.green.text(dot, display) + " unlocked, \(Self.words(min(idleLeft, lifetimeLeft))) left"
+      + (others.isEmpty ? "" : "; and \(counted(others.count, "other vault"))")
   }
 
   func print(_ context: Context, json: Bool) throws {

@@ -1,7 +1,8 @@
 internal import Coffer
 internal import CofferPlatform
 
-/// A started program that is waited for with patience that ends: in a session of its own, so that all that it starts ends with it.
+/// A started program that is waited for with patience that ends: in a session of its own, so that all that it starts ends with it, and with
+/// this process.
 final class AskedProgram {
   private let path: String
   private let process: pid_t
@@ -37,26 +38,14 @@ final class AskedProgram {
   }
 
   private static func start(_ path: String, _ words: [String], output: Int32, input: Int32?) throws -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    if let input {
-      posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
-    } else {
-      posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-    }
-    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)
     var environment = ChildEnvironment()
     // A program that itself gets something from the vault shall not be asked by the command that it starts, and that one's again.
     try environment.set("COFFER_ASKPASS", "")
     try environment.set("SSH_ASKPASS_REQUIRE", "never")
-    var child: pid_t = 0
-    let code = SpawnAttributes.lend(newSession: true) { attributes in
-      CStrings.lend([path] + words) { argv in
-        environment.lend { posix_spawnp(&child, path, &actions, attributes, argv, $0) }
-      }
+    let child = CStrings.lend([path] + words) { argv in
+      environment.lend { coffer_spawn_guarded(path, argv, $0, input ?? -1, output) }
     }
-    guard code == 0 else { throw Askpass.noAnswer(path, "it cannot be started: \(String(cString: strerror(code)))") }
+    guard child > 0 else { throw Askpass.noAnswer(path, "it cannot be started: \(String(cString: strerror(errno)))") }
     return child
   }
 

@@ -15,6 +15,20 @@ struct Audit: ~Copyable {
     let kind: Kind
     let service: String, account: String
     let what: String
+    /// Of a finding that is about a date.
+    let moment: Date?
+
+    /// Like ``what``, for a person.
+    func words(_ time: LocalTime) -> String {
+      guard let moment else { return what }
+      return switch kind {
+      case .expiring: time.ahead(moment)
+      case .expired: time.ago(moment)
+      default: "since \(time.day(moment))"
+      }
+    }
+
+    private enum CodingKeys: String, CodingKey { case kind, service, account, what }
   }
 
   /// Bytes of a password, at most, and one line: what is more is a file. Longer passwords are refused by most services.
@@ -41,11 +55,11 @@ struct Audit: ~Copyable {
   /// Looks at the dates of `item`, and tells whether its value is to be looked at: one that has expired is not to be had.
   mutating func look(at item: VaultItem) -> Bool {
     if let expires = item.metadata.expires, expires <= now {
-      add(.expired, item.name, "since \(Moment.text(expires))")
+      add(.expired, item.name, "since \(Moment.text(expires))", expires)
       return false
     }
-    if let expires = item.metadata.expires, expires < soonest { add(.expiring, item.name, "at \(Moment.text(expires))") }
-    if item.written < oldest { add(.old, item.name, "since \(Moment.text(item.written))") }
+    if let expires = item.metadata.expires, expires < soonest { add(.expiring, item.name, "at \(Moment.text(expires))", expires) }
+    if item.written < oldest { add(.old, item.name, "since \(Moment.text(item.written))", item.written) }
     return true
   }
 
@@ -78,8 +92,8 @@ struct Audit: ~Copyable {
     }
   }
 
-  private mutating func add(_ kind: Kind, _ name: ItemName, _ what: String) {
-    findings.append(AuditFinding(kind: kind, service: name.service, account: name.account, what: what))
+  private mutating func add(_ kind: Kind, _ name: ItemName, _ what: String, _ moment: Date? = nil) {
+    findings.append(AuditFinding(kind: kind, service: name.service, account: name.account, what: what, moment: moment))
   }
 
   /// Whether a person may have chosen the value: a line of text that is no token of a service. Key files, certificates, JSON and tokens were

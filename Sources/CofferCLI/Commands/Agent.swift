@@ -10,7 +10,7 @@ struct AgentCommand: ParsableCommand {
     commandName: "agent", abstract: "The process that keeps the vault unlocked for your shells.",
     discussion: """
       'coffer unlock' starts it where none runs. It answers programs of the same user alone, hands out items and never the \
-      vault's key, and locks after a time without use, after a working day, and when the machine was suspended.
+      vault's key, and locks each vault after a time without use, after a working day, and when the machine was suspended.
       """,
     subcommands: [AgentStartCommand.self, AgentStatusCommand.self, AgentStopCommand.self, AgentInstallCommand.self])
 }
@@ -43,7 +43,7 @@ struct AgentStartCommand: Command {
     let shared = Ending()
     let end = DispatchQueue(label: "coffer.agent")
     end.async { shared.run(server) }
-    while held.wait() == SIGUSR1, !shared.isOver { server.lockVault() }
+    while held.wait() == SIGUSR1, !shared.isOver { server.lockVaults() }
     server.stop()
     end.sync {}
     if let failure = shared.error { throw failure }
@@ -144,8 +144,8 @@ struct AgentStopCommand: Command {
 
 struct AgentStatusCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "status", abstract: "Say whether an agent runs, which vault it holds and for how long.",
-    discussion: "Exit status 1 where none runs, 69 where it is locked.")
+    commandName: "status", abstract: "Say whether an agent runs, which vaults it holds and for how long.",
+    discussion: "Exit status 1 where none runs, 69 where it does not hold the vault, whichever others it holds.")
 
   @OptionGroup var options: AnswerOptions
 
@@ -155,7 +155,7 @@ struct AgentStatusCommand: Command {
     if options.json {
       try Output.line(JSONText.encode(report))
     } else if let status {
-      try Output.line(Columns.align(rows(status, report)))
+      try Sheet.show(rows(status, report))
     }
     guard let status else {
       throw StoreError(.notFound, "no agent is running", place: context.places.run.string, cure: "coffer unlock starts one")
@@ -174,6 +174,7 @@ struct AgentStatusCommand: Command {
         "\(AgentReport.words(status.idle.components.seconds)) without use, "
           + "\(AgentReport.words(status.lifetime.components.seconds)) in any case",
       ],
+    ] + status.others.map { ["also", "\($0.vault); \(AgentReport.left($0.idleLeft, $0.lifetimeLeft))"] } + [
       ["clients", String(status.connections - 1)],
       [
         "memory",

@@ -44,22 +44,41 @@ struct CompletionCommand: Command {
     try Output.line(shell.script())
   }
 
-  /// bash ends a word at a colon, which stands in many a service. The words are put together again for the script, and what the line
-  /// has of the last one already is taken off the answers. Answers that are no files are no file names: bash would show what stands behind
-  /// their last slash alone. What follows the `--` of `run` is a line of its own.
+  /// bash ends a word at a colon and at other signs, which stand in many a name, and leaves its quotes in it. The script gets the words that the
+  /// command would get. From the answers is taken what stands before the part that the shell completes, and the rest is quoted as that part is.
+  /// Answers that are no files are no file names: bash would show what stands behind their last slash alone. What follows the `--` of `run` is a
+  /// line of its own.
   fileprivate static let wholeWords = #"""
 
     _coffer_whole_words() {
         local -r typed="${COMP_LINE:0:${COMP_POINT}}"
-        local -a whole=("${COMP_WORDS[@]:0:$((COMP_CWORD + 1))}")
-        if [[ "${typed}" == *:* ]]; then
-            read -ra whole <<< "${typed}"
-            [[ "${typed}" == *[[:space:]] ]] && whole+=('')
-        fi
+        local -a whole=()
+        local word='' quote='' sign there=''
+        local -i at part begun=0
+        for ((at = 0; at < ${#typed}; at++)); do
+            ((at == ${#typed} - ${#2})) && there="${word}"
+            sign="${typed:at:1}"
+            case "${quote}${sign}" in
+            "''" | '""') quote='' ;;
+            "'"? | '"'[!\\]) word+="${sign}" ;;
+            '"\') [[ "${typed:at + 1:1}" == [\"\$\`\\] ]] && ((at++)); word+="${typed:at:1}" ;;
+            [[:space:]])
+                ((begun)) && whole+=("${word}")
+                word='' begun=0
+                continue
+                ;;
+            \\) ((at++)); word+="${typed:at:1}" ;;
+            [\"\']) quote="${sign}" ;;
+            *) word+="${sign}" ;;
+            esac
+            begun=1
+        done
+        [[ -n "${2}" ]] || there="${word}"
+        whole+=("${word}")
         local -a COMP_WORDS=("${whole[@]}")
         local -i COMP_CWORD="$((${#whole[@]} - 1))"
-        local -r word="${whole[${COMP_CWORD}]}"
-        local -i at
+        local COMP_LINE="${whole[*]}"
+        local -i COMP_POINT="${#COMP_LINE}"
         if [[ " ${whole[*]:1:2} " == *' run '* || " ${whole[*]:1:2} " == *' exec '* ]]; then
             for ((at = 2; at < COMP_CWORD; at++)); do
                 [[ "${whole[at]}" == -- ]] || continue
@@ -77,12 +96,25 @@ struct CompletionCommand: Command {
             [[ -e "${reply}" ]] && return
         done
         compopt +o filenames 2> /dev/null
-        local there="${word%"${word##*:}"}"
-        [[ "${typed}" == *:* ]] || there=''
         for at in "${!COMPREPLY[@]}"; do
             reply="${COMPREPLY[at]#"${there}"}"
-            [[ "${reply}" == *' ' ]] || printf -v reply '%q' "${reply}"
-            COMPREPLY[at]="${reply}"
+            if [[ -n "${quote}" ]]; then
+                COMPREPLY[at]=''
+                for ((part = 0; part < ${#reply}; part++)); do
+                    sign="${reply:part:1}"
+                    case "${quote}${sign}" in
+                    "''") sign="'\\''" ;;
+                    '"!') sign="\"'!'\"" ;;
+                    '"'[\"\$\`\\]) sign="\\${sign}" ;;
+                    esac
+                    COMPREPLY[at]+="${sign}"
+                done
+                # The shell puts no closing quote where one stands.
+                [[ "${COMPREPLY[at]}" != *"${quote}" ]] || COMPREPLY[at]+="${quote}"
+            else
+                [[ -z "${reply}" || "${reply}" == *' ' ]] || printf -v reply '%q' "${reply}"
+                COMPREPLY[at]="${reply}"
+            fi
         done
     }
 
@@ -93,7 +125,33 @@ struct CompletionCommand: Command {
 /// What a shell may offer. A completion never asks, never speaks, and has nothing to offer where something is wrong.
 enum Completions {
   static let services = CompletionKind.custom { words, _, prefix in
-    list(words) { Set(try $0.silentItems().names(of: nil, prefix: beginning(prefix))).subtracting([AuthAccounts.pointers]) }
+    list(words) { context in
+      let items = try context.silentItems()
+      let text = beginning(prefix)
+      // `coffer` alone may be a service.
+      if text.contains(":"), let references = try references(text, items) { return references }
+      return Set(try items.names(of: nil, prefix: text)).union(try inOneWord(text, items)).subtracting([AuthAccounts.pointers])
+    }
+  }
+
+  /// The items that `text` begins as SERVICE/ACCOUNT.
+  private static func inOneWord(_ text: String, _ items: VaultItems) throws -> [String] {
+    try text.indices.filter { text[$0] == "/" && $0 > text.startIndex }.flatMap { slash in
+      let service = String(text[..<slash])
+      return try items.names(of: service, prefix: String(text[text.index(after: slash)...])).filter { !$0.isEmpty }
+        .map { "\(service)/\($0)" }
+    }
+  }
+
+  /// The references that `text` begins; nil where it begins none.
+  private static func references(_ text: String, _ items: VaultItems) throws -> Set<String>? {
+    guard Reference.isMeant(by: text) || Reference.scheme.hasPrefix(text) else { return nil }
+    let parts = text.dropFirst(Reference.scheme.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, let service = try Reference(Reference.scheme + parts[0]).service as String? else {
+      // One item of a service: no account need be told.
+      return Set(try items.names(of: nil, prefix: "").map { Reference(service: $0, account: nil).description })
+    }
+    return Set(try items.names(of: service, prefix: "").map { Reference(service: service, account: $0).description })
   }
 
   /// The accounts of the services that stand on the line.
@@ -134,17 +192,7 @@ enum Completions {
   /// `NAME=coffer://service/account`, once the name stands there.
   static let namedReferences = CompletionKind.custom { words, _, prefix in
     guard let (name, text) = Attributes.split(prefix) else { return [] }
-    return list(words) { context in
-      // One item of a service: no account need be told.
-      let parts = text.dropFirst(Reference.scheme.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-      guard Reference.isMeant(by: text) || Reference.scheme.hasPrefix(text) else { return [] }
-      let items = try context.silentItems()
-      guard parts.count == 2, let service = try Reference(Reference.scheme + parts[0]).service as String? else {
-        return Set(try items.names(of: nil, prefix: "").map { "\(name)=\(Reference(service: $0, account: nil))" })
-      }
-      return Set(
-        try items.names(of: service, prefix: "").map { "\(name)=\(Reference(service: service, account: $0))" })
-    }
+    return list(words) { context in Set((try references(text, context.silentItems()) ?? []).map { "\(name)=\($0)" }) }
   }
 
   /// As much of what was typed as surely is a beginning of a name: not where a shell's quotes are in it.
@@ -174,9 +222,9 @@ enum Completions {
 
   private static func list(_ words: [String], _ find: (Context) throws -> Set<String>) -> [String] {
     do {
-      // A name with a control character cannot be: what is stored has none. One name is one line.
-      return try find(Context(home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)).sorted().map(
-        spelt)
+      // In the form in which an item is found by it, so that one name is one line, and none moves the cursor or turns the line around.
+      return try find(Context(home: value(of: "--home", words), vault: value(of: "--vault", words), quiet: true)).sorted()
+        .map { spelt(Printable.line($0)) }
     } catch {
       return []
     }

@@ -52,7 +52,7 @@ struct DoctorCommand: Command {
         return [
           "\(mark) \(Style.bold.text(finding.check, display)): \(Printable.line(finding.what))\(place)",
           "  try: \(Printable.line(finding.cure))",
-        ]
+        ].map { TextWidth.message($0, to: display.width) }
       }
   }
 

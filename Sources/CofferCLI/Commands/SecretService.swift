@@ -83,10 +83,18 @@ struct SecretServiceRunCommand: Command {
       guard let file = place.path, !FileFacts.exists(file) else { return }
       throw StoreError(.noVault, "there is no vault", place: file.string, cure: "coffer init makes one")
     }
+    settings.whyRefused = Self.whyRefused
     settings.ready = { bus in
       if !isQuiet { Output.message("coffer: note: answers programs that ask for secrets on \(Printable.line(bus))") }
     }
     return settings
+  }
+
+  /// What a program is told that asks for a vault which coffer unlock refuses with `status`.
+  private static func whyRefused(_ status: Int32) -> String? {
+    guard let status = ExitStatus(rawValue: status), [.damaged, .untrusted, .newerVersion].contains(status) else { return nil }
+    let meaning = status.meaning.prefix { $0 != ";" }
+    return "coffer unlock refuses the vault: \(meaning); run it in a terminal, which says more"
   }
 
   /// How the service ended.

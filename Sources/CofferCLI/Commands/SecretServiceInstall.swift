@@ -31,9 +31,19 @@ struct SecretServiceInstallCommand: Command {
       let isNew = try file.write(force: force)
       context.note("\(isNew ? "wrote" : "is there already:") \(file.file)")
     }
-    context.note(
-      "programs of sessions that begin now are answered; in this one, after 'busctl --user call org.freedesktop.DBus / org.freedesktop.DBus ReloadConfig'"
-    )
+    tell(context)
+  }
+
+  /// Says what is still missing until programs are answered.
+  private func tell(_ context: Context) {
+    do throws(StoreError) {
+      try SecretServiceProvider.reloadBus()
+      context.note("the bus of this session starts the service when a program asks")
+    } catch {
+      context.note("no bus of this session starts it: run programs under dbus-run-session, or log in again (\(error.what))")
+    }
+    guard let vault = context.places.vault.path, !FileFacts.exists(vault) else { return }
+    context.note("there is no vault yet: coffer init makes one")
   }
 }
 
@@ -91,6 +101,22 @@ struct ServiceFiles {
   }
   private static let portals = FilePath("/usr/share/xdg-desktop-portal")
 
+  /// What the bus starts when a program asks; nil where nothing is installed.
+  ///
+  /// - Returns: the program, and whether it is there.
+  func installed() throws -> (program: String, isThere: Bool)? {
+    guard let text = try ServiceFile(activation, "").present(),
+      let line = text.split(separator: "\n").first(where: { $0.hasPrefix("Exec=") }),
+      let end = line.firstRange(of: " secret-service run")
+    else { return nil }
+    let words = line[..<end.lowerBound].dropFirst("Exec=".count)
+    // As it was quoted, where it was.
+    let isQuoted = words.hasSuffix("'")
+    let parts = isQuoted ? words.dropLast().split(separator: "'") : words.split(separator: " ")
+    let program = String(parts.last ?? "")
+    return (program, FileFacts.exists(FilePath(program)))
+  }
+
   /// Whether a file is one that install wrote.
   static func isOurs(_ text: String) -> Bool { text.contains("coffer") && text.contains("secret") }
 
@@ -125,6 +151,8 @@ struct ServiceFiles {
           [portal]
           DBusName=\(SecretServiceProvider.portalName)
           Interfaces=org.freedesktop.impl.portal.Secret
+          # Versions before 1.17 skip a file without it; where they find no file for the desktop, they take any.
+          UseIn=coffer
 
           """))
     }
@@ -149,13 +177,12 @@ struct SecretServiceStatusCommand: Command {
     if options.json {
       try Output.line(JSONText.encode(report))
     } else {
-      try Output.line(Columns.align(report.rows))
+      try Sheet.show(report.rows)
     }
     guard report.process != nil else {
       throw StoreError(
         .notFound, "nobody answers programs that ask for secrets", place: report.bus ?? "no bus",
-        cure: report.installed && report.bus != nil
-          ? "the bus starts the service when a program asks" : "coffer secret-service run")
+        cure: report.cure)
     }
   }
 
@@ -166,6 +193,10 @@ struct SecretServiceStatusCommand: Command {
     let installed: Bool
     let encrypts: Bool
     let agent: String
+    /// What is installed and not there.
+    private let missing: String?
+
+    private enum CodingKeys: String, CodingKey { case agent, bus, encrypts, installed, process, program }
 
     init(_ context: Context) throws {
       // Without a bus nobody can ask.
@@ -175,16 +206,30 @@ struct SecretServiceStatusCommand: Command {
       bus = address
       process = owner?.process
       program = owner?.program
-      installed = FileFacts.exists(try ServiceFiles(context).activation)
+      let started = try ServiceFiles(context).installed()
+      installed = started?.isThere == true
+      missing = started.flatMap { $0.isThere ? nil : $0.program }
       encrypts = SecretServiceProvider.missingCipher() == nil
       agent = AgentReport(try context.agentStatus()).summary
+    }
+
+    /// What to do where nobody answers.
+    var cure: String {
+      if bus == nil { return "start a bus, and programs on it: dbus-run-session -- bash" }
+      if missing != nil { return "coffer secret-service install --force" }
+      return installed ? "the bus starts the service when a program asks" : "coffer secret-service install, or run"
+    }
+
+    private var start: String {
+      if let missing { return "no; \(Printable.line(missing)) is not there: coffer secret-service install --force" }
+      return installed ? "yes" : "no; coffer secret-service install"
     }
 
     var rows: [[String]] {
       [
         ["bus", bus ?? "none; run it under dbus-run-session"],
         ["answered by", process.map { "\(program ?? ""), process \($0)" } ?? "nobody"],
-        ["started by the bus", installed ? "yes" : "no; coffer secret-service install"],
+        ["started by the bus", start],
         ["sessions", encrypts ? "plain, encrypted" : "plain; install libgcrypt20 for encrypted ones"], ["agent", agent],
       ]
     }
@@ -221,7 +266,7 @@ struct SecretServiceShareCommand: OpeningCommand {
     }
     let changes = found.compactMap { item in
       SharedItems.changed(item.metadata, isShared: !undo).map {
-        ItemChange.describe(item.name, as: $0, if: .revision(item.revision))
+        ItemChange.describe(item.name, as: $0, if: item.isUnchanged)
       }
     }
     for start in stride(from: 0, to: changes.count, by: 1000) {

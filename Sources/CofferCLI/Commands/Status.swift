@@ -24,7 +24,8 @@ struct StatusCommand: Command {
           slots: vault.slots.map(\.kind.description), problem: vault.ageProblem.map { "\($0.what); \($0.cure ?? "")" })
       }, agent: AgentReport(try context.agentStatus()), session: try logins(context), domains: domains)
     if options.json { return try Output.line(JSONText.encode(answer)) }
-    try Output.line(Output.isTerminal ? sheet(answer, context, .output) : text(answer, context))
+    if Output.isTerminal { return try Pager.show(sheet(answer, context, .output)) }
+    try Output.line(text(answer, context))
   }
 
   /// Who is logged in where, as far as the agent can say; nil where it cannot.
@@ -60,9 +61,10 @@ struct StatusCommand: Command {
 
   /// For a person, who knows what a domain is called and not the vault's id.
   private func sheet(_ answer: Answer, _ context: Context, _ display: Display) -> String {
-    var rows: [(String, String)] = []
+    var rows: [(name: String, text: String)] = []
     if let vault = answer.vault {
       rows = [("Vault", context.places.vault.short), ("Opens by", vault.slots.joined(separator: ", "))]
+      if let problem = vault.problem { rows.append(("Problem", Style.red.text(Printable.line(problem), display))) }
     } else {
       rows = [("Vault", "none at \(context.places.vault.short); coffer init makes one")]
     }
@@ -75,9 +77,7 @@ struct StatusCommand: Command {
     }
     let domains = answer.domains.map(Printable.line)
     rows.append(("Domains", domains.isEmpty ? "none in \(context.places.defaults)" : domains.joined(separator: ", ")))
-    return rows.map { title, text in
-      Style.bold.text(title, display) + String(repeating: " ", count: 10 - title.count) + text
-    }.joined(separator: "\n")
+    return Sheet.text(rows, display)
   }
 
   private struct Answer: Encodable {
@@ -119,6 +119,6 @@ struct EnvCommand: Command {
     guard !options.json else {
       return try Output.line(JSONText.encode(Dictionary(uniqueKeysWithValues: rows)))
     }
-    try Output.line(Columns.align(rows.map { [$0.0, $0.1] }))
+    try Sheet.show(rows.map { [$0.0, $0.1] })
   }
 }

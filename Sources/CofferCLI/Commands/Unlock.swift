@@ -41,16 +41,25 @@ struct UnlockCommand: OpeningCommand {
 struct LockCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "lock", abstract: "Have the agent wipe its keys; it stays for the next 'coffer unlock'.",
-    discussion: "Where no agent runs there is nothing to lock, and that is no error.")
+    discussion: """
+      All vaults are locked; with --vault that one alone. Where no agent runs there is nothing to lock, and that is no error.
+      """)
 
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let client = AgentClient(folder: context.places.run)
+    if context.isVaultNamed { try context.checkName() }
+    let places = context.places
+    let client =
+      context.isVaultNamed
+      ? AgentClient(folder: places.run, vault: places.vault, options: .withoutPins) : AgentClient(folder: places.run)
     do throws(StoreError) { try client.lock() } catch {
       guard error.kind == .noAgent else { throw error }
       return context.done("nothing to lock: no agent is running")
     }
-    context.done("locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again")
+    context.done(
+      context.isVaultNamed
+        ? "locked: the agent has wiped the key of \(places.vault.short)"
+        : "locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again")
   }
 }

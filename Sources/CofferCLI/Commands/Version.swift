@@ -17,11 +17,10 @@ struct VersionCommand: Command {
       commit: commit.isEmpty ? nil : commit, format: LibraryVersions.format, libsodium: LibraryVersions.sodium,
       sqlite: LibraryVersions.sqlite, version: CofferCommand.number)
     guard !options.json else { return try Output.line(JSONText.encode(answer)) }
-    try Output.line(
-      Columns.align([
-        ["coffer", answer.version], ["commit", answer.commit ?? "unknown"], ["vault format", String(answer.format)],
-        ["libsodium", answer.libsodium], ["SQLite", answer.sqlite],
-      ]))
+    try Sheet.show([
+      ["coffer", answer.version], ["commit", answer.commit ?? "unknown"], ["vault format", String(answer.format)],
+      ["libsodium", answer.libsodium], ["SQLite", answer.sqlite],
+    ])
   }
 
   private struct Answer: Encodable {

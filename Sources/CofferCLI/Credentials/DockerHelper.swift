@@ -87,9 +87,11 @@ struct DockerHelper {
     let server = try server()
     context.reason = "docker wants to forget the password of \(server)."
     let items = try context.itemsToRead()
-    let stored = try stored(server, items)
-    guard !stored.isEmpty else { throw Refusal.notFound }
-    try items.apply(stored.map { .remove($0.name) })
+    // Also what was deleted and can be brought back.
+    let deleted = try items.deleted(service: Self.service(of: server)).map(\.item.name.item)
+    let names = try Set(stored(server, items).map(\.name) + deleted)
+    guard !names.isEmpty else { throw Refusal.notFound }
+    try items.apply(names.sorted().map { .remove($0) })
   }
 
   private func list() throws {

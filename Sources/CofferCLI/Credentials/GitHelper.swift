@@ -111,17 +111,41 @@ struct GitHelper {
 
   // MARK: erase
 
-  /// Removes what was refused. Where git says which password that was, one that was stored meanwhile stays.
+  /// Removes what was refused, also where it was deleted and can be brought back. Where git says which password that was, one that was
+  /// stored meanwhile stays.
   func erase(_ service: String) throws {
-    let refused = GitCredential(message)
-    for item in try candidates(service) where isStillAsGiven(item) {
-      if refused.password != nil || refused.credential != nil {
-        guard let stored = try credential(item.name) else { continue }
-        guard refused.password == nil || GitCredential.isSame(refused.password, stored.password) else { continue }
-        guard refused.credential == nil || GitCredential.isSame(refused.credential, stored.credential) else { continue }
-      }
-      try items.remove(item.name, if: .revision(item.revision))
+    for item in try candidates(service) where try isRefused(item, { try credential(item.name) }) {
+      try items.remove(item.name, if: item.isUnchanged)
     }
+    for item in try deleted(service) where try isRefused(item, { try deletedCredential(item) }) {
+      try items.remove(item.name, if: .absent)
+    }
+  }
+
+  /// The items of the message's user, or of all, that were deleted and can be brought back.
+  private func deleted(_ service: String) throws -> [VaultItem] {
+    let user = message.texts["username"]
+    return try items.deleted(service: service).map(\.item).filter { item in
+      item.name.field.isEmpty && (user == nil || user?.hasSameBytes(as: item.name.account) == true)
+    }
+  }
+
+  /// What `item` was when it was deleted; nil where it has expired.
+  private func deletedCredential(_ item: VaultItem) throws -> GitCredential? {
+    do { return try GitCredential(items.value(of: item.name, revision: item.revision)) } catch let error as StoreError {
+      guard error.kind == .expired else { throw error.about(key: item.name.description) }
+      return nil
+    }
+  }
+
+  /// Whether `item` is what git says was refused.
+  private func isRefused(_ item: VaultItem, _ credential: () throws -> GitCredential?) throws -> Bool {
+    guard isStillAsGiven(item) else { return false }
+    let refused = GitCredential(message)
+    guard refused.password != nil || refused.credential != nil else { return true }
+    guard let stored = try credential() else { return false }
+    guard refused.password == nil || GitCredential.isSame(refused.password, stored.password) else { return false }
+    return refused.credential == nil || GitCredential.isSame(refused.credential, stored.credential)
   }
 
   /// Whether the item is the one that git got from us, where it says so.

@@ -15,7 +15,7 @@ extension Checkup {
       return [
         Finding(
           check, .note, "nobody answers programs that ask for secrets, such as gh and VS Code",
-          cure: "coffer secret-service install")
+          cure: "coffer secret-service status, which says what is missing")
       ]
     }
     guard owner.program == "coffer" else {

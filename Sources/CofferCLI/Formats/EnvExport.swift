@@ -13,7 +13,7 @@ enum EnvExport {
   }
 
   /// Prints `NAME='value'` for each item, once all of them are known to be printable.
-  static func values(_ vault: borrowing UnlockedVault, services: [String], _ context: Context) throws {
+  static func values(_ vault: borrowing OpenedVault, services: [String], _ context: Context) throws {
     var found: [(name: ItemName, form: SecretForm)] = []
     try vault.forEachItem {
       if isWanted($0, services) { context.leavesOut($0) }

@@ -52,11 +52,16 @@ struct JSONScanner {
   }
 
   /// Calls `body` with the name of each field, to read its value.
+  ///
+  /// A name that stands there twice is refused: which of its values is meant nobody knows. Source: RFC 8259, section 4.
   mutating func object(_ body: (inout JSONScanner, String) throws -> Void) throws {
     try expect("{")
     guard !takes("}") else { return }
+    // By their bytes: Swift takes two spellings of a character for the same.
+    var names: Set<[UInt8]> = []
     repeat {
       let name = try text()
+      guard names.insert(Array(name.utf8)).inserted else { throw damaged("a name stands in an object twice") }
       try expect(":")
       try body(&self, name)
     } while takes(",")

@@ -31,21 +31,21 @@ struct PassStore {
   /// - Throws: `.notFound` where there is no store or no gpg; `.damaged`, naming the entry that gpg could not decrypt.
   func entries(_ style: PassBody.Style, firstLineOnly: Bool, progress: Progress, note: (String) -> Void) throws -> ImportedEntries
   {
-    // The names of all first: gpg shall not ask for a passphrase for an import that will be refused.
-    let names = try names(note).map { (path: $0, item: try itemName($0)) }
+    let names = try names(note)
     var found = ImportedEntries()
-    for (index, name) in names.enumerated() {
+    for (index, path) in names.enumerated() {
       progress.show(index, names.count)
-      let content = try Self.decrypt(folder.appending(name.path + Self.suffix), name.path)
+      let content = try Self.decrypt(folder.appending(path + Self.suffix), path)
       var entry = ImportedEntry()
-      entry.service = name.item.service
-      entry.user = name.item.account
+      let slash = path.lastIndex(of: "/")
+      entry.service = slash.map { String(path[..<$0]) } ?? path
+      entry.user = slash.map { String(path[path.index(after: $0)...]) } ?? ""
       if firstLineOnly {
         entry.value = try content.withUnsafeBytes { raw in try SecretForm.copy(raw.prefix { $0 != 0x0A }) }
       } else {
         try PassBody.read(content, style: style, into: &entry)
       }
-      if entry.hasSecret { found.add(entry) } else { found.leaveOut(name.path, LeftOut.empty) }
+      if entry.hasSecret { found.add(entry) } else { found.leaveOut(path, LeftOut.empty) }
     }
     return found
   }
@@ -60,16 +60,6 @@ struct PassStore {
       throw StoreError(.notFound, "the folder has no entries of pass", place: folder.string, cure: "give the store's folder")
     }
     return names
-  }
-
-  private func itemName(_ path: String) throws(StoreError) -> ItemName {
-    let slash = path.lastIndex(of: "/")
-    do throws(StoreError) {
-      guard let slash else { return try ItemName(service: path) }
-      return try ItemName(service: String(path[..<slash]), account: String(path[path.index(after: slash)...]))
-    } catch {
-      throw error.ofImported(path, place: folder.appending(path + Self.suffix).string)
-    }
   }
 
   private static func decrypt(_ file: FilePath, _ name: String) throws -> SecretBytes {

@@ -3,6 +3,14 @@ internal import CofferVault
 
 /// Items drawn as a tree: a service in a line, its accounts below it.
 enum ItemTree {
+  /// Prints it; at a terminal as a list: no wider, and with the number of its items.
+  static func show(_ items: [VaultItem]) throws {
+    guard Output.isTerminal else { return try Output.line(text(items)) }
+    let display = Display.output
+    let lines = text(items).split(separator: "\n").map { Cells.shorten(String($0), to: display.width, display) }
+    try Pager.show((lines + [Style.dim.text(ItemTable.total(items.count), display)]).joined(separator: "\n"))
+  }
+
   /// - Parameter items: in the order they shall have; a service stands where its first item does.
   static func text(_ items: [VaultItem]) -> String {
     var services: [String] = []

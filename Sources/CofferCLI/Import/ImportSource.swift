@@ -47,8 +47,13 @@ struct ImportSource {
   }
 
   private func content(_ file: String) throws -> SecretBytes {
-    guard file == "-" else { return try SecretReader.file(file, limit: Self.largestFile, what: "the file") }
-    return try SecretReader.read(0, limit: Self.largestFile, what: "the file", place: "standard input")
+    do {
+      guard file == "-" else { return try SecretReader.file(file, limit: Self.largestFile, what: "the file") }
+      return try SecretReader.read(0, limit: Self.largestFile, what: "the file", place: "standard input")
+    } catch var failure as Failure where failure.kind == StoreError.Kind.tooLarge(limit: 0).word {
+      failure.cure = "check that it is an export of passwords; export in several parts what is; nothing was imported"
+      throw failure
+    }
   }
 
   private func parse(_ text: borrowing SecretBytes, _ place: String) throws -> Found {

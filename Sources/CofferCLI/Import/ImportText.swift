@@ -14,12 +14,38 @@ enum ImportText {
     }
     let isText = file.withUnsafeBytes { UTF8Validity.isValid($0) && !$0.contains(0) }
     guard isText else {
-      throw StoreError(
-        .damaged, "the file is neither UTF-8 nor UTF-16 with a byte order mark", place: place,
-        cure: "export it as UTF-8, or convert it: iconv -f latin1 -t utf-8 FILE | coffer vault import …; nothing was imported")
+      let (what, cure) = file.withUnsafeBytes { whyNoText($0) }
+      throw StoreError(.damaged, what, place: place, cure: "\(cure); nothing was imported")
     }
     guard mark == [0xEF, 0xBB, 0xBF] else { return file }
     return try file.withUnsafeBytes { try SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0.dropFirst(3))) }
+  }
+
+  /// What the bytes are that are no text, and what to do about it.
+  private static func whyNoText(_ raw: UnsafeRawBufferPointer) -> (what: String, cure: String) {
+    if ZipArchive.isMeant(by: raw) {
+      return (
+        "the file is a ZIP archive, and no text",
+        "a .1pux of 1Password is read by its path; unpack any other, and import what is in it"
+      )
+    }
+    if raw.starts(with: "SQLite format 3\0".utf8) {
+      return ("the file is an SQLite database, and no text", "have the program that it is of export its passwords")
+    }
+    // Source: keepass.info/help/kb/kdbx.html, the first signature.
+    if raw.starts(with: [0x03, 0xD9, 0xA2, 0x9A]) {
+      return ("the file is a database of KeePass, and no text", "keepassxc-cli export FILE | coffer vault import -")
+    }
+    if raw.contains(0) {
+      return (
+        "the file has zero bytes: it is no text, or UTF-16 without a byte order mark",
+        "export it as UTF-8, or convert it: iconv -f utf-16le -t utf-8 FILE | coffer vault import …"
+      )
+    }
+    return (
+      "the file is neither UTF-8 nor UTF-16 with a byte order mark",
+      "export it as UTF-8, or convert it: iconv -f latin1 -t utf-8 FILE | coffer vault import …"
+    )
   }
 
   private static func fromUTF16(_ file: borrowing SecretBytes, isBig: Bool, _ place: String) throws -> SecretBytes {

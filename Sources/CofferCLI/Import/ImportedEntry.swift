@@ -80,6 +80,7 @@ struct LeftOut: Encodable, Equatable {
   static let inTrash = "in the trash"
   static let empty = "without a secret"
   static let attachment = "attachments"
+  static let link = "links to other fields"
   static let formerPasswords = "former passwords"
   static let passkey = "passkeys"
   static let unknownType = "of a type that this version does not know"

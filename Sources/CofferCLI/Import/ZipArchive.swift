@@ -10,8 +10,10 @@ struct ZipArchive: ~Copyable {
   private let archive: OpaquePointer
   private let path: String
 
-  /// Whether a file that begins with `head` is one.
-  static func isMeant(by head: UnsafeRawBufferPointer) -> Bool { head.starts(with: [0x50, 0x4B, 0x03, 0x04]) }
+  /// Whether a file that begins with `head` is one: with a file in it, or empty. Source: APPNOTE.TXT of PKWARE, sections 4.3.7 and 4.3.16.
+  static func isMeant(by head: UnsafeRawBufferPointer) -> Bool {
+    head.starts(with: [0x50, 0x4B, 0x03, 0x04]) || head.starts(with: [0x50, 0x4B, 0x05, 0x06])
+  }
 
   /// - Throws: `.notFound` where libzip is not installed, `.damaged` for what is no archive.
   init(_ path: String) throws {

@@ -8,6 +8,12 @@ enum Cells {
     return text.reduce(0) { $0 + count($1) }
   }
 
+  /// The same of text that has styles, which take none.
+  static func count(styled text: Substring) -> Int {
+    guard text.utf8.contains(0x1B) else { return count(String(text)) }
+    return count(String(text.replacing(/\u{1B}\[[0-9]*m/, with: "")))
+  }
+
   /// `text` in `most` cells: cut after a whole character, with an ellipsis, where it takes more.
   static func shorten(_ text: String, to most: Int, _ display: Display) -> String {
     guard count(text) > most else { return text }

@@ -19,8 +19,13 @@ enum Output {
     try bytes.withUnsafeBytes { (raw) throws(Failure) in try write(raw, to: STDOUT_FILENO) }
   }
 
-  /// A message. Where standard error is gone there is nobody left to tell.
+  /// A message for a person, whose terminal gets it in lines of its width. Where standard error is gone there is nobody left to tell.
   static func message(_ text: String) {
+    record(Display.errors.isTerminal ? TextWidth.message(text, to: Display.errors.width) : text)
+  }
+
+  /// A message as it is: one for a program.
+  static func record(_ text: String) {
     (text + "\n").utf8Span.span.bytes.withUnsafeBytes { raw in
       do throws(Failure) { try write(raw, to: STDERR_FILENO) } catch {}
     }

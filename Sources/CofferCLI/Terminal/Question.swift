@@ -24,6 +24,12 @@ struct Question {
   func asked<Result: ~Copyable>(
     wrong: (any Error) -> String?, _ body: (Question) throws -> Result
   ) throws -> Result {
+    try Echo.staysOff { try tried(wrong, body) }
+  }
+
+  private func tried<Result: ~Copyable>(
+    _ wrong: (any Error) -> String?, _ body: (Question) throws -> Result
+  ) throws -> Result {
     var question = self
     for left in (1..<Self.tries).reversed() {
       do { return try body(question) } catch {

@@ -66,7 +66,9 @@ enum StatusLine {
       guard state.isShown else { return }
       state.isShown = false
       write("\r\u{1B}[K")
-      if !state.ignoresInterrupts { signal(SIGINT, SIG_DFL) }
+      guard !state.ignoresInterrupts else { return }
+      signal(SIGINT, SIG_DFL)
+      Echo.watch(SIGINT)
     }
   }
 
@@ -80,6 +82,7 @@ enum StatusLine {
   /// - Returns: whether they are ignored, and stay so.
   private static func watchInterrupts() -> Bool {
     let before = signal(SIGINT) { _ in
+      Echo.restore()
       let farewell = (Interruption(rawValue: StatusLine.interruption.load(ordering: .relaxed)) ?? .plain).farewell
       _ = systemWrite(STDERR_FILENO, farewell.utf8Start, farewell.utf8CodeUnitCount)
       // The process ends by the signal, as it would without a line: its shell shall see that.

@@ -25,8 +25,7 @@ struct Terminal: ~Copyable {
   /// - Throws: ``Failure/nothingTyped`` for Enter alone, ``Failure/inputEnded`` for control-D.
   func secret(_ question: Question) throws -> SecretBytes {
     let prompt = question.subject + ": "
-    let reason = question.reason.map { TextWidth.wrap($0, to: TextWidth.of(.errors)) }
-    var before = (question.remark ?? reason).map { $0 + "\n" } ?? ""
+    var before = (question.remark ?? question.reason).map { TextWidth.wrap($0, to: TextWidth.of(.errors)) + "\n" } ?? ""
     var signals = HeldSignals([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP])
     while true {
       // Said with the prompt, once the echo is off: whoever reads it may begin to type.
@@ -37,7 +36,9 @@ struct Terminal: ~Copyable {
         try Self.checkText(bytes)
         return bytes
       case .signal(SIGINT): throw Failure.interrupted
-      case .signal(let signal): signals.deliver(signal)
+      case .signal(let signal):
+        Echo.comeBack()
+        signals.deliver(signal)
       }
     }
   }
@@ -64,6 +65,12 @@ struct Terminal: ~Copyable {
   ///   - objection: what is wrong with the secret, as the error after the last try; nil where nothing is.
   func newSecret(
     _ what: String, purpose: String? = nil, objection: (borrowing SecretBytes) -> Failure? = { _ in nil }
+  ) throws -> SecretBytes {
+    try Echo.staysOff { try newSecret(what, purpose, objection) }
+  }
+
+  private func newSecret(
+    _ what: String, _ purpose: String?, _ objection: (borrowing SecretBytes) -> Failure?
   ) throws -> SecretBytes {
     var question = Question("New \(what)", reason: purpose)
     for left in (0..<Question.tries).reversed() {
@@ -168,12 +175,19 @@ struct Terminal: ~Copyable {
   }
 }
 
-/// A terminal without echo, for as long as this value lives.
+/// A terminal without echo, for as long as this value lives, and where ``Echo`` says so for longer.
 struct Silence: ~Copyable {
   private let descriptor: Int32
   private let before: termios
 
   init(_ descriptor: Int32) throws {
+    if let before = Echo.handOver() {
+      // What was typed before the question is no answer to it.
+      tcflush(descriptor, TCIFLUSH)
+      self.descriptor = descriptor
+      self.before = before
+      return
+    }
     var settings = termios()
     guard tcgetattr(descriptor, &settings) == 0 else {
       throw Failure(StoreError(errno: errno, "read the terminal's settings", place: "/dev/tty"))
@@ -190,6 +204,7 @@ struct Silence: ~Copyable {
   consuming func end() {}
 
   deinit {
+    guard !Echo.keep(descriptor, before) else { return }
     var settings = before
     tcsetattr(descriptor, TCSAFLUSH, &settings)
   }

@@ -3,7 +3,7 @@ internal import CofferAgent
 internal import CofferPlatform
 internal import CofferVault
 
-/// The vault, opened for a command that needs no more than items.
+/// The vault, opened for a command that needs neither its key nor another thing that the agent keeps to itself.
 enum OpenedVault: ~Copyable {
   /// By the agent, which keeps it unlocked for the next command.
   case byAgent(AgentClient)
@@ -43,10 +43,7 @@ struct AgentKeeper {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/wrongSecret``, and whatever else is wrong with the vault.
   mutating func unlock(with credentials: borrowing Credentials) throws -> AgentClient? {
-    // The agent keeps one vault: a look at another one shall not take it from the usual one.
-    guard context.unlocking?.leavesAgent ?? true, !context.isVaultNamed, !Self.isService, settings.keepsInAgent else {
-      return nil
-    }
+    guard context.unlocking?.leavesAgent ?? true, !Self.isService, settings.keepsInAgent else { return nil }
     guard let client = try running() else { return nil }
     do throws(StoreError) {
       _ = try client.unlock(with: credentials, idle: settings.idle, lifetime: settings.lifetime)

@@ -33,7 +33,13 @@ struct Opening: ~Copyable {
       return try body(credentials, false)
     }
     let wrong = given.credentials.keyFile == nil ? "Wrong passphrase." : "Wrong passphrase or key file."
-    return try Question("Passphrase of \(place.short)", reason: context.reason).asked(
+    return try naming { try asked(person, wrong, body) }
+  }
+
+  private borrowing func asked<Result: ~Copyable>(
+    _ person: borrowing Person, _ wrong: String, _ body: (consuming Credentials, Bool) throws -> Result
+  ) throws -> Result {
+    try Question("Passphrase of \(place.short)", reason: context.reason).asked(
       wrong: { error in (error as? StoreError)?.kind == .wrongSecret ? wrong : nil },
       { question in
         let credentials = try asking(person, question)
@@ -43,11 +49,23 @@ struct Opening: ~Copyable {
       })
   }
 
+  /// Whoever has typed a wrong passphrase so often may have forgotten it.
+  private borrowing func naming<Result: ~Copyable>(_ body: () throws -> Result) throws -> Result {
+    do { return try body() } catch let error as StoreError where error.kind == .wrongSecret && hasRecoveryCode {
+      throw StoreError(
+        error.kind, error.what, key: error.key, place: error.place,
+        cure: "coffer recover, which opens the vault with its recovery code and sets a new passphrase; or the command again",
+        underlying: error.underlying)
+    }
+  }
+
+  private var hasRecoveryCode: Bool { slots.contains { $0.kind == .recoveryCode } }
+
   private borrowing func asking(_ person: borrowing Person, _ question: Question) throws -> Credentials {
     var credentials = try given.credentials.copied()
     let typed = try person.secret(question)
     // A code may be typed wherever a passphrase may. A passphrase may look like a code, so it is tried as both.
-    if slots.contains(where: { $0.kind == .recoveryCode }), try RecoveryCode.isCode(typed) {
+    if hasRecoveryCode, try RecoveryCode.isCode(typed) {
       credentials.recoveryCode = try typed.duplicate()
     }
     credentials.passphrase = try typed.asPassphrase(from: person.name)

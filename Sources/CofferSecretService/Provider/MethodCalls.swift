@@ -65,7 +65,7 @@ final class MethodCalls {
     case "CreateCollection": try createCollection(message)
     case "SearchItems":
       let attributes = try message.attributes()
-      try service.ask(message) { (vault) throws(Refusal) in
+      try service.ask(message, isQuick: !attributes.isEmpty) { (vault) throws(Refusal) in
         try vault.find(attributes, in: nil).map(\.path.text)
       } _: { [self] (paths) throws(Refusal) in
         try service.reply(message) { (answer) throws(Refusal) in
@@ -140,7 +140,7 @@ final class MethodCalls {
     let paths = try message.paths()
     let session = try service.sessions.session(message.objectPath(), of: message)
     let items = paths.compactMap { (path) -> ItemPath? in if case .item(let item)? = ObjectPath(path) { item } else { nil } }
-    try service.ask(message) { (vault) throws(Refusal) in
+    try service.ask(message, isQuick: items.count <= 4) { (vault) throws(Refusal) in
       var secrets: [(String, SecretForm)] = []
       for item in items {
         // What is not there is left out, as others have it. Whatever else is wrong is told.
@@ -181,7 +181,7 @@ final class MethodCalls {
       }
     case "SearchItems":
       let attributes = try message.attributes()
-      try service.ask(message) { (vault) throws(Refusal) in
+      try service.ask(message, isQuick: !attributes.isEmpty) { (vault) throws(Refusal) in
         let name = try name(vault)
         try vault.requireCollection(name)
         return try vault.find(attributes, in: name).map(\.path.text)
@@ -232,7 +232,7 @@ final class MethodCalls {
       }
     case "GetSecret":
       let session = try service.sessions.session(message.objectPath(), of: message)
-      try service.ask(message) { (vault) throws(Refusal) in
+      try service.ask(message, isQuick: true) { (vault) throws(Refusal) in
         try vault.secret(path)
       } _: { [self] (secret) throws(Refusal) in
         try service.reply(message) { (answer) throws(Refusal) in try session.put(secret, to: answer) }

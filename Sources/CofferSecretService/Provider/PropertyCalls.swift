@@ -87,7 +87,7 @@ final class PropertyCalls {
   }
 
   private func getItem(_ message: BusMessage, _ path: ItemPath, _ property: Interface.Property) throws(Refusal) {
-    try service.ask(message) { (vault) throws(Refusal) in
+    try service.ask(message, isQuick: true) { (vault) throws(Refusal) in
       try vault.item(path)
     } _: { [self] (item) throws(Refusal) in
       try service.reply(message) { (answer) throws(Refusal) in try answer.putValue(property.name, of: item, isLocked: false) }
@@ -113,7 +113,7 @@ final class PropertyCalls {
         try answer.putProperty("version", "u") { () throws(Refusal) in try answer.put(UInt32(1)) }
       }
     case .item(let path):
-      try service.ask(message) { (vault) throws(Refusal) in
+      try service.ask(message, isQuick: true) { (vault) throws(Refusal) in
         try vault.item(path)
       } _: { [self] (item) throws(Refusal) in
         try replyProperties(message) { (answer) throws(Refusal) in try answer.putProperties(of: item, isLocked: false) }
@@ -183,9 +183,13 @@ final class PropertyCalls {
     switch object {
     case .collection(let name) where !isLocked(name):
       try service.ask(message, waits: false) { (vault) throws(Refusal) -> [String] in
-        do throws(Refusal) { return try vault.find([:], in: name).map(\.path.element) } catch { return [] }
+        try vault.find([:], in: name).map(\.path.element)
       } _: { [self] (items) throws(Refusal) in
         try replyDescription(message, object, items)
+      } otherwise: { [self] (refusal) throws(Refusal) in
+        // Locked by now: what items there are is not known.
+        guard refusal.isForUnlocking else { throw refusal }
+        try replyDescription(message, object, [])
       }
     default: try replyDescription(message, object, children(of: object, message.sender))
     }

@@ -70,6 +70,14 @@ public final class SecretServiceProvider: Sendable {
   /// The address of the bus of this session.
   public static func busAddress() throws(StoreError) -> String { try Bus().address }
 
+  /// Has the bus of this session look again at which services it starts.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libsystemd is not installed; ``/CofferPlatform/StoreError/Kind/io(_:)``
+  ///   where there is no bus.
+  public static func reloadBus() throws(StoreError) {
+    _ = try Bus().ask("ReloadConfig") { (_) throws(Refusal) in }
+  }
+
   /// Why no session of clients can be encrypted; nil where it can.
   public static func missingCipher() -> String? {
     Gcrypt.table == nil ? "libgcrypt20 is not installed: secrets cross the bus as they are" : nil

@@ -10,6 +10,8 @@ final class ServiceLoop {
   let settings: SecretServiceSettings
   let inbox: Inbox
   let vault: SecretVault
+  /// The same, for what is asked on the bus's thread.
+  let quickVault: SecretVault
   let queue = DispatchQueue(label: "coffer.secret-service")
 
   /// What is known of the agent's vault.
@@ -41,6 +43,9 @@ final class ServiceLoop {
   /// Waits for the agent's vault to change.
   let watch: AgentWatch
 
+  /// How long the bus's thread waits for the agent at most: nobody notices that, and an answer mostly takes a hundredth of it.
+  private static let quickTime = Duration.milliseconds(20)
+
   init(_ bus: Bus, _ settings: SecretServiceSettings, _ inbox: Inbox) throws(StoreError) {
     watch = try AgentWatch(settings.client, inbox)
     self.bus = bus
@@ -48,6 +53,7 @@ final class ServiceLoop {
     self.inbox = inbox
     let vault = SecretVault(settings.client)
     self.vault = vault
+    quickVault = vault.asked(by: settings.client.waiting(Self.quickTime))
     let (outcome, queue) = (Outcome(), queue)
     self.outcome = outcome
     announcer = Announcer(bus) { message in
@@ -61,9 +67,7 @@ final class ServiceLoop {
         do throws(StoreError) { inbox.post(.moment(try vault.client.moment(after: nil))) } catch { inbox.post(.moment(nil)) }
       }
     }
-    unlocker.refuseAll = { [unowned self] error in
-      for number in parked { drop(number, Refusal(error, at: calls[number]?.message.path ?? ObjectPath.root)) }
-    }
+    unlocker.refuseAll = { [unowned self] refusal in for number in parked { drop(number, refusal) } }
   }
 
   /// Finds out how the vault is before anybody asks, and hears of it from then on.

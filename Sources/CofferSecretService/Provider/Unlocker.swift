@@ -27,8 +27,8 @@ final class Unlocker {
   private let look: () -> Void
   private var attempt: UnlockAttempt?
   private var waiting: [UnlockWaiter] = []
-  /// Refuses the calls that wait for what is not there.
-  var refuseAll: (StoreError) -> Void = { _ in }
+  /// Refuses the calls that wait for what nobody can unlock.
+  var refuseAll: (Refusal) -> Void = { _ in }
 
   init(_ settings: SecretServiceSettings, _ inbox: Inbox, look: @escaping () -> Void) {
     self.settings = settings
@@ -71,10 +71,9 @@ final class Unlocker {
     } catch {
       attempt?.end()
       attempt = nil
-      giveUp(asked: true, started: false)
-      // Nobody can unlock what is not there, however long a client waits.
-      guard error.kind == .noVault else { return }
-      refuseAll(error)
+      // Nobody can unlock what is not there.
+      guard error.kind == .noVault else { return giveUp(asked: true, started: false) }
+      refuse(Refusal(error, at: ObjectPath.root))
     }
   }
 
@@ -85,8 +84,17 @@ final class Unlocker {
     attempt = nil
     // The agent says so itself, a moment later; whoever waits need not.
     guard status != 0 else { return look() }
+    if status & 0x7F == 0, let why = settings.whyRefused(status >> 8 & 0xFF) { return refuse(.failed(why)) }
     giveUp(asked: ended.mayAsk, started: true)
     tryUnlocking()
+  }
+
+  /// Nobody can unlock the vault, however long a client waits.
+  private func refuse(_ refusal: Refusal) {
+    refuseAll(refusal)
+    let all = waiting
+    waiting = []
+    for waiter in all { waiter.then(false) }
   }
 
   /// No process can unlock the vault for those that wait: a person may still do it elsewhere, for as long as they have.

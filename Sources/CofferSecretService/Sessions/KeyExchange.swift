@@ -60,6 +60,9 @@ enum KeyExchange {
   static let name = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
   /// Bytes of the group's prime, and of each public key at most.
   static let count = 128
+  /// Bytes of the number that only we know. To find one of 256 bits takes 2^128 steps, far more than to break a group of 1024 bits, and
+  /// the prime is a safe one; one of 1024 bits takes four times as long to use and adds nothing. Source: RFC 7919, section 5.2.
+  private static let exponentCount = 32
 
   /// 2^1024 - 2^960 - 1 + 2^64 · (⌊2^894 π⌋ + 129093).
   static let prime: [UInt8] = [
@@ -84,8 +87,7 @@ enum KeyExchange {
   static func answer(_ theirs: UnsafeRawBufferPointer) throws(Refusal) -> Outcome {
     guard let library = Gcrypt.table else { throw .notSupported("libgcrypt is not installed: use plain") }
     try check(theirs)
-    // As many bits as the group has.
-    let random = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(count) }
+    let random = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(exponentCount) }
     let exponent = try random.withUnsafeBytes { (raw) throws(Refusal) in try BigNumber(raw, library) }
     let modulus = try number(prime, library)
     let ours = try BigNumber(number([2], library), to: exponent, in: modulus, library)

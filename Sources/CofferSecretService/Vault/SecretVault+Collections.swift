@@ -143,8 +143,9 @@ extension SecretVault {
     }
     if let present = try asking(path, { () throws(StoreError) in try client.get(name) }) { return present }
     let bytes = try Refusal.memory { () throws(SecretMemoryError) in try SecretBytes.random(Self.portalBytes) }
-    let form = SecretForm(
-      bytes, metadata: ItemMetadata(label: "Secret of \(application)", contentType: "application/octet-stream"))
+    // The portal has no name for who is in no sandbox.
+    let owner = application.isEmpty ? "programs without a sandbox" : application
+    let form = SecretForm(bytes, metadata: ItemMetadata(label: "Secret of \(owner)", contentType: "application/octet-stream"))
     do throws(StoreError) { try client.set(form, for: name, if: .absent) } catch {
       // Another provider, or this program at the shell, was first.
       guard error.kind == .alreadyExists else { throw Refusal(error, at: path) }

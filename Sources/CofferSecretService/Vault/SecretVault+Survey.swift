@@ -16,7 +16,7 @@ extension SecretVault {
     let book = try book()
     var now: [ItemPath: StoredItem] = [:]
     for item in try find([:], in: nil) where item.path.collection != CollectionState.session { now[item.path] = item }
-    let before = known.withLock { known in
+    let before = state.known.withLock { known in
       defer { known = now }
       return known
     }
@@ -34,7 +34,7 @@ extension SecretVault {
   }
 
   /// Forgets what clients know: the vault was locked.
-  func forget() { known.withLock { $0 = nil } }
+  func forget() { state.known.withLock { $0 = nil } }
 
   /// Whether the agent holds the vault unlocked.
   func isUnlocked() throws(Refusal) -> Bool {

@@ -7,14 +7,27 @@ internal import FoundationEssentials
 internal import Synchronization
 
 /// The items of all collections, where they are kept: in the vault, which the agent holds, or in memory. Called on one queue, which may
-/// wait for the agent.
+/// wait for the agent, and on the bus's thread while that has nothing to do.
 final class SecretVault: Sendable {
   let client: AgentClient
-  private let memory = Mutex(SessionItems())
-  /// What clients know; nil while nobody can.
-  let known = Mutex<[ItemPath: StoredItem]?>(nil)
+  let state: State
 
-  init(_ client: AgentClient) { self.client = client }
+  /// What is not in the vault.
+  final class State: Sendable {
+    let memory = Mutex(SessionItems())
+    /// What clients know; nil while nobody can.
+    let known = Mutex<[ItemPath: StoredItem]?>(nil)
+  }
+
+  private init(_ client: AgentClient, _ state: State) {
+    self.client = client
+    self.state = state
+  }
+
+  convenience init(_ client: AgentClient) { self.init(client, State()) }
+
+  /// The same items, asked for by another client.
+  func asked(by client: AgentClient) -> SecretVault { SecretVault(client, state) }
 
   /// Runs `body`, which asks the agent.
   func asking<Result>(_ path: String, _ body: () throws(StoreError) -> Result) throws(Refusal) -> Result {
@@ -23,37 +36,30 @@ final class SecretVault: Sendable {
 
   // MARK: Reading
 
-  /// The items of `collection`, or of all, that have `attributes`, in the order of their paths.
+  /// The items of `collection`, or of all, that have `attributes`: first those that programs stored, then those that are shared.
   func find(_ attributes: [String: String], in collection: String?) throws(Refusal) -> [StoredItem] {
     var found: [StoredItem] = []
     if collection != CollectionState.session {
-      var native = ItemQuery(service: collection.map(VaultNaming.service))
-      native.attributes = attributes.map { ItemQuery.Attribute($0.key, $0.value) }
-      var shared = ItemQuery()
-      shared.attributeNames = [VaultNaming.shared]
-      shared.attributes = collection.map { [ItemQuery.Attribute(VaultNaming.shared, $0)] } ?? []
-      found = try stored(native, isNative: true) + stored(shared, isNative: false)
-      found = found.filter { item in item.matches(attributes) && (collection.map { $0 == item.path.collection } ?? true) }
+      var query = ItemQuery(service: collection.map(VaultNaming.service))
+      query.attributes = attributes.map { ItemQuery.Attribute($0.key, $0.value) }
+      // An item that is shared has attributes that are not stored.
+      query.besides = ItemQuery.Mark(VaultNaming.shared, collection)
+      query.isUse = false
+      let asked = query
+      let all = try asking(ObjectPath.root) { () throws(StoreError) in try client.find(asked).items() }
+        .compactMap(VaultNaming.stored)
+        .filter { item in item.matches(attributes) && (collection.map { $0 == item.path.collection } ?? true) }
+      found = all.filter { !$0.isShared } + all.filter(\.isShared)
     }
-    if collection == nil || collection == CollectionState.session { found += memory.withLock { $0.find(attributes) } }
+    if collection == nil || collection == CollectionState.session { found += state.memory.withLock { $0.find(attributes) } }
     return found
-  }
-
-  /// What the agent finds of items that collections own, or of those that are shared in them.
-  private func stored(_ query: ItemQuery, isNative: Bool) throws(Refusal) -> [StoredItem] {
-    var asked = query
-    asked.isUse = false
-    let query = asked
-    return try asking(ObjectPath.root) { () throws(StoreError) in try client.find(query).items() }.filter {
-      $0.name.service.hasPrefix(VaultNaming.prefix) == isNative
-    }.compactMap(VaultNaming.stored)
   }
 
   /// The item at `path`.
   func item(_ path: ItemPath) throws(Refusal) -> StoredItem {
     let found: StoredItem?
     if path.collection == CollectionState.session {
-      found = memory.withLock { $0.item(path.element) }
+      found = state.memory.withLock { $0.item(path.element) }
     } else {
       found = try vaultItem(path).flatMap(VaultNaming.stored)
     }
@@ -88,7 +94,7 @@ final class SecretVault: Sendable {
   func secret(_ path: ItemPath) throws(Refusal) -> SecretForm {
     let found: SecretForm?
     if path.collection == CollectionState.session {
-      found = memory.withLock { $0.secret(path.element) }
+      found = state.memory.withLock { $0.secret(path.element) }
     } else {
       let name = try name(path)
       found = try asking(path.text) { () throws(StoreError) in try client.get(name) }
@@ -110,7 +116,7 @@ final class SecretVault: Sendable {
         $0.created < $1.created
       } : nil
     if collection == CollectionState.session {
-      return try memory.withLock { (memory) throws(Refusal) in
+      return try state.memory.withLock { (memory) throws(Refusal) in
         ItemEvent(equal == nil ? .created : .changed, try memory.set(draft, secret, at: equal?.path.element))
       }
     }
@@ -121,7 +127,7 @@ final class SecretVault: Sendable {
     var form = secret
     form.metadata.label = draft.label
     form.metadata.attributes = old.map { Self.attributes(draft.attributes, of: $0) } ?? draft.attributes
-    let condition = old.map { WriteCondition.revision($0.revision) } ?? .absent
+    let condition = old?.isUnchanged ?? .absent
     let item = try asking(equal?.path.text ?? ObjectPath.of(collection: collection)) { () throws(StoreError) in
       try client.set(form, for: name, if: condition)
     }
@@ -142,7 +148,7 @@ final class SecretVault: Sendable {
   /// Gives the item at `path` another secret, and leaves its label and attributes.
   func setSecret(_ secret: SecretForm, at path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
-      return try memory.withLock { (memory) throws(Refusal) in
+      return try state.memory.withLock { (memory) throws(Refusal) in
         guard let old = memory.item(path.element) else { throw .noSuchObject(path.text) }
         let draft = ItemDraft(label: old.label, attributes: old.attributes)
         return ItemEvent(.changed, try memory.set(draft, secret, at: path.element))
@@ -154,7 +160,7 @@ final class SecretVault: Sendable {
     form.metadata = old.metadata
     form.metadata.contentType = type
     let item = try asking(path.text) { () throws(StoreError) in
-      try client.set(form, for: old.name, if: .revision(old.revision))
+      try client.set(form, for: old.name, if: old.isUnchanged)
     }
     return try noted(.changed, item)
   }
@@ -164,7 +170,7 @@ final class SecretVault: Sendable {
     _ path: ItemPath, label: String? = nil, attributes: [String: String]? = nil, by client: AgentClient
   ) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
-      return try memory.withLock { (memory) throws(Refusal) in
+      return try state.memory.withLock { (memory) throws(Refusal) in
         guard let old = memory.item(path.element), let secret = memory.secret(path.element) else {
           throw .noSuchObject(path.text)
         }
@@ -178,7 +184,7 @@ final class SecretVault: Sendable {
     if let attributes { metadata.attributes = Self.attributes(attributes, of: old) }
     let described = metadata
     let items = try asking(path.text) { () throws(StoreError) in
-      try client.apply([.describe(old.name, as: described, if: .revision(old.revision))])
+      try client.apply([.describe(old.name, as: described, if: old.isUnchanged)])
     }
     guard let item = items.first else { return try noted(.changed, existing(path)) }
     return try noted(.changed, item)
@@ -187,7 +193,7 @@ final class SecretVault: Sendable {
   /// Deletes the item at `path`; a shared one is no longer shared, and stays where it was.
   func delete(_ path: ItemPath, by client: AgentClient) throws(Refusal) -> ItemEvent {
     if path.collection == CollectionState.session {
-      guard let old = memory.withLock({ $0.item(path.element) }), memory.withLock({ $0.remove(path.element) }) else {
+      guard let old = state.memory.withLock({ $0.item(path.element) }), state.memory.withLock({ $0.remove(path.element) }) else {
         throw .noSuchObject(path.text)
       }
       return ItemEvent(.deleted, old)
@@ -199,20 +205,20 @@ final class SecretVault: Sendable {
       metadata.attributes[VaultNaming.shared] = nil
       let described = metadata
       _ = try asking(path.text) { () throws(StoreError) in
-        try client.apply([.describe(old.name, as: described, if: .revision(old.revision))])
+        try client.apply([.describe(old.name, as: described, if: old.isUnchanged)])
       }
     } else {
       let isDone = try asking(path.text) { () throws(StoreError) in try client.remove(old.name) }
       guard isDone else { throw .noSuchObject(path.text) }
     }
-    _ = known.withLock { $0?.removeValue(forKey: path) }
+    _ = state.known.withLock { $0?.removeValue(forKey: path) }
     return ItemEvent(.deleted, stored)
   }
 
   /// What happened to `item`, which clients are told of now and not once more.
   private func noted(_ kind: ItemEvent.Kind, _ item: VaultItem) throws(Refusal) -> ItemEvent {
     guard let stored = VaultNaming.stored(item) else { throw .failed("the item is in no collection") }
-    known.withLock { if $0 != nil { $0?[stored.path] = stored } }
+    state.known.withLock { if $0 != nil { $0?[stored.path] = stored } }
     return ItemEvent(kind, stored)
   }
 }

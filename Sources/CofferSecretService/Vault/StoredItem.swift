@@ -13,6 +13,9 @@ struct StoredItem: Sendable, Equatable {
   let id: UUID
   let revision: UInt64
 
+  /// Whether it is no item of its collection, and only shown there.
+  var isShared: Bool { VaultNaming.sharedID(path.element) != nil }
+
   /// Whether it has all of `wanted`, byte by byte.
   func matches(_ wanted: [String: String]) -> Bool {
     wanted.allSatisfy { name, value in attributes[name]?.hasSameBytes(as: value) ?? false }

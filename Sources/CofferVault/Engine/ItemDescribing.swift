@@ -15,7 +15,7 @@ struct ItemDescribing {
   ) throws(StoreError) -> VaultItem {
     try RecordLimits.check(metadata)
     let target = try items.target(name, &change)
-    try items.require(condition, revision: target.old?.revision)
+    try items.require(condition, of: target.old.map(items.item))
     guard let id = try records.touch(items.bucket(of: target.index), change).record(at: target.index) else {
       throw missing("there is no such item", "look at the list of items")
     }
@@ -26,6 +26,7 @@ struct ItemDescribing {
     meta.take(metadata)
     meta.modified = view.now
     if let keeping { meta.history = try RecordLimits.history(keeping) }
+    if keeping == 0 { change.removesForGood = true }
     switch record.value {
     case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
     case .none: throw ItemTable.withoutValue(name, view.path)

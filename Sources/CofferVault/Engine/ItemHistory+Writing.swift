@@ -10,7 +10,7 @@ extension ItemHistory {
   ) throws(StoreError) -> VaultItem {
     let target = try items.target(name, &change)
     guard let old = target.old else { throw missing("there is no such item", "bring it back first, where it was deleted") }
-    try items.require(condition, revision: old.revision)
+    try items.require(condition, of: items.item(old))
     guard old.revision != revision else { return items.item(old) }
     guard let record = try record(name, revision: revision) else {
       throw missing("its revision \(revision) is not kept", "look at its revisions")
@@ -53,7 +53,7 @@ extension ItemHistory {
       meta.become(.present)
       (meta.revision, meta.modified) = (next, view.now)
     }
-    _ = try records.drop(note.index, as: .past, &change)
+    _ = try records.drop(note.index, as: .past, forGood: false, &change)
     for former in try records.notes(of: note.item, in: .old, &change)
     where former.present == note.present && former.kind == .former && former.revision < restored.firstKept {
       _ = try records.drop(former.index, as: .past, &change)

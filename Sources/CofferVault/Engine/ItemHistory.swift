@@ -19,8 +19,10 @@ struct ItemHistory {
     guard old.history > 0 || next.history > 0 else { return }
     if next.history > 0, !old.itemMetadata.isSessionItem { try copy(index, in: .present, &change) { $0.become(.former) } }
     // Those that were pruned are not there.
+    let isShortened = next.history < old.history
     for revision in old.firstKept..<max(old.firstKept, next.firstKept) {
-      _ = try records.drop(address(old.name, .former, revision).index(view.keys), as: .past, &change)
+      let index = address(old.name, .former, revision).index(view.keys)
+      _ = try records.drop(index, as: .past, forGood: isShortened, &change)
     }
   }
 
@@ -85,11 +87,14 @@ struct ItemHistory {
     return meta
   }
 
-  /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record.
-  func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) {
+  /// Removes the contents of the past of the item at `item` and of its fields, or only those of one record; false where there are none.
+  @discardableResult
+  func forget(_ item: RecordIndex, only present: RecordIndex? = nil, _ change: inout Change) throws(StoreError) -> Bool {
+    var hasForgotten = false
     for note in try records.notes(of: item, in: .old, lenient: true, &change) where present == nil || note.present == present {
-      _ = try records.drop(note.index, as: .past, &change)
+      if try records.drop(note.index, as: .past, &change) { hasForgotten = true }
     }
+    return hasForgotten
   }
 
   // MARK: Another name
@@ -109,7 +114,7 @@ struct ItemHistory {
         (meta.service, meta.account, meta.field) = (next.service, next.account, next.field)
         meta.revision = next.revision - UInt64(past.count - place)
       }
-      _ = try records.drop(note.index, as: .past, &change)
+      _ = try records.drop(note.index, as: .past, forGood: false, &change)
     }
   }
 

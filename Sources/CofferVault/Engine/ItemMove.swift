@@ -25,7 +25,7 @@ struct ItemMove {
       throw StoreError(.notFound, "there is no such item", place: view.path.string, cure: "look at the list of items")
     }
     let taken = try items.target(new, &change).old
-    try items.require(condition, revision: taken?.revision)
+    try items.require(condition, of: taken.map(items.item))
     guard new.field.isEmpty else { return items.item(try moveRecord(from, to: new, &change)) }
     let fields = try records.notes(of: from, in: .present, &change)
     for field in try records.notes(of: items.index(of: new), in: .present, &change) {
@@ -48,6 +48,8 @@ struct ItemMove {
     let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
     }
+    // What has the name goes, for good.
+    if target.old != nil { change.removesForGood = true }
     let past = try history.past(of: record.meta, at: from, &change)
     var meta = record.meta
     // A field that goes with its item keeps its own name.
@@ -59,7 +61,7 @@ struct ItemMove {
     case .none: throw ItemTable.withoutValue(record.meta.name, view.path)
     }
     try history.move(past, before: stored, &change)
-    _ = try records.drop(from, as: record.meta.role, &change)
+    _ = try records.drop(from, as: record.meta.role, forGood: false, &change)
     change.events.append(items.entry(.itemDeleted, from))
     return stored
   }

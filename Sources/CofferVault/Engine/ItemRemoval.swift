@@ -9,7 +9,8 @@ struct ItemRemoval {
   private var records: RecordSet { items.records }
   private var history: ItemHistory { items.history }
 
-  /// Removes `name` within a write transaction, an item with its fields; false when there is nothing.
+  /// Removes `name` within a write transaction, an item with its fields; false when there is nothing. What was deleted before and kept
+  /// is something, where nothing is to be kept.
   ///
   /// - Parameters:
   ///   - date: until when it can be brought back; nil where all that is known of its past goes as well.
@@ -18,21 +19,31 @@ struct ItemRemoval {
     _ name: ItemName, keptUntil date: Date? = nil, at moment: UInt64? = nil, _ change: inout Change
   ) throws(StoreError) -> Bool {
     let index = items.index(of: name)
-    guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else { return false }
+    guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else {
+      guard date == nil, try forgetPast(of: name, at: index, &change) else { return false }
+      change.events.append(items.entry(.pruned, index))
+      return true
+    }
     var until = date.map { $0 == .distantFuture ? 0 : Milliseconds.count($0) }
     if until != nil, try items.endsWithSession(items.meta(index, id, of: name), name, &change) { until = nil }
     let fields = try name.field.isEmpty ? records.notes(of: index, in: .present, lenient: true, &change).map(\.index) : []
     let own: RecordCounts.Role = name.field.isEmpty ? .item : .field
     for (index, role) in [(index, own)] + fields.map({ ($0, .field) }) {
       if let until { try history.keepDeleted(index, until: until, at: moment ?? view.now, &change) }
-      _ = try records.drop(index, as: role, &change)
+      _ = try records.drop(index, as: role, forGood: until == nil, &change)
       change.events.append(items.entry(.itemDeleted, index))
     }
     if until == nil {
-      try history.forget(name.field.isEmpty ? index : items.index(of: name.item), only: name.field.isEmpty ? nil : index, &change)
+      _ = try forgetPast(of: name, at: index, &change)
     } else {
       try history.dropExpired(beside: index, &change)
     }
     return true
+  }
+
+  /// Removes all that is known of the past of `name`, of an item with its fields; false where that is nothing.
+  private func forgetPast(of name: ItemName, at index: RecordIndex, _ change: inout Change) throws(StoreError) -> Bool {
+    guard !name.field.isEmpty else { return try history.forget(index, &change) }
+    return try history.forget(items.index(of: name.item), only: index, &change)
   }
 }

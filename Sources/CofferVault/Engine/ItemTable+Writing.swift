@@ -92,9 +92,11 @@ extension ItemTable {
   ) throws(StoreError) -> VaultItem {
     try check(form)
     let target = try target(name, &change)
-    try require(condition, revision: target.old?.revision)
+    try require(condition, of: target.old.map(item))
     var meta = description(of: form, name, replacing: target.old)
     if let keeping { meta.history = try RecordLimits.history(keeping) }
+    // Who wants nothing kept wants the replaced value gone.
+    if keeping == 0, target.old != nil { change.removesForGood = true }
     return item(try store(meta, form.bytes, at: target, &change))
   }
 
@@ -154,19 +156,28 @@ extension ItemTable {
     LogEntry(event, by: .current, time: view.now, index: index)
   }
 
-  func require(_ condition: WriteCondition, revision: UInt64?) throws(StoreError) {
+  /// Checks `condition` of what is there, if anything.
+  func require(_ condition: WriteCondition, of there: VaultItem?) throws(StoreError) {
     switch condition {
     case .always: return
     case .absent:
-      guard revision != nil else { return }
+      guard there != nil else { return }
       throw StoreError(
         .alreadyExists, "the item exists already", place: view.path.string,
         cure: "choose another name, or remove that item first")
     case .revision(let expected):
-      guard revision != expected else { return }
-      throw StoreError(
-        .conflict, "the item is at revision \(revision ?? 0), not \(expected)", place: view.path.string,
-        cure: "read it again and retry")
+      guard there?.revision != expected else { return }
+      throw conflict("the item is at revision \(there?.revision ?? 0), not \(expected)")
+    case .item(let id, let expected):
+      guard let there, there.id == id else {
+        throw conflict(there == nil ? "the item was removed" : "the item was removed, and another is stored under its name")
+      }
+      guard there.revision != expected else { return }
+      throw conflict("the item is at revision \(there.revision), not \(expected)")
     }
+  }
+
+  private func conflict(_ what: String) -> StoreError {
+    StoreError(.conflict, what, place: view.path.string, cure: "read it again and retry")
   }
 }

@@ -17,10 +17,8 @@ final class OpenVault {
   var index: ItemIndex?
   /// Said of the unlocking when this process first writes.
   private var unlocking: LogEntry?
-  /// The header whose old bytes this vault has tried to remove: one try each, as every one rewrites the file.
-  private var scrubbed: Digest32?
-  /// Why the old bytes cannot be removed, where no later write will do it.
-  private var unscrubbable: StoreError?
+  /// What is known of bytes that are to leave the file, and was tried.
+  let oldBytes = OldBytes()
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state and digests.
   init(
@@ -94,7 +92,7 @@ final class OpenVault {
       view.pins?.remember(view.state, key: view.keys.epochMark)
     }
     raiseCostOnce()
-    if view.state.scrub { scrubOnce() }
+    oldBytes.remove(after: sealed, from: self)
     return result
   }
 
@@ -149,12 +147,15 @@ final class OpenVault {
     next.root = tree.root
     next.counts = change.added.applied(to: view.state.counts)
     next.time = view.now
+    if change.removesForGood { next.scrub = true }
     var lost: [VaultState.Replica] = []
     for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
       if let replica, let given = next.note(replica) { lost.append(given) }
     }
     try VerifiedView.put(next, view.header, view.headerDigest, view.database, view.keys)
-    return SealedChange(state: next, tree: tree, lists: change.lists, notes: change.notes, lostReplicas: lost)
+    return SealedChange(
+      state: next, tree: tree, lists: change.lists, notes: change.notes, lostReplicas: lost,
+      removesForGood: change.removesForGood, hadOldBytes: view.state.scrub)
   }
 
   /// Goes on with what this machine remembers of the vault, and logs the unlocking with the first write.
@@ -174,42 +175,6 @@ final class OpenVault {
       items: Int(clamping: view.state.counts.items), generation: view.state.generation, epoch: view.header.epoch,
       created: Milliseconds.date(view.headerBody.created), rotated: Milliseconds.date(view.headerBody.rotated),
       slots: slots.summaries, oldBytesRemain: view.state.scrub)
-  }
-
-  /// Removes from the file what an older key opens, where the state says that it is still there. Everyone who writes does this, as
-  /// whoever changed the key may have died before.
-  ///
-  /// Never an error: the change that left the old bytes is committed, and what remains is said and done by a later write. Where the
-  /// file is damaged, none will do it: whoever changed the key is told, by ``unscrubbed()``.
-  private func scrubOnce() {
-    guard scrubbed != view.headerDigest else { return }
-    scrubbed = view.headerDigest
-    do throws(StoreError) { try scrub() } catch {
-      guard error.kind != .damaged else { return unscrubbable = error }
-      VaultNotices.say(
-        "sealed bytes of the old key are still in the file, and the next command that writes will remove them: \(error.facts)")
-    }
-  }
-
-  /// What is to be said of old bytes that stay because the file is damaged; nil where none do.
-  func unscrubbed() -> StoreError? {
-    guard let reason = unscrubbable.take() else { return nil }
-    return StoreError(
-      .damaged, "the change is made, but what the old key opens cannot be removed from the file, of which pages are damaged",
-      place: view.path.string, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
-      underlying: reason.underlying ?? reason, remedy: .leaveVault)
-  }
-
-  /// Rewrites the file without its free pages and empties the write-ahead log; then the state says that it is done, unless another
-  /// process has changed the header and so left new old bytes.
-  private func scrub() throws(StoreError) {
-    let cleaned = view.headerDigest
-    try view.database.removeOldBytes()
-    try write { (_, change) throws(StoreError) in
-      guard view.state.scrub, view.headerDigest == cleaned else { return }
-      view.setOldBytesRemain(false)
-      change.isScrubbed = true
-    }
   }
 }
 
@@ -243,10 +208,12 @@ struct Change {
   var replica: ReplicaID?
   /// The name that this machine's writes had before, where the commit is by a new one: until the pin has that, it looks for this.
   var formerReplica: ReplicaID?
-  /// The file holds no more old bytes: the state says so, and the log has nothing to tell.
-  var isScrubbed = false
+  /// Whether contents go of which no byte may be left in the file or its log.
+  var removesForGood = false
+  /// The state says something else of old bytes than before, and the log has nothing to tell.
+  var changesMark = false
 
-  var isEmpty: Bool { lists.isEmpty && events.isEmpty && !isScrubbed }
+  var isEmpty: Bool { lists.isEmpty && events.isEmpty && !changesMark }
 
   /// What the commit will be named.
   mutating func commitID() -> CommitID {
@@ -274,4 +241,8 @@ struct SealedChange {
   let notes: [Int: [RecordNote]]
   /// What the state no longer tells of other machines' commits, as it holds no more.
   let lostReplicas: [VaultState.Replica]
+  /// Whether contents went of which no byte may be left in the file or its log.
+  let removesForGood: Bool
+  /// Whether the state before it said that old bytes remain.
+  let hadOldBytes: Bool
 }

@@ -42,7 +42,12 @@ struct RecordSet {
   }
 
   /// Removes the record at `index`, which counts as `role`; false where there is none.
-  func drop(_ index: RecordIndex, as role: RecordCounts.Role, _ change: inout Change) throws(StoreError) -> Bool {
+  ///
+  /// - Parameter forGood: whether nothing may be left of its bytes: not of a content that is stored elsewhere, nor of one that a write
+  ///   without a wish about the past pushes out.
+  func drop(
+    _ index: RecordIndex, as role: RecordCounts.Role, forGood: Bool = true, _ change: inout Change
+  ) throws(StoreError) -> Bool {
     let table = role == .past ? RecordTable.old : .present
     let bucket = table.bucket(of: index)
     var list = try touch(bucket, change)
@@ -52,6 +57,7 @@ struct RecordSet {
     change.lists[bucket] = list
     note(nil, at: index, inBucket: bucket, &change)
     change.added.count(role, -1)
+    if forGood { change.removesForGood = true }
     return true
   }
 }

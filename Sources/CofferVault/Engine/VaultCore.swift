@@ -62,6 +62,12 @@ final class VaultCore: Sendable {
   /// Whether calls are answered.
   var isOpen: Bool { vault.withLock { $0 != nil } }
 
-  /// Waits for the running call, then drops keys and file: the keys are wiped as their memory is given back.
-  func close() { vault.withLock { $0 = nil } }
+  /// Waits for the running call, then drops keys and file: the keys are wiped as their memory is given back. Before that goes from the
+  /// file what was removed for good, where that waited.
+  func close() {
+    vault.withLock { (vault) in
+      if !isInherited, let open = vault { open.oldBytes.removeOwed(from: open) }
+      vault = nil
+    }
+  }
 }

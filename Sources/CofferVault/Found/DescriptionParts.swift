@@ -34,9 +34,13 @@ struct DescriptionParts {
     var cursor = Cursor(bytes: attributes, at: 0)
     for _ in 0..<attributeCount {
       let (name, value) = (cursor.text(), cursor.text())
-      if !name.elementsEqual(RecordMeta.namedAttribute.utf8), isWanted(name, value) { return true }
+      if !Self.isHidden(name), isWanted(name, value) { return true }
     }
     return false
+  }
+
+  private static func isHidden(_ name: UnsafeRawBufferPointer) -> Bool {
+    name.count == RecordMeta.namedAttribute.utf8.count && name.elementsEqual(RecordMeta.namedAttribute.utf8)
   }
 
   /// By service, then account, then field, byte by byte, as names are ordered.

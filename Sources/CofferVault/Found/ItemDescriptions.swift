@@ -36,9 +36,14 @@ package struct ItemDescriptions: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a description that none of this version can be.
   package subscript(position: Int) -> VaultItem {
     get throws(StoreError) {
-      try withDescription(at: position) { (raw) throws(StoreError) in
-        do throws(FormatError) { return VaultItem(try RecordMeta(decoding: raw)) } catch { throw error.storeError(place: place) }
-      }
+      try VaultItem(meta(at: position))
+    }
+  }
+
+  /// What is sealed of the item at `position` beside its value.
+  func meta(at position: Int) throws(StoreError) -> RecordMeta {
+    try withDescription(at: position) { (raw) throws(StoreError) in
+      do throws(FormatError) { return try RecordMeta(decoding: raw) } catch { throw error.storeError(place: place) }
     }
   }
 
@@ -91,7 +96,9 @@ package struct ItemDescriptions: Sendable {
   /// Those that `query` asks for.
   package func find(_ query: ItemQuery) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
-    let range = query.service.map { places(ofServicesFrom: $0, whole: true) } ?? order[...]
+    // What has the mark may be of any service.
+    let service = query.besides == nil ? query.service : nil
+    let range = service.map { places(ofServicesFrom: $0, whole: true) } ?? order[...]
     guard query != ItemQuery(service: query.service) else {
       return ItemDescriptions(pages: pages, order: Array(range), place: place)
     }

@@ -1,6 +1,6 @@
 internal import CofferStorage
 
-/// Which items are asked for, by what describes them. All that is given must hold.
+/// Which items are asked for, by what describes them. All that is given must hold, but for items of the mark ``besides``.
 package struct ItemQuery: Sendable, Equatable {
   /// The service, exactly.
   package var service: String?
@@ -12,6 +12,8 @@ package struct ItemQuery: Sendable, Equatable {
   package var attributes: [Attribute] = []
   /// Names of attributes that must be there, whatever their values.
   package var attributeNames: [String] = []
+  /// A mark of items that are found as well, whatever else is asked for.
+  package var besides: Mark?
   /// Whether the question counts as a use of the vault, which an agent then keeps unlocked for a while.
   package var isUse = true
 
@@ -29,6 +31,17 @@ package struct ItemQuery: Sendable, Equatable {
     }
   }
 
+  /// An attribute by which items are found, with that value; with any where that is nil.
+  package struct Mark: Sendable, Equatable {
+    package let name: String
+    package let value: String?
+
+    package init(_ name: String, _ value: String? = nil) {
+      self.name = name
+      self.value = value
+    }
+  }
+
   /// Asks for all items, or all of one service.
   package init(service: String? = nil) { self.service = service }
 }
@@ -40,6 +53,7 @@ struct ItemMatcher {
   private let texts: [Text]
   private let attributes: [ItemQuery.Attribute]
   private let names: [String]
+  private let besides: ItemQuery.Mark?
 
   /// A text that is looked for.
   private struct Text {
@@ -60,9 +74,17 @@ struct ItemMatcher {
     texts = query.texts.map(Text.init)
     attributes = query.attributes
     names = query.attributeNames
+    besides = query.besides
   }
 
   func matches(_ item: DescriptionParts) -> Bool {
+    if let besides, item.hasAttribute({ Self.isEqual($0, besides.name) && Self.hasValue($1, besides) }) {
+      return true
+    }
+    return holds(for: item)
+  }
+
+  private func holds(for item: DescriptionParts) -> Bool {
     if let service, !Self.isSame(item.service, service) { return false }
     if let otherThan, Self.isSame(item.service, otherThan) { return false }
     return attributes.allSatisfy { wanted in
@@ -98,12 +120,19 @@ struct ItemMatcher {
   }
 
   private static func isSame(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
-    raw.count == text.utf8.count && raw.elementsEqual(text.utf8)
+    raw.count == text.utf8.count && text.utf8Span.span.bytes.withUnsafeBytes { DescriptionParts.order(raw, $0) == 0 }
+  }
+
+  private static func hasValue(_ raw: UnsafeRawBufferPointer, _ mark: ItemQuery.Mark) -> Bool {
+    guard let value = mark.value else { return true }
+    return isEqual(raw, value)
   }
 
   /// Whether both are the same text, also where it is spelled in other bytes.
   private static func isEqual(_ raw: UnsafeRawBufferPointer, _ text: String) -> Bool {
     if isSame(raw, text) { return true }
+    // What is spelled in other bytes than those of ASCII has more of them.
+    guard raw.count > text.utf8.count || !text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
     guard !isPlain(raw) || !text.utf8.allSatisfy({ $0 < 0x80 }) else { return false }
     return String(decoding: raw, as: UTF8.self) == text
   }

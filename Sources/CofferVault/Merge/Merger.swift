@@ -49,10 +49,10 @@ struct Merger {
     var past: [MergeSource] = []
     for source in try plan.past(of: meta, plan.ours, isOurs: true, &change) {
       past.append(try source.lifted(change))
-      _ = try records.drop(source.index, as: .past, &change)
+      _ = try records.drop(source.index, as: .past, forGood: false, &change)
     }
     let lifted = Lifted(record: try own.lifted(change), past: past)
-    _ = try records.drop(record.index, as: meta.role, &change)
+    _ = try records.drop(record.index, as: meta.role, forGood: false, &change)
     change.events.append(items.entry(.itemDeleted, record.index))
     return lifted
   }

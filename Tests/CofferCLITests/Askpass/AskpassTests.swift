@@ -97,6 +97,24 @@ struct AskpassTests {
     }
   }
 
+  @Test
+  func `what SIGKILL leaves of the command does not leave the program that asks, nor what that started`() throws {
+    let home = try home()
+    home.environment["COFFER_ASKPASS"] = try program(
+      home,
+      body: "sleep 1000 &\necho $$ $! > \(home.path)/processes.new\nmv \(home.path)/processes.new \(home.path)/processes\nwait")
+    let null = ["/dev/null", home.path + "/out", home.path + "/err"]
+    let child = try Child(
+      ["vault", "list"], environment: home.environment,
+      opening: [0: (null[0], O_RDONLY), 1: (null[1], O_WRONLY | O_CREAT), 2: (null[2], O_WRONLY | O_CREAT)])
+    #expect(eventually { home.exists("processes") })
+    kill(child.id, SIGKILL)
+    #expect(try child.wait() == 128 + SIGKILL)
+    for process in try home.content("processes").split(whereSeparator: \.isWhitespace).compactMap({ pid_t($0) }) {
+      #expect(eventually { Self.hasEnded(process) })
+    }
+  }
+
   private static func hasEnded(_ process: pid_t) -> Bool {
     guard let line = FileManager.default.contents(atPath: "/proc/\(process)/stat") else { return kill(process, 0) != 0 }
     return String(decoding: line, as: UTF8.self).contains(") Z ")

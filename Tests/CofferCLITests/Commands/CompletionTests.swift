@@ -56,24 +56,42 @@ struct CompletionTests {
     try home.withHelpers()
     for account in ["ada", "bob"] { try home.transcript("vault set github \(account)", in: "1") }
     try home.transcript("vault set https://git.example.com/x eve", in: "1")
-    let trap = "trap$(touch${IFS}\(home.path)/sprung)`touch \(home.path)/sprung`"
-    #expect(try home.coffer("vault set '\(trap)'", in: Data("1".utf8)).status == 0)
+    #expect(try home.coffer("vault set '\(Self.trap(home.path))'", in: Data("1".utf8)).status == 0)
+    // Another program may give an item any name.
+    let names = #"[{"service":"a shop's","value":"1"},{"service":"turn\u202eed","value":"1"}]"#
+    #expect(try home.coffer("vault import -q --from json \(home.file("names.json", names))").status == 0)
     try home.transcript("set volume 3 --plain")
     try home.transcript("unlock --quiet")
     home.locked()
     return home
   }
 
-  /// What people type before the tab, and what the shell then has as the command's last word.
-  private static let lines: [(typed: String, completed: String)] = [
-    ("coffer vault get gith", "github"), ("coffer vault get github b", "bob"), ("coffer vault ver", "verify"),
-    ("coffer get vol", "volume"), ("coffer vault get --no-ag", "--no-agent"),
-    ("coffer vault get ht", "https://git.example.com/x"),
-    ("coffer vault get https://g", "https://git.example.com/x"), ("coffer vault get https://git.example.com/x e", "eve"),
+  /// What people type before the tab, the last word by itself, and what the shell then has as the command's last word.
+  private static let lines: [(line: String, typed: String, completed: String)] = [
+    ("coffer vault get", "gith", "github"), ("coffer vault get github", "b", "bob"), ("coffer vault", "ver", "verify"),
+    ("coffer get", "vol", "volume"), ("coffer vault get", "--no-ag", "--no-agent"),
+    ("coffer vault get", "ht", "https://git.example.com/x"),
+    ("coffer vault get", "https://g", "https://git.example.com/x"), ("coffer vault get https://git.example.com/x", "e", "eve"),
+    ("coffer vault get", "github/b", "github/bob"), ("coffer vault get", "'gith", "github"),
+    ("coffer vault get", "\"gith", "github"), ("coffer vault get", "a\\ s", "a shop's"),
+    ("coffer vault get", "tur", "turn\\u{202e}ed"),
+  ]
+  /// The same of words that only bash is known to complete in this way.
+  private static let bashLines = [
+    ("coffer vault get", "\"https://g", "https://git.example.com/x"),
+    ("coffer vault get", "coffer://github/b", "coffer://github/bob"),
+    ("coffer vault get", "'coffer://github/b", "coffer://github/bob"), ("coffer vault get", "\"a s", "a shop's"),
+    ("coffer vault get", "'a s", "a shop's"), ("coffer vault get 'git'\"hub\"", "b", "bob"),
+    ("coffer vault get", "\"tra", trap("/h")),
+    ("coffer vault get https://git.example.com/x", "e", "eve"),
+    ("coffer run --env", "X=coffer://github/b", "X=coffer://github/bob"),
   ]
 
+  /// The name of an item that a shell would run something of, if it did not quote it.
+  private static func trap(_ home: String) -> String { "trap$(touch${IFS}\(home)/sprung)`touch \(home)/sprung`!!" }
+
   /// Types each line and a tab at an interactive shell, then puts a command before the line that prints its words.
-  private func complete(_ home: Home, _ shell: [String], _ setUp: String) throws {
+  private func complete(_ home: Home, _ shell: [String], _ setUp: String, isBash: Bool = false) throws {
     let terminal = try PseudoTerminal()
     guard let child = try terminal.program(shell, in: home, with: ["TERM": "dumb", "PS1": "> ", "HISTFILE": "/dev/null"]) else {
       return print("skipped: \(shell[0]) is not installed")
@@ -81,10 +99,11 @@ struct CompletionTests {
     terminal.type("\(setUp); echo rea''-dy\n")
     terminal.shows("rea-dy")
     let toStart = "\u{1}"
-    for (index, line) in Self.lines.enumerated() {
-      terminal.type("\(line.typed)\t\(toStart)printf '%s|' line-\(index) \n")
-      let words = line.typed.split(separator: " ").dropLast() + [line.completed[...]]
-      terminal.shows("line-\(index)|" + words.joined(separator: "|") + "|")
+    for (index, line) in (Self.lines + (isBash ? Self.bashLines : [])).enumerated() {
+      terminal.type("\(line.line) \(line.typed)\t\(toStart)printf '%s|' line-\(index) \n")
+      let words = line.line.filter { !"'\"".contains($0) }.split(separator: " ").map(String.init)
+      let completed = line.completed.replacing("/h/", with: home.path + "/")
+      terminal.shows("line-\(index)|" + (words + [completed]).joined(separator: "|") + "|")
     }
     terminal.type("coffer vault get trap\t\(toStart)printf '%s|' trap \n")
     // The shell reads on once it has done with the name: no key that would have the terminal drop what follows it.
@@ -100,7 +119,7 @@ struct CompletionTests {
     let home = try unlockedHome()
     defer { _ = try? home.coffer("agent stop") }
     let script = try home.file("coffer.bash", home.coffer("completion bash").out)
-    try complete(home, ["bash", "--norc", "--noprofile", "-i"], "source \(script)")
+    try complete(home, ["bash", "--norc", "--noprofile", "-i"], "source \(script)", isBash: true)
   }
 
   @Test

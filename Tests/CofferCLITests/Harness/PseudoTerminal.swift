@@ -7,8 +7,9 @@ final class PseudoTerminal {
   private let controller: Int32
   let path: String
 
-  /// - Parameter size: the columns and lines that the terminal says it has; it says nothing of them without.
-  init(_ size: (columns: Int, lines: Int)? = nil) throws {
+  /// - Parameter size: the columns and lines that the terminal says it has: enough for most messages and for lists without a
+  ///   pager, unless given. With nil it says nothing of them.
+  init(_ size: (columns: Int, lines: Int)? = (200, 1000)) throws {
     controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
     // unlockpt and ptsname are behind _XOPEN_SOURCE: these are their requests, TIOCSPTLCK and TIOCGPTN.
     var locked: Int32 = 0
@@ -51,12 +52,15 @@ final class PseudoTerminal {
   }
 
   /// Reads until `text` was shown; everything shown so far.
+  ///
+  /// - Parameter look: called again and again meanwhile.
   @discardableResult
-  func shows(_ text: String, _ location: SourceLocation = #_sourceLocation) -> String {
+  func shows(_ text: String, every look: () -> Void = {}, _ location: SourceLocation = #_sourceLocation) -> String {
     let deadline = Date() + 120
     while !shown.contains(text), Date() < deadline {
       var waiting = pollfd(fd: controller, events: Int16(POLLIN), revents: 0)
-      guard poll(&waiting, 1, 100) > 0 else { continue }
+      look()
+      guard poll(&waiting, 1, 5) > 0 else { continue }
       var buffer = [UInt8](repeating: 0, count: 4096)
       let count = read(controller, &buffer, buffer.count)
       guard count > 0 else { break }

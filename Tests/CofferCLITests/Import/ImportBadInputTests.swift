@@ -17,6 +17,13 @@ import Testing
     return nil
   }
 
+  private static func itemsError(_ text: String) -> StoreError? {
+    do { _ = try JSONItems.read(ImportFixture.secret(Data(text.utf8)), place: "file") } catch let error as StoreError {
+      return error
+    } catch {}
+    return nil
+  }
+
   @Test(arguments: ImportFixture.texts.map(\.file))
   func `wherever a file is cut, it is refused, or what is before the cut is read`(file: String) throws {
     let whole = try ImportFixture.content(file)
@@ -48,6 +55,46 @@ import Testing
       let error = Self.error(bytes, .chrome)
       #expect(error?.kind == .damaged && error?.what.contains("UTF-") == true, "\(error?.what ?? "read")")
     }
+  }
+
+  @Test func `a file that is no text is told what it is`() throws {
+    for (bytes, what) in [
+      (Data([0x50, 0x4B, 0x03, 0x04, 0, 0]), "a ZIP archive"),
+      (Data([0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)), "a ZIP archive"),
+      (Data("SQLite format 3\0".utf8), "an SQLite database"), (Data([0x03, 0xD9, 0xA2, 0x9A, 0x67]), "a database of KeePass"),
+      (Data("name,url\0,username".utf8), "zero bytes"), (Data([0x61, 0xFF]), "neither UTF-8 nor UTF-16"),
+    ] {
+      let error = Self.error(bytes, .chrome)
+      #expect(error?.kind == .damaged && error?.what.contains(what) == true, "\(what): \(error?.what ?? "read")")
+      #expect(error?.cure.hasSuffix("nothing was imported") == true)
+    }
+    let home = try Home.withVault()
+    let empty = try home.file("empty.1pux", Data([0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)))
+    let answer = try home.coffer("vault import \(empty)")
+    let hasLibzip = try ImportFixture.hasLibzip()
+    #expect(answer.status == (hasLibzip ? 65 : 1) && answer.err.contains("archive"), "\(answer.err)")
+  }
+
+  @Test(arguments: [
+    (#"{"coffer":1,"items":[{"service":"a","value":"1","value":"hunter2"}]}"#, ImportFormat.json),
+    (#"{"items":[],"items":[{"service":"a","value":"1"}]}"#, .json),
+    (#"{"items":[{"type":1,"login":{"password":"hunter1","password":"hunter2"}}]}"#, .bitwarden),
+    (#"{"accounts":[],"accounts":[]}"#, .onePassword), (#"{"auths":{"x":{"auth":"YTpi"},"x":{"auth":"YTpj"}}}"#, .docker),
+  ])
+  func `JSON with a name that is given twice is refused, as nobody knows which value is meant`(text: String, format: ImportFormat)
+  {
+    let error = format == .json ? Self.itemsError(text) : Self.error(text, format)
+    #expect(error?.kind == .damaged && error?.what == "line 1: a name stands in an object twice", "\(error?.what ?? "read")")
+  }
+
+  @Test func `a linked field of Bitwarden is told, by its name`() throws {
+    let text = """
+      {"items":[{"type":1,"name":"shop","login":{"username":"ann","password":"pw"},
+       "fields":[{"name":"user again","value":null,"type":3,"linkedId":100},{"name":"pin","value":"1","type":1,"linkedId":null}]}]}
+      """
+    let found = try ImportFixture.items(Data(text.utf8), .bitwarden)
+    #expect(found.leftOut == [LeftOut("shop", part: "user again", LeftOut.link)])
+    #expect(found.items.count == 2)
   }
 
   @Test(arguments: [

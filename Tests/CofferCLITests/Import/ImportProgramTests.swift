@@ -67,6 +67,7 @@ import Testing
     try #require(descriptor >= 0 && ftruncate(descriptor, 10 << 30) == 0)
     close(descriptor)
     try home.transcript("vault import \(file)", err: "larger than \(ImportSource.largestFile) bytes", exit: 64)
+    try home.transcript("vault import \(file)", err: "try: check that it is an export of passwords", exit: 64)
     try home.transcript("vault import --from 1password \(file)", err: "larger than", exit: 64)
     try home.transcript("vault list")
   }
@@ -222,6 +223,16 @@ import Testing
       #expect(report.contains("coffer vault import --from \(from);"), "\(report)")
       #expect(try home.coffer("vault import -q --from \(from)").out.contains("added  "))
     }
+  }
+
+  @Test func `a name of pass that no item can have is changed as in other imports, and told`() throws {
+    let home = try Home.withVault()
+    _ = try home.file("bin/gpg", "#!/bin/sh\nfor f; do :; done\ncat \"$f\"\necho '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)
+    home.environment["PATH"] = home.path + "/bin:/usr/bin:/bin"
+    for name in ["ok", "web/a\u{1B}[31mb", "web/a [31mb"] { _ = try home.file("store/\(name).gpg", "pw") }
+    let answer = try home.coffer("vault import --from pass \(home.path)/store")
+    #expect(answer.status == 0 && answer.out == "added  ok\nadded  web  a [31mb\nadded  web  a [31mb (2)\n", "\(answer)")
+    #expect(answer.err.contains("becomes 'web/a [31mb'") && !answer.err.contains("\u{1B}"), "\(answer.err)")
   }
 
   @Test func `gopass's store is read where gopass keeps it, with its entries split`() throws {

@@ -120,21 +120,6 @@ import Testing
         """)
   }
 
-  @Test func `git keeps passwords by its helper for libsecret`() throws {
-    let folders = ["/usr/lib/git-core", "/usr/share/doc/git/contrib/credential/libsecret", "/usr/libexec/git-core"]
-    guard let helper = folders.map({ $0 + "/git-credential-libsecret" }).first(where: { access($0, X_OK) == 0 }) else {
-      return print("skipped: git-credential-libsecret is not installed")
-    }
-    guard let service = try SecretServiceHome() else { return }
-    service.home.environment["PATH"] = (helper as NSString).deletingLastPathComponent + ":/usr/bin:/bin"
-    let place = "protocol=https\nhost=example.com\n"
-    #expect(
-      try service.program(["git-credential-libsecret", "store"], in: place + "username=ada\npassword=hunter2\n")?.status == 0)
-    #expect(try service.program(["git-credential-libsecret", "get"], in: place)?.out == "username=ada\npassword=hunter2\n")
-    #expect(try service.program(["git-credential-libsecret", "erase"], in: place + "username=ada\n")?.status == 0)
-    #expect(try service.program(["git-credential-libsecret", "get"], in: place)?.out == "")
-  }
-
   @Test func `busctl lists the objects and their properties`() throws {
     guard let service = try SecretServiceHome() else { return }
     guard let tree = try service.program(["busctl", "--user", "tree", "org.freedesktop.secrets"]) else { return }

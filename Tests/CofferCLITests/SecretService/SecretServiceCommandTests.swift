@@ -16,13 +16,8 @@ import Testing
     try home.transcript(
       "secret-service status --json --quiet", out: try home.coffer("secret-service status --json").out, err: "nobody answers",
       exit: 1)
-    // The bus reads its folders when it begins, and when it is asked to.
-    let reload = [
-      "dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.ReloadConfig",
-    ]
-    guard let reloaded = try service.program(reload), reloaded.status == 0 else {
-      return print("skipped: dbus-send is not installed")
-    }
+    // The bus reads its folders when it begins, and when it is asked to, which install does.
+    #expect(answer.err.contains("the bus of this session starts the service"))
     guard let stored = try service.program(["secret-tool", "store", "--label=x", "a", "b"], in: "s") else { return }
     #expect(stored.status == 0, "\(stored.err)")
     let status = try home.coffer("secret-service status")
@@ -32,6 +27,23 @@ import Testing
     try home.transcript("secret-service uninstall", err: "nothing is installed", exit: 1)
     // It was started by the bus, and ends with it.
     service.bus.stop()
+  }
+
+  @Test func `where nobody can be answered, install and status say why`() throws {
+    let home = try Home()
+    home.environment["XDG_DATA_HOME"] = home.path + "/share"
+    home.environment["XDG_CONFIG_HOME"] = home.path + "/config"
+    let answer = try home.coffer("secret-service install")
+    #expect(answer.status == 0 && answer.err.contains("run programs under dbus-run-session"), "\(answer.err)")
+    #expect(answer.err.contains("there is no vault yet: coffer init makes one"))
+    #expect(try home.coffer("secret-service status").err.contains("dbus-run-session -- bash"))
+    // The program moved since.
+    let file = "share/dbus-1/services/org.freedesktop.secrets.service"
+    let text = try home.content(file)
+    _ = try home.file(file, text.replacing(" secret-service run", with: "-moved secret-service run"))
+    let moved = try home.coffer("secret-service status")
+    #expect(moved.out.contains("-moved is not there: coffer secret-service install --force"), "\(moved.out)")
+    #expect(try home.coffer("secret-service status --json").out.contains("\"installed\":false"))
   }
 
   @Test func `install keeps files of others, and uninstall too`() throws {

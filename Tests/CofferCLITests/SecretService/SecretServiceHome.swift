@@ -5,7 +5,7 @@ import Testing
 /// A home with a vault, a bus of its own, and the service on it: for programs as they are installed.
 final class SecretServiceHome {
   let home: Home
-  let bus: TestBus
+  private(set) var bus: TestBus
   private var service: Child?
 
   /// Nil where there can be no bus, which is printed.
@@ -14,10 +14,9 @@ final class SecretServiceHome {
   init?(_ arguments: String = "", starts: Bool = true, opens: Bool = true) throws {
     home = try Home()
     try home.transcript("init --new-key-file \(home.path)/key --quiet")
-    let services = home.path + "/share/dbus-1/services"
     var given = home.environment
     if opens { given["COFFER_KEY_FILE"] = home.path + "/key" }
-    guard let bus = try TestBus(services: services, environment: given) else { return nil }
+    guard let bus = try Self.bus(home, given) else { return nil }
     self.bus = bus
     home.environment["DBUS_SESSION_BUS_ADDRESS"] = bus.address
     home.environment["XDG_DATA_HOME"] = home.path + "/share"
@@ -32,6 +31,26 @@ final class SecretServiceHome {
       kill(service.id, SIGTERM)
       _ = try? service.wait()
     }
+  }
+
+  private static func bus(_ home: Home, _ environment: [String: String]) throws -> TestBus? {
+    try TestBus(services: home.path + "/share/dbus-1/services", environment: environment)
+  }
+
+  /// Another bus takes the place of the one that is there, and knows the files that are installed by now.
+  func startBus() throws {
+    var given = home.environment
+    given["DBUS_SESSION_BUS_ADDRESS"] = nil
+    let next = try #require(try Self.bus(home, given))
+    bus.stop()
+    bus = next
+    home.environment["DBUS_SESSION_BUS_ADDRESS"] = next.address
+  }
+
+  /// The process that has the name on the bus; nil where none has.
+  func process() throws -> Int32? {
+    let status = try JSONSerialization.jsonObject(with: home.coffer("secret-service status --json").bytes) as? [String: Any]
+    return status?["process"] as? Int32
   }
 
   /// Starts the service, and waits until it has the name.

@@ -61,7 +61,7 @@ struct FirstHourTests {
     let home = try Home()
     home.environment["COFFER_PAGER"] = "echo paged; cat"
     home.environment["TERM"] = "xterm"
-    let terminal = try PseudoTerminal((80, 24))
+    let terminal = try PseudoTerminal((200, 24))
     let child = try terminal.coffer(line, in: home)
     terminal.showsAll()
     #expect(try child.wait() == 0 && terminal.shown.contains("paged") == !line.isEmpty, "\(terminal.shown)")
@@ -72,7 +72,7 @@ struct FirstHourTests {
   func `install tells a person what comes next, and uninstall how much went`() throws {
     let home = try Home()
     home.environment.merge(["TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": "1"]) { $1 }
-    let terminal = try PseudoTerminal((80, 24))
+    let terminal = try PseudoTerminal((200, 24))
     #expect(try terminal.coffer("install --completions --prefix \(home.path)/p", in: home).wait() == 0)
     terminal.showsAll()
     for line in [
@@ -80,7 +80,7 @@ struct FirstHourTests {
     ] {
       #expect(terminal.shown.contains(line), "\(terminal.shown)")
     }
-    let second = try PseudoTerminal((80, 24))
+    let second = try PseudoTerminal((200, 24))
     #expect(try second.coffer("uninstall --prefix \(home.path)/p", in: home).wait() == 0)
     second.showsAll()
     #expect(second.shown.contains(" files below \(home.path)/p, coffer among them"), "\(second.shown)")

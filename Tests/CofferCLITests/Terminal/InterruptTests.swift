@@ -78,7 +78,7 @@ struct InterruptTests {
   private static func list(by pager: String) throws -> (status: Int32, shown: String) {
     let home = try home(items: 40)
     home.environment["COFFER_PAGER"] = pager
-    let terminal = try PseudoTerminal((80, 24))
+    let terminal = try PseudoTerminal((200, 24))
     let child = try terminal.coffer("vault list", in: home)
     terminal.showsAll()
     return (try child.wait(), terminal.shown)

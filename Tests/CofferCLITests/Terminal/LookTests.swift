@@ -46,15 +46,64 @@ struct LookTests {
     #expect(try Self.shown("vault find ci", in: home).last == "1 item")
   }
 
-  @Test(arguments: [20, 60, 80, 200])
-  func `no list is wider than its terminal`(columns: Int) throws {
-    let home = try Self.home()
+  @Test(arguments: [20, 80, 200])
+  func `nothing that is listed or told is wider than its terminal`(columns: Int) throws {
+    let home = try Self.home(["COFFER_PAGER": ""])
     let long = String(repeating: "a-long-name.", count: 80)
-    try home.transcript("vault set \(long) \(long) --label '\(long)'", in: "v")
-    for line in ["vault list", "vault find long", "vault log", "vault slot list"] {
-      let lines = try Self.shown(line, in: home, columns: columns)
-      #expect(lines.count > 2)
-      for text in lines { #expect(Cells.count(text) <= columns, "coffer \(line): \(text)") }
+    try home.transcript("vault set \(long) \(long) --label '\(long)' --attribute url=\(long) --expires 1d", in: "v")
+    try home.transcript("vault set github.com octocat", in: "v")
+    try home.transcript("vault delete example.com bob")
+    try home.transcript("vault name add \(long.prefix(60)) \(home.path)/\(long.prefix(200))", err: "is the vault at")
+    for (line, status) in [
+      ("vault list", 0), ("vault find long", 0), ("vault log", 0), ("vault slot list", 0), ("vault list --tree", 0),
+      ("vault audit", 2),
+      ("vault show \(long)", 0), ("vault history \(long)", 0), ("vault history github.com octocat", 0), ("vault deleted", 0),
+      ("vault name list", 0), ("vault status", 0), ("status", 0), ("env", 0), ("version", 0),
+    ] as [(String, Int32)] {
+      let lines = try Self.shown(line, in: home, columns: columns, exit: status)
+      #expect(lines.count > 1, "coffer \(line.prefix(40))")
+      for text in lines { #expect(Cells.count(text) <= columns, "coffer \(line.prefix(40)): \(text)") }
+    }
+  }
+
+  @Test func `a tree, findings, former contents and what was deleted are counted, with their dates in local time`() throws {
+    let home = try Self.home()
+    try home.transcript("vault set github.com octocat", in: "v2")
+    try home.transcript("vault delete example.com bob")
+    #expect(
+      try Self.shown("vault list --tree", in: home) == [
+        "github.com", "└── octocat  CI token", "日本語.jp", "└── 田中  🔑 emoji key", "2 items",
+      ])
+    #expect(
+      try Self.shown("vault history github.com octocat", in: home) == [
+        "REVISION  STATE    CHANGED   BYTES  LABEL", "       2  present  just now      2  CI token",
+        "       1  former   just now      1  CI token", "2 contents",
+      ])
+    #expect(
+      try Self.shown("vault deleted", in: home) == [
+        "SERVICE      ACCOUNT  CHANGED   GONE", "example.com  bob      just now  in 4 weeks", "1 that can be brought back",
+      ])
+    try home.transcript("vault set bank ann --expires 5d", in: "correct-horse-battery-staple-9137")
+    let found = try Self.shown("vault audit bank", in: home, exit: 2)
+    #expect(
+      found == [
+        "FOUND     SERVICE  ACCOUNT  WHY", "expiring  bank     ann      in 5 d",
+        "1 item looked at, 1 of them passwords; 1 expiring",
+      ])
+  }
+
+  @Test func `a sheet, a tree and a table that are longer than the screen go to the pager`() throws {
+    let home = try Self.home(["COFFER_PAGER": "sed s/^/PAGED:/"])
+    let items = (0..<30).map { #"{"service":"s","account":"a\#($0)","value":"same"}"# }.joined(separator: ",")
+    #expect(try home.coffer("vault import -q --from json \(home.file("more.json", "[\(items)]"))").status == 0)
+    let attributes = (0..<30).map { "--attribute n\($0)=v" }.joined(separator: " ")
+    try home.transcript("vault set wide x \(attributes)", in: "v")
+    for _ in 0..<25 { try home.transcript("vault set often x --history 40", in: "v") }
+    for (line, status) in [
+      ("vault list --tree", 0), ("vault audit", 2), ("vault show wide", 0), ("vault history often", 0),
+    ] as [(String, Int32)] {
+      let lines = try Self.shown(line, in: home, exit: status)
+      #expect(lines.count > 24 && lines.allSatisfy { $0.hasPrefix("PAGED:") }, "coffer \(line): \(lines)")
     }
   }
 
@@ -101,14 +150,62 @@ struct LookTests {
 
   @Test func `who changes something is told what was done, unless it shall be quiet`() throws {
     let home = try Self.home()
-    #expect(try Self.shown("vault backup \(home.path)/copy", in: home).last?.hasPrefix("✓ backed up to ") == true)
-    #expect(try Self.shown("vault rotate --yes", in: home).first == "✓ new key, sealed to 1 slot (key file)")
+    #expect(try Self.shown("vault backup \(home.path)/copy", in: home, columns: 200).last?.hasPrefix("✓ backed up to ") == true)
+    #expect(try Self.shown("vault rotate --yes", in: home, columns: 200).first == "✓ new key, sealed to 1 slot (key file)")
     #expect(try Self.shown("vault backup -q \(home.path)/another", in: home) == [])
     #expect(
-      try Self.shown("unlock", in: home).last?.hasPrefix("✓ unlocked for all your shells, 15 min after the last use") == true)
+      try Self.shown("unlock", in: home, columns: 200).last?.hasPrefix(
+        "✓ unlocked for all your shells, 15 min after the last use") == true)
     #expect(try Self.shown("status", in: home).contains("Agent     ● unlocked, 15 min left"))
     #expect(
-      try Self.shown("lock", in: home) == ["✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"])
+      try Self.shown("lock", in: home, columns: 200) == [
+        "✓ locked: the agent has wiped its keys, and 'coffer unlock' opens the vault again"
+      ])
+  }
+
+  @Test func `who renames, copies or reverts is told what became of which item`() throws {
+    let home = try Self.home()
+    for (line, said, status) in [
+      ("vault rename example.com --to-account eve", "✓ 'example.com/bob' is 'example.com/eve' now", 0),
+      ("vault copy example.com/eve mail/eve", "✓ copied 'example.com/eve' to 'mail/eve'", 0),
+      ("vault copy example.com/eve mail/eve", "coffer: 'mail/eve': the item exists already", 73),
+      ("vault rename example.com/eve mail/eve", "coffer: 'mail/eve': the item exists already", 73),
+      (
+        "vault copy example.com/eve mail/eve --replace",
+        "✓ copied 'example.com/eve' to 'mail/eve'; coffer vault revert mail eve 1 brings back what that was", 0
+      ),
+      (
+        "vault rename example.com/eve mail/eve --replace",
+        "✓ 'example.com/eve' is 'mail/eve' now, in the place of the item that had the name", 0
+      ),
+      ("vault copy mail --to-service other", "✓ copied 'mail/eve' to 'other/eve'", 0),
+      ("vault revert other eve 1", "✓ 'other/eve' is what it was at revision 1 already: nothing was changed", 0),
+    ] as [(String, String, Int32)] {
+      let shown = try Self.shown(line, in: home, columns: 200, exit: status)
+      #expect(shown.first?.hasPrefix(said) == true, "coffer \(line): \(shown)")
+    }
+    #expect(try Self.shown("vault copy mail --to-service another -q", in: home) == [])
+    let entries = try home.coffer("vault log").out.split(separator: "\n").count
+    try home.transcript("vault revert other eve 1")
+    #expect(try home.coffer("vault log").out.split(separator: "\n").count == entries, "nothing was written")
+    #expect(try home.coffer("vault revert other eve 1 --json").out.contains(#""revision":1"#))
+  }
+
+  @Test(arguments: [20, 40, 80])
+  func `a message that is longer than the terminal goes on in the next line, at a word`(columns: Int) throws {
+    let home = try Self.home()
+    let plain = try home.coffer("vault get nothing-that-is there")
+    let lines = try Self.shown("vault get nothing-that-is there", in: home, columns: columns, exit: 1)
+    let words = { (text: String) in text.split(whereSeparator: \.isWhitespace).map(String.init) }
+    #expect(words(lines.joined(separator: " ")) == words(plain.err), "no word is broken")
+    for line in lines { #expect(Cells.count(line) <= columns || words(line).count == 1, "\(line)") }
+    let cure = try #require(lines.firstIndex { $0.hasPrefix("  try: ") })
+    #expect(lines[1..<cure].allSatisfy { $0.hasPrefix("  ") } && lines[(cure + 1)...].allSatisfy { $0.hasPrefix("       ") })
+    // A program gets its error in one line, wherever that goes.
+    #expect(try Self.shown("vault get nothing-that-is there --json", in: home, columns: columns, exit: 1).count == 1)
+    let long = String(repeating: "long", count: 30)
+    let done = try Self.shown("vault rename example.com --to-account \(long)", in: home, columns: columns)
+    #expect(done.count > 1 && done.contains { $0.hasPrefix("  ") && $0.contains("/\(long)'") }, "\(done)")
   }
 
   @Test func `a name that would look like another is not given to anything new`() throws {

@@ -96,9 +96,45 @@ struct AskedOnceTests {
     #expect(shown.contains("\r\nNothing was typed. Try again (1 left).\r\n") && shown.hasSuffix("tok3n\r\n"))
     // A command that needs the key itself asks for itself, and three times too.
     let (failed, last) = try answer(
-      "vault slot list", home,
+      "vault rotate --yes", home,
       [("Passphrase of", "a\n"), ("(2 left).\r\nPassphrase of", "b\n"), ("(1 left).\r\nPassphrase of", "c\n")])
     #expect(failed == 77 && last.contains("\r\ncoffer: wrong passphrase ("))
+    #expect(last.contains("\r\n  try: coffer recover, which opens the vault with its recovery code"))
+  }
+
+  @Test
+  func `the echo stays off between the tries, and what is typed meanwhile is dropped`() throws {
+    let home = try home()
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault slot list", in: home)
+    var hasEchoed = false
+    let look = { if terminal.echoes { hasEchoed = true } }
+    terminal.shows("Passphrase of")
+    for (left, text) in [("(2 left)", "wrong"), ("(1 left)", "wrong too"), ("SLOT", passphrase)] {
+      terminal.type(text + "\n")
+      // The first byte that is shown after Enter: from now on it is tried.
+      terminal.shows(": \r\n", every: look)
+      terminal.type("typed ahead\n")
+      terminal.shows(left == "SLOT" ? "\r\n" : left, every: left == "SLOT" ? {} : look)
+    }
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    #expect(!hasEchoed && terminal.echoes && !terminal.shown.contains("ahead") && !terminal.shown.contains(passphrase))
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+  func `a signal that comes while a passphrase is tried brings the echo back`(signal: Int32) throws {
+    let home = try home()
+    home.environment["TERM"] = "xterm"
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault slot list", in: home)
+    terminal.shows("Passphrase of")
+    terminal.type("wrong\n")
+    terminal.shows(": \r\n")
+    usleep(20_000)
+    kill(child.id, signal)
+    #expect([128 + signal, 130].contains(try child.wait()))
+    #expect(terminal.echoes)
   }
 
   @Test(arguments: ["vault get github", "vault slot list", "unlock", "set x --secret", "recover"])

@@ -56,9 +56,10 @@ struct HistoryCampaign {
     }
 
     mutating func remove(_ name: ItemName, keeping: Bool) {
-      guard self[name].present != nil else { return }
+      guard self[name].present != nil || !keeping else { return }
       for name in [name] + (name.field.isEmpty ? fields(of: name) : []) {
         var record = self[name]
+        guard record.present != nil else { continue }
         if keeping {
           record.past[record.revision] = record.present
           record.past[record.revision]?.deleted = step

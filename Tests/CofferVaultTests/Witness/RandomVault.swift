@@ -39,9 +39,11 @@ struct RandomVault {
       }
     }
     let decided = try place.decided()
-    holds = try vault.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
     invitations = told
+    // Whoever closes a vault may commit once more, that nothing of what was removed is left in the file.
     _ = try vault.lock()
+    let closed = try LockedVault.open(place.path, options: VaultOptions(pins: pins)).unlock(with: first.credentials())
+    holds = try closed.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: decided) }
   }
 
   /// One for each slot, once with this machine's pins and once with an invitation of any epoch alone.

@@ -21,7 +21,8 @@ struct InstallReport {
     let rows = steps.map { what, step in
       "  " + Style.bold.text(what, .errors) + TextWidth.blanks(column - what.count) + Printable.line(step)
     }
-    Output.message("\nNext:\n" + rows.joined(separator: "\n"))
+    // The lines of a shell stay whole.
+    Output.record("\nNext:\n" + rows.joined(separator: "\n"))
   }
 
   private var share: FilePath { prefix.appending("share") }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 internal import FoundationEssentials
 
@@ -52,10 +53,23 @@ struct VaultAuditCommand: OpeningCommand {
     if options.json {
       return try Output.line(JSONText.encode(Answer(findings: findings, items: items, passwords: passwords)))
     }
+    let rest = "looked at, \(passwords) of them passwords; \(Self.counts(findings))"
+    if !findings.isEmpty, Output.isTerminal { return try Self.table(findings, "\(counted(items, "item")) \(rest)").show() }
     if !findings.isEmpty {
       try Output.line(Columns.align(findings.map { [$0.kind.rawValue, $0.service, $0.account, $0.what] }))
     }
-    context.note("\(items) items looked at, \(passwords) of them passwords; \(Self.counts(findings))")
+    context.note("\(items) items \(rest)")
+  }
+
+  private static func table(_ findings: [Audit.AuditFinding], _ total: String, _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [.fixed("FOUND"), .text("SERVICE"), .text("ACCOUNT"), .text("WHY", rank: 1)],
+      rows: findings.map { finding in
+        [
+          Table.Cell(finding.kind.rawValue, [.leaked, .expired].contains(finding.kind) ? .red : .yellow),
+          Table.Cell(finding.service), Table.Cell(finding.account), Table.Cell(finding.words(time)),
+        ]
+      }, footer: total)
   }
 
   private static func counts(_ findings: [Audit.AuditFinding]) -> String {

@@ -17,14 +17,14 @@ struct VaultDeleteCommand: OpeningCommand {
 
   @OptionGroup var item: ItemArguments
   @OptionGroup var part: FieldOption
-  @Flag(help: "For good, with all that is kept of it.") var forever = false
+  @Flag(help: "For good, with all that is kept of it, also where it was deleted before.") var forever = false
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
     try item.check()
     let items = try context.items()
-    let found = try part.item(in: item.item(in: items), items)
+    let found = try found(items)
     let until = forever ? nil : Trash.end(found, context)
     guard try context.yes || options.json || isAgreed(found, until) else {
       throw Failure.usage("nothing was removed", try: "--yes, or y at the question")
@@ -35,6 +35,15 @@ struct VaultDeleteCommand: OpeningCommand {
     guard let until else { return context.done("deleted '\(found.name)' for good") }
     context.done(
       "deleted '\(found.name)'; \(CommandText.vault("undelete", found.name)) brings it back until \(Moment.day(until))")
+  }
+
+  /// The item or field that is meant: for good also one that was deleted before, and can be brought back.
+  private func found(_ items: VaultItems) throws -> VaultItem {
+    do { return try part.item(in: item.item(in: items), items) } catch let error as StoreError {
+      guard forever, error.kind == .notFound else { throw error }
+      guard let kept = try items.revisions(of: part.name(in: item.knownName(in: items))).first else { throw error }
+      return kept.item
+    }
   }
 
   private func isAgreed(_ found: VaultItem, _ until: Date?) throws -> Bool {
@@ -68,8 +77,11 @@ struct VaultRenameCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let items = try context.items()
     let name = try pair.item(in: items).name
-    let moved = try pair.applying { try items.apply([.move(name, to: pair.name(from: name), if: pair.condition)]) }
-    if options.json, let item = moved.first { try Output.line(JSONText.encode(ItemJSON(item))) }
+    let new = try pair.name(from: name)
+    let former = try pair.replace ? items.item(new) : nil
+    let moved = try pair.applying(new) { try items.apply([.move(name, to: new, if: pair.condition)]) }
+    if options.json, let item = moved.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
+    context.done("'\(name)' is '\(new)' now" + (former == nil ? "" : ", in the place of the item that had the name"))
   }
 }
 
@@ -92,11 +104,18 @@ struct VaultCopyCommand: OpeningCommand {
     let fields = try items.fields(of: name).map { field in
       ItemChange.set(try items.value(of: field.name), for: try copy.field(named: field.name.field))
     }
-    let keeping = HistoryOptions.standard(try items.item(copy), context)
-    let stored = try pair.applying {
+    let former = try items.item(copy)
+    let keeping = HistoryOptions.standard(former, context)
+    let stored = try pair.applying(copy) {
       try items.apply([.set(items.value(of: name), for: copy, if: pair.condition, keeping: keeping)] + fields)
     }
-    if options.json, let item = stored.first { try Output.line(JSONText.encode(ItemJSON(item))) }
+    guard let item = stored.first else { return }
+    if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
+    let back = former.map { former in
+      item.history > 0
+        ? "; \(CommandText.vault("revert", copy, String(former.revision))) brings back what that was" : "; what that was is gone"
+    }
+    context.done("copied '\(name)' to '\(copy)'" + (back ?? ""))
   }
 }
 

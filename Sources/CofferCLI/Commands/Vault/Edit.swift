@@ -77,7 +77,7 @@ struct VaultEditCommand: OpeningCommand {
   ) throws {
     let keeping = past.keeping(found, context)
     guard metadata != found.metadata || past.isGiven else { return context.note("nothing was changed") }
-    let stored = try items.apply([.describe(found.name, as: metadata, if: .revision(found.revision), keeping: keeping)])
+    let stored = try items.apply([.describe(found.name, as: metadata, if: found.isUnchanged, keeping: keeping)])
     if options.json, let item = stored.first { return try Output.line(JSONText.encode(ItemJSON(item))) }
     context.done("changed what describes '\(found.name)'; its value stayed")
   }
@@ -93,7 +93,7 @@ struct VaultEditCommand: OpeningCommand {
     var metadata = before.metadata
     metadata.expires = nil
     let item = try items.set(
-      SecretForm(value, metadata: metadata), for: found.name, if: .revision(found.revision),
+      SecretForm(value, metadata: metadata), for: found.name, if: found.isUnchanged,
       keeping: past.keeping(found, context))
     if before.metadata.expires != nil { context.note("the new value does not expire; coffer vault edit --expires says when") }
     guard item.history > 0 else { return }

@@ -68,8 +68,12 @@ struct VaultRevertCommand: OpeningCommand {
     let items = try context.items()
     let found = try items.item(service: service, account: rest.count == 2 ? rest[0] : nil).name
     let name = try part.name(in: found)
+    if let present = try items.item(name), present.revision == revision {
+      if options.json { return try Output.line(JSONText.encode(ItemJSON(present))) }
+      return context.done("'\(name)' is what it was at revision \(revision) already: nothing was changed")
+    }
     // What the library says of it knows nothing of this program's commands.
-    if try items.item(name)?.revision != revision { _ = try items.value(of: name, revision: revision) }
+    _ = try items.value(of: name, revision: revision)
     let item = try items.revert(name, to: revision)
     if options.json { return try Output.line(JSONText.encode(ItemJSON(item))) }
     context.done("'\(name)' is what it was at revision \(revision); this is revision \(item.revision)")
@@ -115,7 +119,8 @@ struct VaultDeletedCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     let deleted = try context.itemsToRead().deleted(service: service)
     try RevisionTable.showDeleted(deleted, json: options.json)
-    if deleted.isEmpty { context.done("nothing that was deleted can be brought back") }
+    // A terminal's table says it in its last line.
+    if deleted.isEmpty, options.json || !Output.isTerminal { context.done("nothing that was deleted can be brought back") }
   }
 }
 

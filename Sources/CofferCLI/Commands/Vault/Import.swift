@@ -61,7 +61,7 @@ struct VaultImportCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    let vault = try context.unlockedVault()
+    var vault = try context.openedVault()
     let (reading, progress) = (Progress(context, json: options.json, .reading), Progress(context, json: options.json, .importing))
     defer {
       reading.clear()
@@ -71,6 +71,10 @@ struct VaultImportCommand: OpeningCommand {
       format: from, path: path, service: service, firstLineOnly: firstLine, other: other, context: context)
     let found = try source.read(reading)
     reading.clear()
+    if !vault.takes(found.items) {
+      context.note("so many items are more than the agent takes at once, so the vault is unlocked here")
+      vault = .here(try context.unlockedVault())
+    }
     if !context.showsPlans || verbose { for remark in found.remarks { context.note(remark) } }
     if context.showsPlans {
       let plan = ImportPlan(found, try add(found.items, to: vault, isTrial: true))
@@ -95,7 +99,7 @@ struct VaultImportCommand: OpeningCommand {
   }
 
   private func add(
-    _ items: [ImportedItem], to vault: borrowing UnlockedVault, isTrial: Bool, progress: (Int) -> Void = { _ in }
+    _ items: [ImportedItem], to vault: borrowing OpenedVault, isTrial: Bool, progress: (Int) -> Void = { _ in }
   ) throws -> ImportReport {
     let policy = onDuplicate?.policy ?? (replace ? .replace : keep ? .keep : .refuse)
     do throws(StoreError) {

@@ -65,11 +65,11 @@ struct ItemPair: ParsableArguments {
 
   var condition: WriteCondition { replace ? .always : .absent }
 
-  /// Does what takes the name, and says which option takes one that is taken.
-  func applying<Result>(_ change: () throws -> Result) throws -> Result {
+  /// Does what takes the name `new`, and says which option takes one that is taken.
+  func applying<Result>(_ new: ItemName, _ change: () throws -> Result) throws -> Result {
     do { return try change() } catch let error as StoreError where error.kind == .alreadyExists {
       throw StoreError(
-        error.kind, error.what, key: error.key, place: error.place,
+        error.kind, error.what, key: new.description, place: error.place,
         cure: "choose another name; --replace takes the place of the item that has it")
     }
   }

@@ -15,28 +15,36 @@ struct ItemSheet {
   }
 
   /// The words before a value that is printed.
-  var valueTitle: String { "  " + padded("value") }
+  func valueTitle(_ display: Display = .output) -> String {
+    let column = TextWidth.column(of: names, to: display.width, indent: 2)
+    return "  value" + TextWidth.blanks(max(column - 7, 2))
+  }
 
   /// The lines, in which a sign stands for the value unless it follows.
   func text(revealing: Bool, _ display: Display = .output) -> String {
     let rows =
       (revealing ? [] : [("value", hidden(display))])
       + [("fields", fields.map(Printable.line).joined(separator: ", "))].filter { !$0.1.isEmpty } + attributes
-      + [("type", item.metadata.contentType), ("changed", changed), expires(display)].filter { !$0.1.isEmpty }
-    return ([title(display)] + rows.map { "  \(padded(Printable.line($0.0)))\($0.1)".trimmedEnd }).joined(separator: "\n")
+      + [("type", Printable.line(item.metadata.contentType)), ("changed", changed), expires(display)].filter { !$0.1.isEmpty }
+    return title(display) + (rows.isEmpty ? "" : "\n" + TextWidth.definitions(fitting: rows, to: display.width, indent: 2))
   }
 
   private var attributes: [(String, String)] {
-    item.metadata.attributes.sorted { $0.key < $1.key }.map { ($0.key, Printable.line($0.value)) }
+    item.metadata.attributes.sorted { $0.key < $1.key }.map { (Printable.line($0.key), Printable.line($0.value)) }
   }
 
-  /// `github.com / octocat`, and the label at the right, or two blanks after it where it has no room there.
+  /// `github.com / octocat`, and the label at the right, or two blanks after it where it has no room there, or below it.
   private func title(_ display: Display) -> String {
     let name = [item.name.service, item.name.account].filter { !$0.isEmpty }.map(Printable.line).joined(separator: " / ")
     let label = Printable.line(item.metadata.label)
     let column = min(40, display.width / 2)
     let blanks = label.isEmpty ? 0 : max(2, column - Cells.count(name))
-    return Style.bold.text(name, display) + String(repeating: " ", count: blanks) + label
+    guard Cells.count(name) + blanks + Cells.count(label) > display.width else {
+      return Style.bold.text(name, display) + TextWidth.blanks(blanks) + label
+    }
+    let lines = { (text: String, width: Int) in TextWidth.fit(text, to: width).split(separator: "\n").map { String($0) } }
+    return (lines(name, display.width).map { Style.bold.text($0, display) } + lines(label, display.width - 2).map { "  " + $0 })
+      .joined(separator: "\n")
   }
 
   private func hidden(_ display: Display) -> String {
@@ -54,8 +62,5 @@ struct ItemSheet {
     return ("expired", Style.red.text("\(time.ago(moment)) (\(time.day(moment)))", display))
   }
 
-  private func padded(_ title: String) -> String {
-    let widest = (["changed", "expires"] + item.metadata.attributes.keys.map(Printable.line)).map(Cells.count).max() ?? 0
-    return title + String(repeating: " ", count: widest - Cells.count(title) + 2)
-  }
+  private var names: [String] { ["changed", "expires"] + item.metadata.attributes.keys.map(Printable.line) }
 }

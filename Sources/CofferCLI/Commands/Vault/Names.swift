@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 
 struct VaultNameCommand: ParsableCommand {
@@ -14,11 +15,14 @@ struct VaultNameCommand: ParsableCommand {
 
 struct VaultNameAddCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Give a vault a name, or another vault the name.",
-    discussion: "The vault need not be there yet: coffer --vault work init makes it.")
+    commandName: "add", abstract: "Give a vault a name.",
+    discussion:
+      "The vault need not be there yet: coffer --vault work init makes it. A name that another vault has stays with it, unless --replace."
+  )
 
   @Argument(help: "The name.") var name: String
   @Argument(help: ArgumentHelp("The path of the vault.", valueName: "path"), completion: .file()) var path: String
+  @Flag(help: "Take the name from the vault that has it.") var replace = false
   @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
@@ -26,6 +30,11 @@ struct VaultNameAddCommand: Command {
     let place = try VaultPlace.given(path).absolute()
     let names = VaultNames(context: context)
     let before = try names.path(of: name)
+    if let before, before != place.description, !replace {
+      throw StoreError(
+        .alreadyExists, "another vault has the name", key: name, place: before,
+        cure: "choose another name; --replace takes it from that vault, which stays where it is")
+    }
     try names.set(name, to: place.description)
     let former = before.map { $0 == place.description ? "" : ", and no more the one at \(Printable.line($0))" } ?? ""
     context.note("\(Printable.line(name)) is the vault at \(place)\(former)")
@@ -51,6 +60,12 @@ struct VaultNameListCommand: Command {
   func perform(_ context: Context) throws {
     let all = try VaultNames(context: context).all()
     if options.json { return try Output.line(JSONText.encode(all.map { Answer(name: $0.name, path: $0.path) })) }
+    if Output.isTerminal {
+      return try Table(
+        columns: [.text("NAME"), .text("PATH")], rows: all.map { [Table.Cell($0.name), Table.Cell($0.path)] },
+        footer: all.isEmpty ? "no names" : counted(all.count, "name")
+      ).show()
+    }
     guard !all.isEmpty else { return }
     try Output.line(Columns.align(all.map { [$0.name, $0.path] }))
   }

@@ -38,9 +38,14 @@ struct PinShowCommand: Command {
     ]
     if let problem = answer.problem { rows.append(["problem", Printable.line(problem)]) }
     if let invitation = memory.invitation {
-      rows += [["epoch", String(invitation.epoch)], ["mark", invitation.shortMark], ["invitation", invitation.description]]
+      rows += [["epoch", String(invitation.epoch)], ["mark", invitation.shortMark]]
+      if !Output.isTerminal { rows.append(["invitation", invitation.description]) }
     }
-    try Output.line(Columns.align(rows))
+    try Sheet.show(rows)
+    // It is to be copied: nothing breaks it but the terminal.
+    if Output.isTerminal, let invitation = memory.invitation {
+      try Output.line("\(Style.bold.text("invitation", .output))\n\(invitation)")
+    }
     guard memory.invitation != nil else { return }
     context.note("the invitation is for who joins this vault; it is no secret, but has to come by a way that nobody can change")
   }

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferPlatform
 internal import CofferVault
 internal import FoundationEssentials
 
@@ -6,6 +7,7 @@ internal import FoundationEssentials
 enum RevisionTable {
   static func show(_ revisions: [VaultRevision], json: Bool) throws {
     if json { return try Output.line(JSONText.encode(revisions.map(Row.init))) }
+    if Output.isTerminal { return try table(revisions).show() }
     try Output.line(
       Columns.align(
         revisions.map { revision in
@@ -20,6 +22,7 @@ enum RevisionTable {
   /// Deleted items and fields, with until when each can be brought back.
   static func showDeleted(_ revisions: [VaultRevision], json: Bool) throws {
     if json { return try Output.line(JSONText.encode(revisions.map(Row.init))) }
+    if Output.isTerminal { return try deletedTable(revisions).show() }
     guard !revisions.isEmpty else { return }
     try Output.line(
       Columns.align(
@@ -30,6 +33,37 @@ enum RevisionTable {
             "until \(revision.until.map(Moment.text) ?? "pruned")",
           ]
         }))
+  }
+
+  private static func table(_ revisions: [VaultRevision], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .number("REVISION"), .fixed("STATE", rank: 2), .fixed("CHANGED"), .number("BYTES", rank: 3), .text("LABEL", rank: 1),
+      ],
+      rows: revisions.map { revision in
+        let item = revision.item
+        return [
+          Table.Cell(String(item.revision)), Table.Cell(revision.state.rawValue, revision.state == .present ? .green : nil),
+          Table.Cell(time.ago(item.modified)), Table.Cell(grouped(item.valueBytes), .dim), Table.Cell(item.metadata.label),
+        ]
+      }, footer: counted(revisions.count, "content"))
+  }
+
+  private static func deletedTable(_ revisions: [VaultRevision], _ time: LocalTime = LocalTime()) -> Table {
+    Table(
+      columns: [
+        .text("SERVICE"), .text("ACCOUNT"), .text("FIELD", rank: 1), .text("LABEL", rank: 3), .fixed("CHANGED", rank: 4),
+        .fixed("GONE", rank: 2),
+      ],
+      rows: revisions.map { revision in
+        let (item, name) = (revision.item, revision.item.name)
+        return [
+          Table.Cell(name.service), Table.Cell(name.account), Table.Cell(name.field), Table.Cell(item.metadata.label),
+          Table.Cell(time.ago(item.modified), .dim), Table.Cell(revision.until.map(time.ahead) ?? "when pruned"),
+        ]
+      },
+      footer: revisions.isEmpty
+        ? "nothing that was deleted can be brought back" : "\(grouped(revisions.count)) that can be brought back")
   }
 
   private struct Row: Encodable {

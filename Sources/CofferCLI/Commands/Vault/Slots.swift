@@ -16,14 +16,19 @@ struct SlotCommand: ParsableCommand {
 struct SlotListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the slots.",
-    discussion: "One line for each: its id, what opens it, its label, and * for the one that opened the vault just now.",
+    discussion:
+      "One line for each: its id, what opens it, its label, and * for the one that opened the vault, here or for the agent.",
     aliases: ["ls"])
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let slots = try context.unlockedVault().slots()
+    let slots =
+      switch try context.openedVault() {
+      case .byAgent(let agent): try agent.describe().status.slots
+      case .here(let vault): try vault.slots()
+      }
     if options.json { return try Output.line(JSONText.encode(slots.map(SlotJSON.init))) }
     if Output.isTerminal { return try SlotTable.table(slots, .output).show() }
     try Output.line(SlotTable.text(slots))

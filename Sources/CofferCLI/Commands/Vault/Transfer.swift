@@ -49,7 +49,7 @@ struct VaultExportCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     if references { return try EnvExport.references(context.items(), services: service) }
-    let vault = try context.unlockedVault()
+    let vault = try context.openedVault()
     if reveal, format == .env { return try EnvExport.values(vault, services: service, context) }
     guard let file else { return try print(vault, context) }
     let secrets = NewSecrets(new: new, context: context)
@@ -57,14 +57,15 @@ struct VaultExportCommand: OpeningCommand {
     let count = try secrets.usingOwn(forVaultAt: target.file()) { credentials in
       Spinner.show("Exporting", context)
       defer { StatusLine.clear() }
-      return try vault.export(to: target, services: service.isEmpty ? nil : service, with: credentials, label: label)
+      return try vault.export(
+        to: target, of: context.places.vault, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
     let done = "exported \(counted(count, "item")) to \(file), a vault of its own"
     context.done(done, elsewhere: done)
   }
 
-  private func print(_ vault: borrowing UnlockedVault, _ context: Context) throws {
+  private func print(_ vault: borrowing OpenedVault, _ context: Context) throws {
     var isFirst = true
     try Output.write("{\"coffer\":1,\"items\":[")
     let isWanted = { (item: VaultItem) in service.isEmpty || service.contains(item.name.service) }

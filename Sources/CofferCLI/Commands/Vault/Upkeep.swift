@@ -1,4 +1,6 @@
 internal import ArgumentParser
+internal import Coffer
+internal import CofferAgent
 internal import CofferMemory
 internal import CofferVault
 
@@ -10,18 +12,18 @@ struct VaultStatusCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let vault = try context.unlockedVault()
+    let found = try Found(context)
     let settings = Settings(context)
     let answer = Answer(
-      vault.place.description, vault.id, try vault.status(), try vault.pinStatus(), try vault.logLength(),
-      Answer.History(keep: settings.historyKeep, trashDays: settings.trashDays, deleted: try vault.deleted().count))
+      context.places.vault.description, found,
+      Answer.History(keep: settings.historyKeep, trashDays: settings.trashDays, deleted: found.deleted))
     if options.json { return try Output.line(JSONText.encode(answer)) }
     var rows = [
       ["vault", answer.path], ["id", answer.id], ["items", String(answer.items)], ["generation", String(answer.generation)],
       ["epoch", String(answer.epoch)], ["created", Self.moment(answer.created)], ["rotated", Self.moment(answer.rotated)],
     ]
     rows += [
-      ["pin", try vault.pinStatus().meaning], ["log", "\(answer.log) entries"],
+      ["pin", found.description.pin.meaning], ["log", "\(answer.log) entries"],
       [
         "memory",
         answer.memory.unlockedBytes == 0 ? "locked" : "\(answer.memory.unlockedBytes) bytes may reach swap; raise ulimit -l",
@@ -30,7 +32,29 @@ struct VaultStatusCommand: OpeningCommand {
     rows.append(["history", answer.history.meaning])
     rows += answer.slots.map { ["slot", $0.id, $0.opens, Printable.line($0.label)] }
     if answer.oldBytesRemain { rows.append(["old bytes", "still in the file; the next command that writes removes them"]) }
-    try Output.line(Columns.align(rows))
+    try Sheet.show(rows)
+  }
+
+  /// What whoever has the vault open says of it.
+  private struct Found {
+    let id: VaultID
+    let description: HeldVaultDescription
+    /// Items and fields that can be brought back.
+    let deleted: Int
+
+    init(_ context: Context) throws {
+      switch try context.openedVault() {
+      case .byAgent(let agent):
+        guard let held = try agent.status().unlocked else { throw CredentialSources.nothing(context.places.vault) }
+        (id, description, deleted) = (held, try agent.describe(), try agent.deleted().count)
+      case .here(let vault):
+        let memory = SecretMemory.report
+        description = HeldVaultDescription(
+          status: try vault.status(), pin: try vault.pinStatus(), log: try vault.logLength(), lockedBytes: memory.lockedBytes,
+          unlockedBytes: memory.unlockedBytes)
+        (id, deleted) = (vault.id, try vault.deleted().count)
+      }
+    }
   }
 
   /// A moment as it is told of: to a person by the clock on the wall.
@@ -58,19 +82,19 @@ struct VaultStatusCommand: OpeningCommand {
     }
     struct Memory: Encodable { let lockedBytes: Int, unlockedBytes: Int }
 
-    init(_ path: String, _ id: VaultID, _ status: VaultStatus, _ pin: PinStatus, _ log: Int, _ history: History) {
+    init(_ path: String, _ found: Found, _ history: History) {
+      let status = found.description.status
       self.history = history
       self.path = path
-      self.id = id.description
+      id = found.id.description
       items = status.items
       generation = status.generation
       epoch = status.epoch
       created = Moment.text(status.created)
       rotated = Moment.text(status.rotated)
-      self.pin = pin.word
-      self.log = log
-      let report = SecretMemory.report
-      memory = Memory(lockedBytes: report.lockedBytes, unlockedBytes: report.unlockedBytes)
+      pin = found.description.pin.word
+      log = found.description.log
+      memory = Memory(lockedBytes: found.description.lockedBytes, unlockedBytes: found.description.unlockedBytes)
       slots = status.slots.map(SlotJSON.init)
       oldBytesRemain = status.oldBytesRemain
     }
@@ -108,17 +132,28 @@ struct VaultVerifyCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let vault = try context.unlockedVault()
-    let progress = Progress(context, json: options.json, .verifying)
-    defer { progress.clear() }
-    let report = try vault.verify(progress: progress.show)
-    progress.clear()
+    let report = try verify(context)
     if options.json { return try Output.line(JSONText.encode(["records": report.records, "buckets": report.buckets])) }
     let count = report.records
     try Output.line(
       count == 1
         ? "1 record is where and what it was when it was sealed"
         : "\(count) records are where and what they were when they were sealed")
+  }
+}
+
+extension VaultVerifyCommand {
+  private func verify(_ context: Context) throws -> VerifyReport {
+    switch try context.openedVault() {
+    case .byAgent(let agent):
+      Spinner.show("Verifying", context)
+      defer { StatusLine.clear() }
+      return try agent.verify()
+    case .here(let vault):
+      let progress = Progress(context, json: options.json, .verifying)
+      defer { progress.clear() }
+      return try vault.verify(progress: progress.show)
+    }
   }
 }
 
@@ -140,7 +175,11 @@ struct VaultLogCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    let entries = try context.unlockedVault().log(limit: limit)
+    let entries =
+      switch try context.openedVault() {
+      case .byAgent(let agent): try agent.log(limit: limit)
+      case .here(let vault): try vault.log(limit: limit)
+      }
     if options.json { return try Output.line(JSONText.encode(entries.map(Row.init))) }
     if Output.isTerminal { return try Self.table(entries).show() }
     guard !entries.isEmpty else { return }

@@ -32,7 +32,8 @@ extension HelpTopic.Part {
     page: "CommandLine", section: "The place of the vault",
     text: #"""
       `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below `COFFER_HOME` or
-      `XDG_DATA_HOME`. A place is a path, or a name that `coffer vault name add NAME PATH` gave it; a name has no slash, and `./NAME` is the file. The folder
+      `XDG_DATA_HOME`. A place is a path, or a name that `coffer vault name add NAME PATH` gave it; a name has no slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault answers with 78 and
+      the names that there are; `init` makes one. The folder
       of a vault may be a symbolic link of yours, where nobody else can change it. A URL such as `postgresql://host/database` is refused with 77, as this version keeps vaults in files
       alone, and only its scheme is repeated; a path that looks like one is given with `./` before it. Pins, locks, the agent's socket and
       preferences stay where `COFFER_HOME` or the XDG variables say.
@@ -43,16 +44,20 @@ extension HelpTopic.Part {
     text: #"""
       A terminal gets more than a pipe. What a pipe gets depends on none of what follows, and on none of these variables.
 
-      - `vault list`, `vault find`, `vault log`, `vault slot list`, `auth status`, `list` and `defaults domains` have headers and a last line
-        with the count. A line is as wide as the terminal at most, for 20 to 200 columns: columns that have no room are left out, and texts are
-        cut with an ellipsis. Wide characters count as two cells, and combining ones as none.
+      - `vault list`, `vault find`, `vault audit`, `vault history`, `vault deleted`, `vault log`, `vault slot list`, `vault name list`,
+        `auth status`, `list` and `defaults domains` have headers and a last line with the count, and `vault list --tree` has such a line. A line
+        is as wide as the terminal at most, for 20 to 200 columns: columns that have no room are left out, and texts are cut with an ellipsis.
+        Wide characters count as two cells, and combining ones as none.
+      - `vault show`, `vault status`, `status`, `env`, `version`, `agent status`, `secret-service status` and `vault pin show` cut nothing: what
+        has no room goes on in the next line. A value that `vault show --reveal` prints and an invitation stay whole.
       - Moments are told in local time: `2 min ago`, `yesterday`, `3 Nov`, `in 5 weeks`. An item that has expired says so in red.
-      - A list or a page of help that is longer than the screen goes to the program of `COFFER_PAGER`, else of `PAGER`, else to `less` with the
+      - A list, an item of `vault show` or a page of help that is longer than the screen goes to the program of `COFFER_PAGER`, else of `PAGER`, else to `less` with the
         options `FRX`, as git has it. An empty variable and `cat` mean none. A pager that fails is told of, with 74: it may have shown nothing.
       - Help has its titles in bold, and lines of at most 100 columns; in a pipe of 80.
       - Long work shows a bar, a count and the time left on standard error, and a passphrase that is tried shows `Unlocking`. `--quiet` and
         `--json` turn that off. The line is gone before anything else is said. Control-C takes it away and says whether anything was changed.
-      - `✓` begins the line that says what was done.
+      - `✓` begins the line that says what was done. A message that is wider than the terminal goes on in the next line, at a word; a word that is
+        wider itself, such as a path, stays whole.
 
       | Variable at a terminal | Effect |
       |---|---|

@@ -7,14 +7,15 @@ extension HelpTopic.Part {
       as well is 2. `vault get` prints what a reference names, an attribute too.
 
       Where several items match, a person at a terminal gets a numbered list to choose from; everything else fails with 2 and names the accounts.
-      Where none matches, a person is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.
+      Where no service is so called, such a person may give a label, whatever its case, or a part of one. Where none matches, a person
+      is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.
 
       `find` looks for text whatever its case. `find --fuzzy` takes the letters of a word in their order with others between them, best first: `ghb`
       finds `github.com`. A word with a capital letter then means just that letter.
 
       `list --sort` takes `name`, `modified` (the newest first) or `expires` (the first to expire first). `list --expiring 30d` shows what has
       expired or will by then. `--attribute NAME=VALUE` and `--tag NAME` (an attribute `tag:NAME`, as `import` writes it) may be repeated; all must
-      hold. `list --tree` draws accounts below their service.
+      hold. `list --tree` draws accounts below their service. `list work/` lists what is below `work`: the services that begin with `work/`.
 
       `list`, `deleted` and `audit` answer that there is nothing with 0, and with `[]` or an object in JSON; a terminal is told so. `find` and
       whatever names one item answer with 1.
@@ -25,7 +26,7 @@ extension HelpTopic.Part {
     text: #"""
       `set`, `edit`, `copy`, `otp --set` and `revert` keep the content that they replace, value and description: the last 10 of each item and
       field, or those of `--history N`, up to 100, which the item goes on with. `--no-history` keeps none and removes those that are kept. The
-      value that a terminal is told about can be brought back at once:
+      value that a terminal is told about can be brought back at once. `revert` to the revision that an item has changes nothing:
 
       ```sh
       coffer vault history github.com ada
@@ -44,8 +45,14 @@ extension HelpTopic.Part {
 
       Nothing is kept of logins, nor of what else ends with a session. `coffer logout`, and git's and docker's `erase`, remove an item with all
       that was kept of it. So does `coffer delete` of a key. `coffer set` of a key, git's and docker's `store` and `import` keep as many former contents as the item does already, of
-      new items none. `rename --replace` removes the item whose name is taken, for good. A rotation seals former and deleted contents to the new key. They are in every
+      new items none. `rename --replace` removes the item whose name is taken, for good. What is removed for good leaves the vault's file and its write-ahead log as
+      well: at once, after many removals in a row when the command ends or the agent has had a pause; where another program keeps reading, `coffer vault status` says that old bytes
+      remain, and the next write removes them. In a vault above 64 MiB a copy that SQLite left when it moved a row stays until `coffer vault rotate`. A
+      rotation seals former and deleted contents to the new key. They are in every
       backup, and in no export.
+
+      Revisions count the writes of one item. An item that was removed for good and stored anew is another, and counts from 1 again:
+      `set --if-revision` compares the number alone. `edit` holds to the item itself, as do git's `erase` and the Secret Service.
       """#)
 
   static let importing = HelpTopic.Part(
@@ -81,8 +88,9 @@ extension HelpTopic.Part {
       `--first-line` leaves all below the password out. Links are followed and hidden entries are taken, as pass does. A file that is no entry
       is told, and a link that leads nowhere fails.
 
-      Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, entries without a secret and types that are
-      not known are each told on standard error, and so is a name that had to be changed because another entry has it. Ids, icons and settings
+      Nothing is left out silently: what is in the trash, attachments, former passwords, passkeys, fields of Bitwarden that show another, entries
+      without a secret and types that are not known are each told on standard error, and so is a name that had to be changed because another
+      entry has it, or because of a control character. JSON with an object that has a name twice is refused with 65. Ids, icons and settings
       of the other program are of no use elsewhere and are not told.
 
       A terminal shows the plan first and asks; then it shows a total, and with `--verbose` each item. Elsewhere each item is printed and

@@ -3,13 +3,14 @@ extension HelpTopic.Part {
     page: "CommandLine", section: "Unlocking",
     text: #"""
       Commands that open the vault take `--passphrase-fd`, `--passphrase-file`, `--key-file`, `--recovery-file`, `--identity`, `--invitation`,
-      `--min-generation` and `--no-agent`. Where none names a secret, a command that needs only items asks the agent, where one keeps the vault (<doc:Agent>) and
-      `--no-agent` does not leave it out. Then every command looks in the environment, and asks a person. `--min-generation` refuses a vault
+      `--min-generation` and `--no-agent`. Where none names a secret, a command that does not need the vault's key asks the agent, where that keeps the vault (<doc:Agent>) and
+      `--no-agent` does not leave it out: all that read, change, import and export items, and `vault log`, `status`, `verify` and `slot list`. Then every command looks in the environment, and asks a person. `--min-generation` refuses a vault
       that is older. `--invitation`, which may be repeated, refuses another vault, and one whose key does not come from the one that the
       invitation names (<doc:CommandLineVault>); the agent checks that too. What is no invitation is 64 on the command line and in the environment,
       and 65 in the identity's file, with the number of its line.
 
-      A person may type a wrong passphrase three times, and a recovery code in its place. What a person types for a command that needs only items
+      A person may type a wrong passphrase three times, and a recovery code in its place. Nothing is echoed from the first try to the last, and
+      what is typed before the next question is dropped. After the third the error names `coffer recover`, where the vault has a recovery code. What a person types for a command that the agent can serve
       goes to the agent, which is started where none runs: nobody types it twice (<doc:CommandLineAgent>). A command that needs the vault's key
       itself, such as `vault rotate`, asks for itself. A key file that opens the vault alone leaves a passphrase beside it untried, and a note says
       so.
@@ -22,7 +23,7 @@ extension HelpTopic.Part {
       `PATH`. One whose name begins with `pinentry` is spoken to in GnuPG's protocol. Any other gets the question as its last word, and prints the
       answer: `systemd-ask-password`, or what serves ssh. Without the variable, `SSH_ASKPASS` is asked as ssh asks it, where `DISPLAY` or
       `WAYLAND_DISPLAY` is set. `SSH_ASKPASS_REQUIRE` counts for both: with `prefer` and `force` the program asks at a terminal too, with `force`
-      without a display as well, and with `never` it does not ask. After 120 s the program is ended, with all that it started. Without a person to
+      without a display as well, and with `never` it does not ask. After 120 s, and where the command dies, the program is ended with all that it started. Without a person to
       ask, a locked vault is 69.
 
       A new passphrase is typed twice. One that fewer than 2^35 tries would guess is refused at a terminal, with the reason, and may be typed

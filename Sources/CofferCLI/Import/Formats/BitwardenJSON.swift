@@ -58,7 +58,7 @@ struct BitwardenJSON {
     private var notes: SecretForm?
     private var folder = "", collections: [String] = []
     private var isDeleted = false, passkeys = 0, former = 0
-    private var attachments: [String] = []
+    private var attachments: [String] = [], links: [String] = []
 
     init(_ scanner: inout JSONScanner) throws {
       try scanner.object { scanner, name in
@@ -136,6 +136,8 @@ struct BitwardenJSON {
         default: try scanner.skip()
         }
       }
+      // What it shows is imported by its own name.
+      guard type != "3" else { return links.append(field) }
       // Text and yes or no are shown in the clear there too; what another version adds is kept as a secret.
       if type == "0" || type == "2" { entry.say(value?.plainText ?? "", as: field) } else { entry.add(value, as: field) }
     }
@@ -157,6 +159,7 @@ struct BitwardenJSON {
       if kind == .note, entry.value == nil { entry.value = notes } else { entry.add(notes, as: "notes") }
       found.add(entry)
       for name in attachments { found.leaveOut(entry.label, part: name, LeftOut.attachment) }
+      for name in links { found.leaveOut(entry.label, part: name, LeftOut.link) }
       found.leaveOut(entry.label, LeftOut.passkey, count: passkeys)
       found.leaveOut(entry.label, LeftOut.formerPasswords, count: former)
     }

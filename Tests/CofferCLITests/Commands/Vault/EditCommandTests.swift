@@ -79,6 +79,33 @@ struct EditCommandTests {
     ["EDITOR": "/bin/sh " + (try home.file("editor", "\(script)\n"))]
   }
 
+  @Test(arguments: [false, true])
+  func `an edit does not replace another item that got the name and the revision meanwhile`(throughAgent: Bool) throws {
+    guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }
+    let home = try home()
+    let ready = "\(home.path)/ready"
+    let change = "sed -i 's/^label:.*/label: Work/' $1; grep -q ^label $1 || echo edited >> $1"
+    let waits = try editor(home, "touch \(ready); while [ -e \(ready) ]; do sleep 0.05; done; \(change)")
+    if throughAgent {
+      try home.transcript("unlock --quiet")
+      home.locked()
+    }
+    for option in ["", " --form"] {
+      let terminal = try PseudoTerminal()
+      home.environment["EDITOR"] = waits["EDITOR"]
+      let edit = try terminal.coffer("vault edit github ada\(option)", in: home)
+      #expect(try eventually { home.exists("ready") })
+      let revision = try #require(try shown("github", in: home)["revision"] as? Int)
+      try home.transcript("vault delete github --forever")
+      for _ in 0..<revision { try home.transcript("vault set github ada", in: "of another") }
+      #expect(try shown("github", in: home)["revision"] as? Int == revision)
+      unlink(ready)
+      #expect(try edit.wait() == 75)
+      try home.transcript("vault get github", out: "of another")
+      #expect(try shown("github", in: home)["label"] as? String == "")
+    }
+  }
+
   @Test
   func `--form has all that describes the item, and not its value`() throws {
     guard access("/dev/shm", W_OK) == 0 else { return print("skipped: there is no /dev/shm") }

@@ -165,6 +165,41 @@ struct HistoryCommandTests {
   }
 
   @Test
+  func `erase and delete --forever remove also what was deleted before and can be brought back`() throws {
+    let home = try home()
+    try home.transcript("vault delete github --forever")
+    let empty = try records(home)
+    let git = "protocol=https\nhost=git.example\nusername=ada\n"
+    try home.transcript("credential git store", in: git + "password=p1\n\n")
+    try home.transcript("vault delete https://git.example")
+    try home.transcript("credential git erase", in: git + "password=other\n\n")
+    #expect(try list("vault deleted", in: home).count == 1, "another password was refused")
+    try home.transcript("credential git erase", in: git + "password=p1\n\n")
+    #expect(try records(home) == empty)
+    try home.transcript("vault undelete https://git.example ada", err: "nothing of it can be brought back", exit: 1)
+    try home.transcript("vault set docker:https://hub.example ada", in: "p1")
+    try home.transcript("vault delete docker:https://hub.example")
+    try home.transcript("credential docker erase", in: "https://hub.example")
+    #expect(try records(home) == empty)
+    // A person's own, with and without the account, and a field.
+    for line in ["vault delete web ada --forever", "vault delete web --forever"] {
+      for value in ["one", "two"] { try home.transcript("vault set web ada", in: value) }
+      try home.transcript("vault set web ada --field pin", in: "4711")
+      try home.transcript("vault delete web")
+      try home.transcript(line)
+      #expect(try records(home) == empty)
+      try home.transcript(line, err: line.contains(" ada") ? "such item" : "no item of this service", exit: 1)
+    }
+    try home.transcript("vault set web ada", in: "stays")
+    for value in ["1", "2"] { try home.transcript("vault set web --field pin", in: value) }
+    try home.transcript("vault delete web --field pin")
+    try home.transcript("vault delete web --field pin --forever")
+    #expect(try records(home) == empty + 1)
+    try home.transcript("vault undelete web ada --field pin", err: "nothing of it can be brought back", exit: 1)
+    try home.transcript("vault get web", out: "stays")
+  }
+
+  @Test
   func `a rotation seals former and deleted values again`() throws {
     let home = try home()
     try home.transcript("vault set web", in: "kept")

@@ -1,0 +1,138 @@
+package import CofferPlatform
+internal import CofferStorage
+package import CofferVault
+
+/// The vault as a whole: what it says of itself, what goes to another place, what comes from one.
+extension AgentClient {
+  /// The newest `limit` entries of the vault's log, or all, the newest last.
+  package func log(limit: Int? = nil) throws(StoreError) -> [VaultLogEntry] {
+    try askForPages(.log) { (writer) throws(StoreError) in
+      try writer.put(limit != nil)
+      if let limit { try writer.put(UInt64(clamping: limit)) }
+    } element: { (fields) throws(StoreError) in
+      try fields.logEntry()
+    }
+  }
+
+  /// What the vault says of itself.
+  package func describe() throws(StoreError) -> HeldVaultDescription {
+    try ask(.describe, isWrite: false) { (_) throws(StoreError) in
+    } answer: { (fields) throws(StoreError) in
+      try fields.vaultDescription()
+    }
+  }
+
+  /// What is stored under `names`, of expired items too, of one moment.
+  package func contents(of names: [ItemName]) throws(StoreError) -> [StoredContent] {
+    let contents = try askForPages(.contents) { (writer) throws(StoreError) in
+      try writer.put(UInt32(clamping: names.count))
+      for name in names { try writer.put(name) }
+    } element: { (fields) throws(StoreError) in
+      try fields.content()
+    }
+    guard contents.count == names.count else { throw FrameReader.malformed("it has a content too many or too few") }
+    return contents
+  }
+
+  /// Lends each item with its value to `body`, as ``UnlockedVault/forEachItem(withFields:withoutValue:_:)`` does.
+  package func forEachItem(
+    withFields: Bool = false, withoutValue: (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
+  ) throws {
+    var items = try list()
+    if withFields {
+      items += try find(.fields()).items()
+      items.sort { $0.name < $1.name }
+    }
+    for batch in TransferBatches(items, bytes: \.valueBytes) {
+      for (item, content) in zip(batch, try contents(of: batch.map(\.name))) {
+        switch content {
+        case .form(let form): try body(item, form)
+        case .withoutValue: try withoutValue(item)
+        case .absent: throw StoreError.changed("the item was deleted during the export", item.name.description)
+        }
+      }
+    }
+  }
+
+  /// Writes a new vault to `target` that holds the items of this one, as ``UnlockedVault/export(to:services:with:cost:label:)`` does.
+  ///
+  /// - Throws: what that throws; ``/CofferPlatform/StoreError/Kind/conflict`` where the vault was changed meanwhile.
+  package func export(
+    to target: VaultPlace, of vault: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials,
+    cost: PassphraseCost = .standard, label: String = ""
+  ) throws(StoreError) -> Int {
+    let start = try moment(after: nil)
+    var found: [ItemDescriptions] = []
+    for service in services.map({ $0.map(Optional.some) }) ?? [nil] {
+      let items = try find(ItemQuery(service: service))
+      if let service, items.isEmpty { throw ExportedVault.noItems(of: service, vault) }
+      found.append(items)
+    }
+    for service in services.map({ $0.map(Optional.some) }) ?? [nil] { found.append(try find(.fields(of: service))) }
+    return try ExportedVault.make(
+      at: target, of: vault, with: credentials, cost: cost, label: label, found
+    ) { (names) throws(StoreError) in
+      try contents(of: names)
+    } check: { () throws(StoreError) in
+      guard try moment(after: nil) == start else { throw StoreError.changed("the vault was changed during the export", nil) }
+    }
+  }
+
+  /// Whether the agent takes `items` in one transaction.
+  package static func takes(_ items: [ImportedItem]) -> Bool {
+    items.count <= AgentProtocol.mostStaged && items.reduce(0) { $0 + $1.stagedBytes } <= AgentProtocol.mostStagedBytes
+  }
+
+  /// Adds all of `items` in one transaction, or none, as ``UnlockedVault/add(_:duplicates:isTrial:progress:)`` does.
+  ///
+  /// - Parameter progress: told how many items have reached the agent.
+  /// - Throws: what that throws; ``/CofferPlatform/StoreError/Kind/tooLarge(limit:)`` for more than the agent takes.
+  package func add(
+    _ items: [ImportedItem], duplicates: DuplicatePolicy = .refuse, isTrial: Bool = false, progress: (Int) -> Void = { _ in }
+  ) throws(StoreError) -> ImportReport {
+    var count = 0
+    for batch in TransferBatches(items, bytes: \.stagedBytes) {
+      progress(count)
+      try ask(.stage, isWrite: false) { (writer) throws(StoreError) in
+        try writer.put(count == 0)
+        try writer.put(UInt32(clamping: batch.count))
+        for item in batch { try writer.put(item) }
+      } answer: { (_) throws(StoreError) in
+      }
+      count += batch.count
+    }
+    var report = ImportReport()
+    _ = try askForPages(.add, isWrite: !isTrial, within: Self.unlockTime) { (writer) throws(StoreError) in
+      try writer.put(UInt64(clamping: items.count))
+      try writer.put(duplicates.number)
+      try writer.put(isTrial)
+    } element: { (fields) throws(StoreError) in
+      try report.take(&fields)
+    }
+    return report
+  }
+}
+
+extension StoreError {
+  fileprivate static func changed(_ what: String, _ key: String?) -> StoreError {
+    StoreError(.conflict, what, key: key, cure: "try again")
+  }
+}
+
+extension ItemQuery {
+  fileprivate static func fields(of service: String? = nil) -> ItemQuery {
+    var query = ItemQuery(service: service)
+    query.ofFields = true
+    return query
+  }
+}
+
+extension ImportedItem {
+  /// Bytes in a message, roughly and not too few.
+  fileprivate var stagedBytes: Int {
+    let metadata = form.metadata
+    let attributes = metadata.attributes.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 8 }
+    return form.bytes.count + name.service.utf8.count + name.account.utf8.count + name.field.utf8.count
+      + metadata.label.utf8.count + metadata.contentType.utf8.count + attributes + 64
+  }
+}

@@ -1,0 +1,20 @@
+package import CofferVault
+
+/// What an agent says of a vault that it holds, beside its items.
+package struct HeldVaultDescription: Sendable, Equatable {
+  package let status: VaultStatus
+  /// What comparing it with the pin has shown.
+  package let pin: PinStatus
+  /// Entries of the log.
+  package let log: Int
+  /// Bytes of the agent's guarded memory that cannot and that may reach the swap.
+  package let lockedBytes: Int, unlockedBytes: Int
+
+  package init(status: VaultStatus, pin: PinStatus, log: Int, lockedBytes: Int, unlockedBytes: Int) {
+    self.status = status
+    self.pin = pin
+    self.log = log
+    self.lockedBytes = lockedBytes
+    self.unlockedBytes = unlockedBytes
+  }
+}

@@ -1,0 +1,71 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+extension Conversation {
+  /// Answers a request for the vault as a whole: what it says of itself, what goes to another place, what comes from one.
+  func answerTransfer(
+    _ request: AgentProtocol.Request, _ frame: borrowing Frame, on socket: borrowing LocalSocket
+  ) throws(AnswerFailure) {
+    switch request {
+    case .log:
+      let limit = try arguments(of: frame) { (fields) throws(StoreError) in try fields.flag() ? fields.number(UInt64.self) : nil }
+      let entries = try withVault { (vault) throws(StoreError) in try vault.log(limit: limit.map { Int(clamping: $0) }) }
+      try pages(of: entries, on: socket) { (entry, writer) throws(StoreError) in try writer.put(entry) }
+    case .describe:
+      try checked { () throws(StoreError) in try frame.noArguments() }
+      let description = try withVault { (vault) throws(StoreError) in
+        let memory = SecretMemory.report
+        return HeldVaultDescription(
+          status: try vault.status(), pin: try vault.pinStatus(), log: try vault.logLength(), lockedBytes: memory.lockedBytes,
+          unlockedBytes: memory.unlockedBytes)
+      }
+      try done(on: socket) { (writer) throws(StoreError) in try writer.put(description) }
+    case .contents:
+      let names = try arguments(of: frame) { (fields) throws(StoreError) in try fields.itemNames() }
+      let contents = try withVault { (vault) throws(StoreError) in
+        try vault.contents(of: names, mostBytes: AgentProtocol.mostLoaded)
+      }
+      try pages(of: contents, on: socket) { (content, writer) throws(StoreError) in try writer.put(content) }
+    case .stage:
+      let (begins, items) = try arguments(of: frame) { (fields) throws(StoreError) in
+        (try fields.flag(), try fields.importedItems())
+      }
+      if begins { server.staging.leave(&staged) }
+      let bytes = frame.body.count
+      try checked { () throws(StoreError) in try server.staging.take(items, bytes: bytes, into: &staged) }
+      try done(on: socket) { (_) throws(StoreError) in }
+    case .add: try add(frame, on: socket)
+    default: return
+    }
+  }
+
+  private func add(_ frame: borrowing Frame, on socket: borrowing LocalSocket) throws(AnswerFailure) {
+    let (count, policy, isTrial) = try arguments(of: frame) { (fields) throws(StoreError) in
+      (try fields.number(UInt64.self), try DuplicatePolicy(number: fields.number()), try fields.flag())
+    }
+    let items = staged.items
+    server.staging.leave(&staged)
+    // A client whose connection broke off goes on with another one, which knows nothing of what came before.
+    guard items.count == Int(clamping: count) else {
+      throw .refused(
+        StoreError(
+          .conflict, "only \(items.count) of \(count) items have reached the agent, and none was added", cure: "import them again"
+        ))
+    }
+    let report =
+      if isTrial {
+        try withVault { (vault) throws(StoreError) in try vault.add(items, duplicates: policy, isTrial: true) }
+      } else {
+        try change(on: socket) { (vault) throws(StoreError) in try vault.add(items, duplicates: policy) }
+      }
+    let fates = [(0 as UInt8, report.added), (1, report.replaced), (2, report.kept)].flatMap { fate, names in
+      names.map { (fate, $0) }
+    }
+    try pages(of: fates, on: socket) { (fate, writer) throws(StoreError) in
+      try writer.put(fate.0)
+      try writer.put(fate.1)
+    }
+  }
+}

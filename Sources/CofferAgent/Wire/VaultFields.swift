@@ -1,0 +1,185 @@
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+// What is asked and said of a vault as a whole, and what goes out of one or into it.
+extension FrameWriter {
+  mutating func put(_ query: ItemQuery) throws(StoreError) {
+    try put(query.service)
+    try put(query.otherThan)
+    try put(texts: query.texts)
+    try put(UInt32(clamping: query.attributes.count))
+    for attribute in query.attributes {
+      try put(attribute.name)
+      try put(attribute.value)
+    }
+    try put(texts: query.attributeNames)
+    try put(query.besides != nil)
+    if let mark = query.besides {
+      try put(mark.name)
+      try put(mark.value)
+    }
+    try put(query.ofFields)
+    try put(query.isUse)
+  }
+
+  private mutating func put(texts: [String]) throws(StoreError) {
+    try put(UInt32(clamping: texts.count))
+    for text in texts { try put(text) }
+  }
+
+  mutating func put(_ entry: VaultLogEntry) throws(StoreError) {
+    try put(entry.sequence)
+    try put(entry.date)
+    try put(entry.event.rawValue)
+    try put(entry.user)
+    try put(entry.process)
+    try put(entry.program)
+    try put(entry.item != nil)
+    if let item = entry.item { try put(item) }
+    try put(entry.index)
+    try put(entry.slot)
+    try put(entry.openedWith)
+  }
+
+  mutating func put(_ description: HeldVaultDescription) throws(StoreError) {
+    let status = description.status
+    for number in [UInt64(clamping: status.items), status.generation, status.epoch] { try put(number) }
+    try put(status.created)
+    try put(status.rotated)
+    try put(status.oldBytesRemain)
+    try put(description.pin.number)
+    for number in [description.log, description.lockedBytes, description.unlockedBytes] { try put(UInt64(clamping: number)) }
+    try put(UInt32(clamping: status.slots.count))
+    for slot in status.slots {
+      try put(slot.summary.id.bytes)
+      try put(slot.summary.kind.rawValue)
+      try put(slot.summary.passes)
+      try put(slot.summary.mebibytes)
+      try put(slot.label)
+      try put(slot.isInUse)
+    }
+  }
+
+  mutating func put(_ content: StoredContent) throws(StoreError) {
+    switch content {
+    case .absent: try put(0 as UInt8)
+    case .withoutValue: try put(1 as UInt8)
+    case .form(let form):
+      try put(2 as UInt8)
+      try put(form)
+    }
+  }
+
+  mutating func put(_ item: ImportedItem) throws(StoreError) {
+    try put(item.name)
+    try put(item.form)
+    try put(item.created)
+    try put(item.modified)
+  }
+}
+
+extension FrameReader {
+  mutating func query() throws(StoreError) -> ItemQuery {
+    var query = ItemQuery(service: try optionalText())
+    query.otherThan = try optionalText()
+    query.texts = try texts()
+    for _ in 0..<(try countOfNames(ofAtLeast: 8)) { query.attributes.append(ItemQuery.Attribute(try text(), try text())) }
+    query.attributeNames = try texts()
+    if try flag() { query.besides = ItemQuery.Mark(try text(), try optionalText()) }
+    query.ofFields = try flag()
+    query.isUse = try flag()
+    return query
+  }
+
+  mutating func logEntry() throws(StoreError) -> VaultLogEntry {
+    try VaultLogEntry(
+      sequence: number(), date: date(), event: VaultLogEntry.Event(rawValue: text()) ?? .unknown, user: number(),
+      process: number(), program: text(), item: flag() ? itemName() : nil, index: optionalText(), slot: optionalText(),
+      openedWith: text())
+  }
+
+  mutating func vaultDescription() throws(StoreError) -> HeldVaultDescription {
+    let (items, generation, epoch) = (try number(UInt64.self), try number(UInt64.self), try number(UInt64.self))
+    let (created, rotated, oldBytesRemain) = (try date(), try date(), try flag())
+    guard let pin = PinStatus(number: try number()) else { throw Self.malformed("it has an unknown state of a pin") }
+    let (log, locked, unlocked) = (try number(UInt64.self), try number(UInt64.self), try number(UInt64.self))
+    var slots: [VaultStatus.Slot] = []
+    for _ in 0..<(try count(ofAtLeast: 14)) { slots.append(try slot()) }
+    return HeldVaultDescription(
+      status: VaultStatus(
+        items: Int(clamping: items), generation: generation, epoch: epoch, created: created, rotated: rotated, slots: slots,
+        oldBytesRemain: oldBytesRemain),
+      pin: pin, log: Int(clamping: log), lockedBytes: Int(clamping: locked), unlockedBytes: Int(clamping: unlocked))
+  }
+
+  private mutating func slot() throws(StoreError) -> VaultStatus.Slot {
+    let id = SlotSummary.ID(bytes: try plainBytes(limit: 16))
+    guard let kind = SlotKind(rawValue: try number()) else { throw Self.malformed("it has an unknown kind of slot") }
+    return try VaultStatus.Slot(
+      summary: SlotSummary(id: id, kind: kind, passes: number(), mebibytes: number()), label: text(), isInUse: flag())
+  }
+
+  mutating func content() throws(StoreError) -> StoredContent {
+    switch try number(UInt8.self) {
+    case 0: .absent
+    case 1: .withoutValue
+    case 2: .form(try form())
+    default: throw Self.malformed("it has an unknown content")
+    }
+  }
+
+  mutating func itemNames() throws(StoreError) -> [ItemName] {
+    var names: [ItemName] = []
+    for _ in 0..<(try countOfNames(ofAtLeast: 12)) { names.append(try itemName()) }
+    return names
+  }
+
+  mutating func importedItems() throws(StoreError) -> [ImportedItem] {
+    var items: [ImportedItem] = []
+    for _ in 0..<(try countOfNames(ofAtLeast: 12)) {
+      items.append(try ImportedItem(name: itemName(), form: form(), created: optionalDate(), modified: optionalDate()))
+    }
+    return items
+  }
+}
+
+extension ImportReport {
+  /// Takes what became of an item that was to be added.
+  mutating func take(_ fields: inout FrameReader) throws(StoreError) {
+    let fate = try fields.number(UInt8.self)
+    let name = try fields.itemName()
+    switch fate {
+    case 0: added.append(name)
+    case 1: replaced.append(name)
+    case 2: kept.append(name)
+    default: throw FrameReader.malformed("it does not say what became of an item")
+    }
+  }
+}
+
+extension DuplicatePolicy {
+  /// In the order of their numbers.
+  private static let numbered: [DuplicatePolicy] = [.refuse, .replace, .keep]
+
+  var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) }
+
+  init(number: UInt8) throws(StoreError) {
+    guard Self.numbered.indices.contains(Int(number)) else {
+      throw FrameReader.malformed("it does not say what becomes of duplicates")
+    }
+    self = Self.numbered[Int(number)]
+  }
+}
+
+extension PinStatus {
+  /// In the order of their numbers.
+  private static let numbered: [PinStatus] = [.none, .firstUse, .upToDate, .unchanged, .notWritten]
+
+  fileprivate var number: UInt8 { UInt8(Self.numbered.firstIndex(of: self) ?? 0) }
+
+  fileprivate init?(number: UInt8) {
+    guard Self.numbered.indices.contains(Int(number)) else { return nil }
+    self = Self.numbered[Int(number)]
+  }
+}

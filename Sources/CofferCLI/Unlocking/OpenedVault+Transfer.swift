@@ -1,0 +1,45 @@
+internal import Coffer
+internal import CofferAgent
+internal import CofferVault
+
+// What goes out of the vault and into it, by whoever has it open.
+extension OpenedVault {
+  /// Lends each item with its value to `body`, expired ones too, by name; those without a value to `withoutValue`.
+  borrowing func forEachItem(
+    withFields: Bool = false, withoutValue: @escaping (VaultItem) throws -> Void, _ body: (VaultItem, SecretForm) throws -> Void
+  ) throws {
+    switch self {
+    case .byAgent(let agent): try agent.forEachItem(withFields: withFields, withoutValue: withoutValue, body)
+    case .here(let vault): try vault.forEachItem(withFields: withFields, withoutValue: withoutValue, body)
+    }
+  }
+
+  /// Writes a new vault with the items of some services, or all, and returns how many it holds.
+  borrowing func export(
+    to target: VaultPlace, of place: VaultPlace, services: [String]?, with credentials: consuming Credentials, label: String
+  ) throws(StoreError) -> Int {
+    switch self {
+    case .byAgent(let agent):
+      try agent.export(to: target, of: place, services: services, with: credentials, label: label)
+    case .here(let vault): try vault.export(to: target, services: services, with: credentials, label: label)
+    }
+  }
+
+  /// Adds all of `items` in one transaction, or none.
+  borrowing func add(
+    _ items: [ImportedItem], duplicates: DuplicatePolicy, isTrial: Bool, progress: (Int) -> Void
+  ) throws(StoreError) -> ImportReport {
+    switch self {
+    case .byAgent(let agent): try agent.add(items, duplicates: duplicates, isTrial: isTrial, progress: progress)
+    case .here(let vault): try vault.add(items, duplicates: duplicates, isTrial: isTrial, progress: progress)
+    }
+  }
+
+  /// Whether as many items as `items` are can be added at once. The agent's memory and time are for others too.
+  borrowing func takes(_ items: [ImportedItem]) -> Bool {
+    switch self {
+    case .byAgent: AgentClient.takes(items)
+    case .here: true
+    }
+  }
+}

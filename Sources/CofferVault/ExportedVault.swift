@@ -1,0 +1,109 @@
+package import CofferPlatform
+internal import CofferStorage
+internal import SystemPackage
+
+/// What is stored under a name, as an export takes it: of an expired item too.
+package enum StoredContent: Sendable {
+  case absent
+  /// Another program made it so: Coffer's own items always have a value.
+  case withoutValue
+  case form(SecretForm)
+}
+
+/// A new vault that is made of items of another: with no key, slot or id of it, and no former content of an item.
+package enum ExportedVault {
+  /// Makes one at `target`, which `fill` gives its items and returns how many.
+  static func make(
+    at target: VaultPlace, of vault: FilePath, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
+    _ fill: (OpenVault) throws(StoreError) -> Int
+  ) throws(StoreError) -> Int {
+    let copy = try NewCopy.begin(for: target.file(), of: vault)
+    var given = Optional(credentials)
+    let count = try copy.making { (draft) throws(StoreError) in
+      let made = try OpenVault.create(at: draft, with: given.take() ?? Credentials(), cost: cost, label: label)
+      let count = try fill(made)
+      try made.view.database.emptyLog()
+      made.view.database.close()
+      return count
+    }
+    try copy.publish()
+    return count
+  }
+
+  /// Makes one of items that somebody else reads, such as an agent.
+  ///
+  /// - Parameters:
+  ///   - found: what is said of the items, then of their fields.
+  ///   - contents: reads what is stored under some names.
+  ///   - check: is called before the new vault gets its name; throws where not all that was read is of one moment.
+  package static func make(
+    at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
+    _ found: [ItemDescriptions], contents: ([ItemName]) throws(StoreError) -> [StoredContent],
+    check: () throws(StoreError) -> Void
+  ) throws(StoreError) -> Int {
+    let path = try vault.file()
+    return try make(at: target, of: path, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
+      let metas = try metas(of: found)
+      try made.write { (target, change) throws(StoreError) in
+        for batch in TransferBatches(metas, bytes: { $0.valueCount ?? 0 }) {
+          let names = batch.map { ItemName(sealed: $0.service, $0.account, field: $0.field) }
+          for (index, content) in try contents(names).enumerated() {
+            guard case .form(let form) = content else { throw ItemTable.withoutValue(names[index], path) }
+            _ = try target.items.adopt(
+              batch[batch.startIndex + index], form.bytes, at: target.items.target(names[index], &change), &change)
+          }
+        }
+      }
+      try check()
+      return metas.count(where: \.field.isEmpty)
+    }
+  }
+
+  private static func metas(of found: [ItemDescriptions]) throws(StoreError) -> [RecordMeta] {
+    var metas: [RecordMeta] = []
+    var seen: Set<ItemID> = []
+    for found in found {
+      for position in 0..<found.count {
+        let meta = try found.meta(at: position)
+        // A service may be asked for twice.
+        if seen.insert(meta.id).inserted { metas.append(meta) }
+      }
+    }
+    return metas
+  }
+
+  /// What is thrown where a service that is to be exported has no item.
+  package static func noItems(of service: String, _ vault: VaultPlace) -> StoreError {
+    StoreError(
+      .notFound, "no item is of this service", key: service, place: vault.description, cure: "check its spelling")
+  }
+}
+
+/// Elements in pieces that are asked for or sent at once: few enough for a message, and so many that one exchange is worth it.
+package struct TransferBatches<Element>: Sequence {
+  private let elements: [Element]
+  private let bytes: (Element) -> Int
+
+  private static var most: Int { 1024 }
+  private static var mostBytes: Int { 1 << 20 }
+
+  /// - Parameter bytes: how many bytes an element has, roughly.
+  package init(_ elements: [Element], bytes: @escaping (Element) -> Int) {
+    self.elements = elements
+    self.bytes = bytes
+  }
+
+  package func makeIterator() -> AnyIterator<ArraySlice<Element>> {
+    var rest = elements[...]
+    return AnyIterator {
+      var (count, total) = (0, 0)
+      for element in rest.prefix(Self.most) {
+        total += bytes(element)
+        guard count == 0 || total <= Self.mostBytes else { break }
+        count += 1
+      }
+      defer { rest = rest.dropFirst(count) }
+      return count == 0 ? nil : rest.prefix(count)
+    }
+  }
+}

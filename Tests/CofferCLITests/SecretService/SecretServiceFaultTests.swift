@@ -1,0 +1,131 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// What happens to the vault, the agent and the bus while programs keep their secrets by the service.
+@Suite(.tags(.campaign, .kill, .process), .wholeRun) struct SecretServiceFaultTests {
+  private static let names = ["vault.sqlite", "vault.sqlite-wal", "vault.sqlite-shm"]
+
+  /// Stores a secret as a program does; false where secret-tool is not installed, which is printed.
+  private static func store(_ name: String, _ service: SecretServiceHome) throws -> Bool {
+    let words = ["secret-tool", "store", "--label=\(name)", "n", name]
+    guard let stored = try service.program(words, in: "secret \(name)") else { return false }
+    #expect(stored.status == 0, "\(stored.err)")
+    return true
+  }
+
+  private static func lookup(_ name: String, _ service: SecretServiceHome) throws -> (status: Int32, out: String, err: String) {
+    try #require(try service.program(["secret-tool", "lookup", "n", name]))
+  }
+
+  private static func agent(_ home: Home) throws -> Int32 {
+    let status = try JSONSerialization.jsonObject(with: home.coffer("agent status --json").bytes) as? [String: Any]
+    return try #require(status?["process"] as? Int32)
+  }
+
+  @Test func `the vault gets a new key, and programs go on`() throws {
+    guard let service = try SecretServiceHome(), try Self.store("a", service) else { return }
+    let rotated = try service.home.coffer("vault rotate --yes --key-file \(service.home.path)/key")
+    #expect(rotated.status == 0, "\(rotated.err)")
+    #expect(try Self.lookup("a", service).out == "secret a")
+    _ = try Self.store("b", service)
+    #expect(try Self.lookup("b", service).out == "secret b")
+  }
+
+  @Test func `a backup is restored, and programs find what it holds`() throws {
+    guard let service = try SecretServiceHome(), try Self.store("old", service) else { return }
+    let home = service.home
+    try home.transcript("vault backup \(home.path)/backup --quiet")
+    _ = try Self.store("new", service)
+    let restored = try home.coffer("vault restore \(home.path)/backup --key-file \(home.path)/key")
+    #expect(restored.status == 0, "\(restored.err)")
+    #expect(try Self.lookup("old", service).out == "secret old")
+    let none = try Self.lookup("new", service)
+    #expect(none.status == 1 && none.out.isEmpty && none.err.isEmpty, "\(none.err)")
+    _ = try Self.store("newer", service)
+    #expect(try Self.lookup("newer", service).out == "secret newer")
+  }
+
+  @Test func `a vault that is rolled back is refused with that word, and is never empty`() throws {
+    guard let service = try SecretServiceHome(), try Self.store("old", service) else { return }
+    let home = service.home
+    _ = try home.coffer("agent stop")
+    func copy(_ from: String, _ to: String) throws {
+      try FileManager.default.createDirectory(atPath: "\(home.path)/\(to)", withIntermediateDirectories: true)
+      for name in Self.names {
+        unlink("\(home.path)/\(to)/\(name)")
+        guard home.exists("\(from)/\(name)") else { continue }
+        try FileManager.default.copyItem(atPath: "\(home.path)/\(from)/\(name)", toPath: "\(home.path)/\(to)/\(name)")
+      }
+    }
+    try copy("data", "before")
+    _ = try Self.store("new", service)
+    // While the agent holds it: another file stands in its place.
+    try copy("data", "after")
+    try copy("before", "data")
+    for _ in 0..<2 {
+      let refused = try Self.lookup("old", service)
+      #expect(refused.status == 1 && refused.out.isEmpty && refused.err.contains("rolled back"), "\(refused.err)")
+      let stored = try #require(try service.program(["secret-tool", "store", "--label=x", "n", "x"], in: "x"))
+      #expect(stored.status == 1 && stored.err.contains("rolled back"), "\(stored.err)")
+    }
+    try copy("after", "data")
+    #expect(try Self.lookup("new", service).out == "secret new")
+  }
+
+  @Test func `the bus is started again, and the service with it by who asks`() throws {
+    guard let service = try SecretServiceHome(starts: false) else { return }
+    let home = service.home
+    try home.transcript("secret-service install --quiet")
+    try service.startBus()
+    guard try Self.store("a", service) else { return }
+    let first = try #require(try service.process())
+    try service.startBus()
+    #expect(try Self.lookup("a", service).out == "secret a")
+    #expect(try service.process() != first)
+    eventually("the service of the old bus ends") { kill(first, 0) != 0 }
+  }
+
+  @Test func `the agent is killed while it is asked, and nothing that was stored is lost`() throws {
+    guard let service = try SecretServiceHome(), try Self.store("first", service) else { return }
+    let home = service.home
+    var stored: [String] = ["first"]
+    for round in 0..<Campaign.size(short: 3, long: 300) {
+      let agent = try Self.agent(home)
+      let delay = UInt32(round % 12) * 1000
+      // In every third round it holds the question in its hands when it dies.
+      if round % 3 == 2 { kill(agent, SIGSTOP) }
+      let killer = Thread {
+        usleep(5000 + delay)
+        kill(agent, SIGKILL)
+      }
+      killer.start()
+      let answer = try #require(
+        try service.program(["secret-tool", "store", "--label=x", "n", "\(round)"], in: "secret \(round)"))
+      // Whether the change was made is not known to who was not answered.
+      if answer.status == 0 { stored.append("\(round)") } else { #expect(!answer.err.isEmpty) }
+      eventually("the agent is gone") { kill(agent, 0) != 0 }
+      let name = stored.randomElement() ?? "first"
+      let found = try Self.lookup(name, service)
+      #expect(found.out == "secret \(name)", "\(found.err)")
+    }
+    for name in stored {
+      let found = try Self.lookup(name, service)
+      #expect(found.out == "secret \(name)", "\(found.err)")
+    }
+    print("the agent was killed while it was asked; \(stored.count) stored secrets are there")
+  }
+
+  @Test func `an agent that is killed with a question to read in its hands is asked again`() throws {
+    guard let service = try SecretServiceHome(), try Self.store("a", service) else { return }
+    let agent = try Self.agent(service.home)
+    kill(agent, SIGSTOP)
+    let killer = Thread {
+      usleep(150_000)
+      kill(agent, SIGKILL)
+    }
+    killer.start()
+    let found = try Self.lookup("a", service)
+    #expect(found.out == "secret a", "\(found.err)")
+  }
+}
