@@ -56,7 +56,8 @@ struct TransactionModelTests {
       let trace = try spin.trace(seed: seed)
       let stage = try Stage()
       for (number, step) in trace.enumerated() where try !stage.make(step) {
-        Issue.record("trace \(seed): step \(number), \(step), but it says \(stage.says(of: step.process)): \(trace.prefix(number + 1))")
+        Issue.record(
+          "trace \(seed): step \(number), \(step), but it says \(stage.says(of: step.process)): \(trace.prefix(number + 1))")
         break
       }
       traces += 1
