@@ -164,7 +164,7 @@ let package = Package(
       name: "TestTool",
       dependencies: [
         "Coffer", "CofferAgent", "CofferDefaults", "CofferValues", "CofferVault", "CofferPlatform", "CofferStorage",
-        "CofferMemory",
+        "CofferMemory", "CCofferSQLite",
         "CofferTestSupport", systemPackage,
       ],
       path: "Tests/TestTool", swiftSettings: strict),

@@ -90,17 +90,8 @@ extension NameSpecification {
   fileprivate static var quiet: NameSpecification { [.long, .customShort("q")] }
 }
 
-/// One of the two places of a command that stands at two: `coffer login` is `coffer auth login`.
-protocol CommandPlace {
-  static var isShorthand: Bool { get }
-}
-
-/// The command's place in its family.
-enum FamilyPlace: CommandPlace {
-  static var isShorthand: Bool { false }
-}
+/// The command's place in its family, of a command that stands at two: `coffer login` is `coffer auth login`.
+enum FamilyPlace {}
 
 /// The command's place at the root.
-enum RootPlace: CommandPlace {
-  static var isShorthand: Bool { true }
-}
+enum RootPlace {}

@@ -18,6 +18,8 @@ final class Context {
   let yes: Bool
   /// Whether an option of the command names the vault.
   let isVaultNamed: Bool
+  /// What the command or the environment has in the place of a path to the vault and nobody gave it as a name: a mistyped one, or a file here.
+  private(set) var unknownName: String?
   /// The options for unlocking that were given; nil for a command that opens no vault.
   let unlocking: UnlockingOptions?
   let input = StandardInput()
@@ -46,10 +48,13 @@ final class Context {
     self.yes = yes
     self.unlocking = unlocking
     LibraryNotices.bootstrap(quiet: quiet)
-    if let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), let path = try VaultNames(context: self).path(of: name) {
-      try ProcessEnvironment.set("COFFER_VAULT", path)
-      places = try Places.standard()
+    guard let name = vault ?? ProcessEnvironment.value("COFFER_VAULT"), VaultNames.isName(name) else { return }
+    guard let path = try VaultNames(context: self).path(of: name) else {
+      unknownName = name
+      return
     }
+    try ProcessEnvironment.set("COFFER_VAULT", path)
+    places = try Places.standard()
   }
 
   /// Whether a person reads what is planned before it is done, and can answer.

@@ -32,6 +32,18 @@ struct VaultNames {
     return path
   }
 
+  /// Says that `name` is neither a name nor a file, with the names that there are.
+  func unknown(_ name: String) throws -> Failure {
+    let names = try all().map(\.name)
+    let told = names.isEmpty ? "no vault has a name yet" : "the names are \(names.map(Printable.line).joined(separator: ", "))"
+    let add = "coffer vault name add \(Printable.line(name)) PATH gives a vault this one"
+    return Failure(
+      StoreError(
+        .noVault, "no vault has the name, and no file here either", key: name, place: context.places.vault.description,
+        cure: [LikelyNames.question(LikelyNames.near(name, among: names)), "\(told); \(add)"].compactMap(\.self)
+          .joined(separator: " ")))
+  }
+
   /// All names with their paths, by name.
   func all() throws -> [(name: String, path: String)] {
     try context.domain(Settings.domain).contents().compactMap { key, form in

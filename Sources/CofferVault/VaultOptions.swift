@@ -26,6 +26,8 @@ public struct VaultOptions: Sendable, Equatable {
   /// Whether the descriptions of all items are kept in guarded memory while the vault is open, as an agent does, which is asked for them
   /// again and again.
   package var keepsIndex = false
+  /// Whether the vault is open for a moment only, as for a command: on a full disk others may then be kept waiting meanwhile.
+  package var isBrief = false
 
   /// Nothing beyond the vault's own file is compared: an older copy of it that is put back is not noticed.
   public static let withoutPins = VaultOptions(pins: nil)

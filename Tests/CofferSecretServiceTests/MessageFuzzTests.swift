@@ -70,7 +70,7 @@ import Testing
       interface.methods.map { (interface, $0) }
     }
     var random = Random(campaign: "messages to the Secret Service")
-    let count = Campaign.size(short: 1_500, long: 1_000_000)
+    let count = Campaign.size(short: 1_500, long: 1_000_000 / Campaign.share)
     var (answered, refused) = (0, [String: Int]())
     for _ in 0..<count {
       guard let (interface, method) = methods.randomElement(using: &random) else { continue }

@@ -11,8 +11,8 @@ final class Peer {
   private let reader: FileHandle
   private var unread = ""
 
-  /// Starts the tool, under strace where `tracing` says with which options, and waits until it has everything open.
-  init(_ home: Home, _ arguments: [String], tracing: [String]? = nil) throws {
+  /// Starts the tool, under strace where `tracing` says with which options, and waits until it has everything open, if `opens`.
+  init(_ home: Home, _ arguments: [String], tracing: [String]? = nil, opens: Bool = true) throws {
     let command = [Home.toolPath] + arguments
     let whole = tracing.map { ["/usr/bin/strace", "-f"] + $0 + command } ?? command
     process.executableURL = URL(fileURLWithPath: whole[0])
@@ -28,7 +28,7 @@ final class Peer {
     reader = FileHandle(
       fileDescriptor: fcntl(input.fileHandleForReading.fileDescriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)
     try process.run()
-    guard readLine() == "open" else {
+    guard !opens || readLine() == "open" else {
       process.waitUntilExit()
       throw Failed(what: "the peer did not open: \(try String(contentsOfFile: errors, encoding: .utf8))")
     }
@@ -86,7 +86,8 @@ final class Peer {
   /// Waits for a peer that has died.
   func wait() { process.waitUntilExit() }
 
-  private func readLine() -> String? {
+  /// The next line that the peer writes; nil when it died instead.
+  func readLine() -> String? {
     while true {
       if let end = unread.firstIndex(of: "\n") {
         defer { unread = String(unread[unread.index(after: end)...]) }

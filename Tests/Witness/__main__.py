@@ -20,6 +20,8 @@ try:
     from forge import forge
     from golden import golden
     from malformed import malform
+    from negative import negative
+    from refusals import refusals
     from layout import Refused
     from reader import Request, open_vault
     from samples import Sample
@@ -42,7 +44,8 @@ def write(request):
     return answer
 
 
-VERBS = {"read": read, "write": write, "bounds": bounds, "forge": forge, "golden": golden, "malform": malform}
+VERBS = {"read": read, "write": write, "bounds": bounds, "forge": forge, "golden": golden, "malform": malform,
+         "negative": negative, "refusals": refusals}
 
 
 def main():

@@ -1,7 +1,7 @@
 """One vault whose structures are all as long as the text allows."""
 
 import log
-from cases import TIME, Case
+from cases import TIME, Case, start
 from header import Keys
 from records import DELETED, PRESENT, Meta
 from slots import seal_box
@@ -11,7 +11,9 @@ EPOCH, HEADER, STATE, ROW, META = 2000, 930_195, 14_500, 4_752, 69_776
 
 def bounds(request):
     """Makes the vault at a place; one key file opens it."""
-    case = Case(request["path"], bytes.fromhex(request["keyFile"]))
+    key_file = bytes.fromhex(request["keyFile"])
+    start(request["path"], key_file)
+    case = Case(request["path"], key_file)
     case.writer.extension = lambda: case.source.bytes(4096)
     case.writer.header_extension = lambda: case.source.bytes(65_535)
     fill_header(case)

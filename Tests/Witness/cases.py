@@ -4,30 +4,50 @@ import database
 import log
 from credentials import KeyFile, Secret
 from editor import Editor
-from layout import le64, lp, pad
-from primitives import F, ZERO_NONCE, cbox, public_key, seal
+from header import Keys
+from layout import le32, le64, lp, pad
+from primitives import F, H, ZERO_NONCE, cbox, public_key, seal
+from reader import Request, open_vault
 from records import DELETED, FORMER, PRESENT, Meta, block, place, place_alone, record_keys
 from slots import make_slot, open_own, other_slot, recipient_slot, seal_box, seal_own
 from source import Source
-from state import bucket_of
+from state import bucket_of, counts_of
 from writer import NewSlot, Writer
 
 TIME = 1_750_000_000_000
 ITEM = ("mail", "ann", "")
+FIELD = "pin"
+GREATEST = 1 << 62
+
+
+def damaged(change):
+    """A change of a case that a reader refuses so."""
+    return "damaged", change
+
+
+def tampered(change):
+    return "tampered", change
+
+
+def start(path, key_file, seed=None):
+    """Makes the good vault: one slot, which the key file opens, and one item."""
+    writer = Writer.new(path, Source(seed), TIME, NewSlot(3, "key", Secret(key_file=KeyFile(key_file))))
+    writer.begin(TIME)
+    Editor(writer).set(ITEM, b"value", attributes=[("a", "1"), ("b", "2")])
+    writer.commit()
+    writer.close()
 
 
 class Case:
-    """A good vault with one item, between `begin` and `commit`."""
+    """A vault that the key file opens, between `begin` and `commit`."""
 
-    def __init__(self, path, key_file):
-        self.source, self.afterwards, self.counts = Source(path), [], None
+    def __init__(self, path, key_file, seed=None):
+        self.source, self.afterwards, self.counts_beyond = Source(seed), [], None
         secret = Secret(key_file=KeyFile(key_file))
         self.ikm = lambda slot: secret.key(3, slot.salt, 0, 0)
-        self.writer = Writer.new(path, self.source, TIME, NewSlot(3, "key", secret))
-        self.writer.begin(TIME)
-        Editor(self.writer).set(ITEM, b"value", attributes=[("a", "1"), ("b", "2")])
-        self.writer.commit()
-        self.writer.begin(TIME + 1)
+        vault = open_vault(Request(path, secret))
+        self.writer, self.slot = Writer.of(vault, path, self.source), vault.opened.slot
+        self.writer.begin(vault.state.time + 1)
         self.keys, self.header, self.sealed, self.state = (
             self.writer.keys, self.writer.header, self.writer.sealed, self.writer.state)
 
@@ -39,7 +59,8 @@ class Case:
         self.afterwards.append(statement)
 
     def finish(self):
-        self.writer.commit(self.counts)
+        counts = counts_of(self.writer.metas.values())
+        self.writer.commit(tuple(map(sum, zip(counts, self.counts_beyond))) if self.counts_beyond else None)
         for statement in self.afterwards:
             self.sql(statement)
         self.writer.close()
@@ -55,6 +76,10 @@ class Case:
 
     def put(self, value=b"value", **parts):
         self.writer.put(self.meta(**parts), value)
+
+    def count(self, *more):
+        """A state that counts so many records, items and fields more than there are."""
+        self.counts_beyond = more
 
     def row(self, data, value=b"value", table="rec", M=None, V=None, names=("mail", "bob", ""), kind=PRESENT, idx=None):
         """A record whose description is `data`, whatever that is, in the place of `names`, kind and revision 1, or at `idx`."""
@@ -95,9 +120,9 @@ class Case:
         self.header.fmt = 2
         self.headers()
 
-    def edited(self, old, new):
+    def edited(self, old, new, **parts):
         """A record whose description has one part in place of another of the same or another length."""
-        data = self.meta().bytes()
+        data = self.meta(**parts).bytes()
         assert data.count(old) == 1, "the part is there once"
         self.row(data.replace(old, new))
 
@@ -106,27 +131,48 @@ class Case:
     def headers(self):
         self.writer.write_header()
 
+    def public(self, change):
+        """A header whose bytes before the digest are changed; the digest is that of what they are then."""
+        data = change(self.header.bytes()[:-32])
+        self.header.bytes = lambda: data + H(data)
+        self.copies()
+
+    def box(self, box):
+        """A header with other bytes for its sealed part."""
+        self.header.box = box
+        self.copies()
+
+    def age(self, epoch):
+        """The same key in a later epoch, for which the slot's box is sealed anew."""
+        self.header.epoch = epoch
+        self.keys = self.writer.keys = Keys(self.keys.vk, self.header.vault, epoch)
+        self.reseal()
+
+    def reseal(self, vk=None, wrap=None, epoch=None):
+        """The slot's box, with another key in it, for another W or bound to another epoch where they are given."""
+        now, own = self.header.epoch, self.own_part()[1]
+        self.header.epoch = epoch or now
+        seal_box(self.header, self.slot, wrap or own, vk or self.keys.vk, self.source.bytes(32), self.source.bytes(24))
+        self.header.epoch = now
+        self.headers()
+
     def sealed_part(self, change):
         """A sealed part of other bytes."""
         data, context = change(self.sealed.bytes()), self.header.public_part()
         self.header.box = cbox(self.keys.hdr, "PV1 head", self.header.vault, context, data, self.source.bytes(24))
         self.copies()
 
-    def extended_header(self, ext):
-        """A sealed part with other bytes for `ls(ext)`."""
-        self.sealed_part(lambda data: data[:-2] + ext)
-
-    def extended_state(self, ext):
-        """A state with other bytes for `ls(ext)`."""
-        content = self.state.content
-        self.state.content = lambda: content()[:-2] + ext
-
     def other_slots(self, x, count=1):
         """Slots of type 6, each with an `own` of `x`."""
         self.add_slots(other_slot(self.source.bytes(16), 1, 0, 0, bytes(16), self.point(), x) for _ in range(count))
 
-    def recipients(self, count):
-        self.add_slots(recipient_slot(self.source.bytes(16), self.point()) for _ in range(count))
+    def recipients(self, count, wrap=bytes(32), **parts):
+        """Slots of type 5 that nothing opens, with other fields than their table says, or a W."""
+        slots = [recipient_slot(self.source.bytes(16), self.point()) for _ in range(count)]
+        for slot in slots:
+            for name, value in parts.items():
+                setattr(slot, name, value)
+        self.add_slots(slots, wrap)
 
     def key_slots(self, count):
         """Slots of type 3 that nothing opens."""
@@ -138,11 +184,11 @@ class Case:
     def point(self):
         return public_key(self.source.bytes(32))
 
-    def add_slots(self, slots):
+    def add_slots(self, slots, wrap=bytes(32)):
         for slot in slots:
             seal_box(self.header, slot, bytes(32), self.keys.vk, self.source.bytes(32), self.source.bytes(24))
             self.header.slots.append(slot)
-            self.sealed.names.append((slot.id, bytes(32), ""))
+            self.sealed.names.append((slot.id, wrap, ""))
         self.header.slots.sort(key=lambda slot: slot.id)
         self.sealed.names.sort()
         self.headers()
@@ -161,22 +207,49 @@ class Case:
         for table, id in database.HEADER_ROWS:
             self.sql(f"INSERT OR REPLACE INTO {table} (id, bytes) VALUES (?, ?)", id, self.header.bytes())
 
+    def own_part(self):
+        return open_own(self.header, self.slot, self.ikm(self.slot))
+
     def own(self, **parts):
         """Another own part of the slot, of the secret and the epoch that are given, else its own."""
-        slot = self.header.slots[0]
-        secret, wrap, epoch, mark = open_own(self.header, slot, self.ikm(slot))
+        slot = self.slot
+        secret, wrap, epoch, mark = self.own_part()
         anchor = parts.get("epoch", epoch), mark
         seal_own(self.header, slot, self.ikm(slot), parts.get("secret", secret), wrap, anchor, self.source.bytes(24))
         self.headers()
 
-    def entry(self, change):
+    def state_box(self, key=None, label="PV1 state", vault=None, epoch=None, digest=None, generation=None):
+        """A state whose box is sealed otherwise than it says."""
+        state, keys = self.state, self.keys
+
+        def data(_, header_digest, nonce):
+            context = le64(epoch or keys.epoch) + le64(generation or state.generation) + (digest or header_digest)
+            return le64(state.generation) + cbox(key or keys.sta, label, vault or keys.vault, context, state.content(), nonce)
+        state.bytes = data
+
+    def root(self, root):
+        content = self.state.content
+        self.state.content = lambda: content()[:16] + root + content()[48:]
+
+    def digest(self, number=None, count=None):
+        """The one digest there is, over another number of its bucket or of its rows, and the root that goes with it."""
+        (bucket,) = database.digest_rows(self.writer.connection)
+        ((idx, rid),) = self.writer.connection.execute("SELECT idx, rid FROM rec")
+        message = le32(bucket if number is None else number) + le32(count or 1) + idx + rid
+        self.sql("UPDATE digest SET hash = ?", F(self.keys.set, "PV1 bucket", self.keys.vault, message, 32))
+
+    def entry(self, change, place=None, counted=True):
         """A row of the log of other bytes, in the chain."""
         state = self.state
         data = log.Entry(log.SET, TIME, 1, 1, "p", bytes(16), state.commit, bytes(16), state.log_head, b"").bytes()
-        seq = state.log_seq + 1
-        box = log.seal_bytes(self.keys, seq, change(data), self.source.bytes(24))
+        self.plain_row(log.seal_bytes(self.keys, place or state.log_seq + 1, change(data), self.source.bytes(24)), counted)
+
+    def plain_row(self, box, counted=True):
+        """A row of the log of any bytes, in the chain."""
+        state, seq = self.state, self.state.log_seq + 1
         self.sql("INSERT INTO log VALUES (?, ?)", seq, box)
-        state.log_seq, state.log_head = seq, log.head_after(self.keys, seq, state.log_head, box)
+        if counted:
+            state.log_seq, state.log_head = seq, log.head_after(self.keys, seq, state.log_head, box)
 
     def trimmed(self, first, head):
         self.writer.entry(log.TRIMMED, detail=le64(first) + head)

@@ -109,6 +109,19 @@ class Invitation:
         return line_of(b"PVINV1-", self.vault + le64(self.epoch) + self.mark)
 
 
+def expectation(data):
+    """`COFFER_EXPECT_VAULT`: the invitations in it, or the id and the generation, which may be None."""
+    words = data.split(b" ")
+    if words[0].startswith(b"PVINV1-"):
+        if len(words) > 64:
+            raise unreadable("more than 64 invitations are expected")
+        return [Invitation.of(word) for word in words]
+    found = re.fullmatch(rb"([0-9a-fA-F]{32})(?::([0-9]+))?", data)
+    if not found or (found[2] and not 1 <= int(found[2]) <= LARGEST):
+        raise unreadable("neither a vault's id nor invitations")
+    return bytes.fromhex(found[1].decode()), found[2] and int(found[2])
+
+
 def identity(data):
     """The secret key of an identity and the invitations in its file."""
     if len(data) == 32:

@@ -148,8 +148,12 @@ def record_rows(connection, table):
 
 
 def log_rows(connection):
-    return [(integer(seq, 1, LARGEST), blob(box, 32, 4_752))
+    """Every row of the log, as far as its columns have their types: a number or a length out of bounds is *tampered*."""
+    rows = [(integer(seq, -LARGEST * 2, LARGEST * 2), blob(box, 0, ROW_LIMIT))
             for seq, box in connection.execute("SELECT seq, box FROM log ORDER BY seq")]
+    if any(not 1 <= seq <= LARGEST or not (144 <= len(box) <= 4_752 or len(box) == 32) for seq, box in rows):
+        raise tampered("a row of the log of another number or length")
+    return rows
 
 
 def decided_rows(connection):

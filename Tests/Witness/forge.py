@@ -19,7 +19,7 @@ TIME = 1_800_000_000_000
 def forge(request):
     """Puts a forged vault in the place `path`; whoever had the key has an older copy at `old`, and his secret for it."""
     connection = database.connect(request["path"], "rw")
-    source = Source()
+    source = Source(request.get("seed"))
     present = Header.read(database.header_rows(connection)[0])
     maker = former_member if "old" in request else without_key
     header, sealed, keys = maker(request, present, source)

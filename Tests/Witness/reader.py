@@ -1,5 +1,6 @@
 """Opens a vault and checks all of it. Source: VaultFormat.md, Opening a vault, in order."""
 
+import contextlib
 import sqlite3
 
 import database
@@ -51,6 +52,7 @@ class Vault:
         self.request, self.connection = request, connection
         self.read_header()
         self.read_state()
+        self.check_copies()
         self.read_records()
         self.check_fields()
         self.read_log()
@@ -74,7 +76,11 @@ class Vault:
         anchors += [(self.pin.epoch, self.pin.mark)] if self.pin else []
         check_first_use(self.opened.slot.type, self.pin, expected, invitations, request.vault is not None)
         check_anchors(header, self.sealed, self.keys.mark, anchors)
-        if copies[0] != copies[1]:
+        self.copies = copies
+
+    def check_copies(self):
+        """What `verify` alone looks at of the tables with one row each."""
+        if self.copies[0] != self.copies[1]:
             raise damaged("the two copies of the header differ")
         for table, id in database.HEADER_ROWS + (("state", 1),):
             database.only_row(self.connection, table, id)
@@ -131,12 +137,10 @@ def first_header(copies):
 def open_vault(request):
     """The vault at a place, or Refused."""
     database.check_file(request.path)
-    connection = database.connect(request.path, "ro")
     try:
-        connection.execute("BEGIN")
-        database.check_schema(connection)
-        return Vault(request, connection)
+        with contextlib.closing(database.connect(request.path, "ro")) as connection:
+            connection.execute("BEGIN")
+            database.check_schema(connection)
+            return Vault(request, connection)
     except sqlite3.DatabaseError as error:
         raise damaged(f"SQLite says: {error}") from None
-    finally:
-        connection.close()

@@ -120,7 +120,7 @@ public final class AgentServer: Sendable {
   private func finish() {
     // First the name, so that no client finds an agent that is going.
     _ = place.socket.withPlatformString { unlink($0) }
-    vaults.lock(because: "the agent ended")
+    vaults.end()
     connections.endAll()
     // Who waits to be accepted is refused, and the next agent may begin, however long this object still lives.
     shutdown(listener, Int32(SHUT_RDWR))

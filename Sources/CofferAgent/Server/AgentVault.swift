@@ -20,6 +20,10 @@ final class AgentVault: Sendable {
   private struct State: ~Copyable {
     var unlocked: Unlocked?
     var whyLocked = "nothing has unlocked it yet"
+    /// How often it was to be locked: an unlock that was asked for before that does not open it afterwards.
+    var locks = 0
+    /// Whether the agent has ended, after which nothing opens it.
+    var hasEnded = false
   }
 
   let settings: AgentSettings
@@ -71,25 +75,39 @@ final class AgentVault: Sendable {
   /// Unlocks, whether it is unlocked already or not: a new unlock begins a new lifetime.
   ///
   /// - Parameter times: how long it stays so; the agent's own where none are given.
-  /// - Throws: what opening and unlocking the vault throws.
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/locked`` where the vault was to be locked meanwhile; what opening and unlocking the vault throws.
   func unlock(
-    with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes = UnlockTimes()
+    with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes, _ asked: Asked
   ) throws(StoreError) {
     // What the agent itself expects, first.
     var locked = try LockedVault.open(settings.vault, options: settings.options)
     locked.options = settings.options.narrowed(by: expectation)
-    locked.options.keepsIndex = true
-    try hold(locked.unlock(with: credentials), times)
+    (locked.options.keepsIndex, locked.options.isBrief) = (true, false)
+    try hold(locked.unlock(with: credentials), times, asked)
   }
 
-  private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes) throws(StoreError) {
+  /// What is so when an unlock is asked for. Hashing a passphrase takes its time, and its turn may be long in coming: what the user asks for
+  /// meanwhile counts.
+  struct Asked {
+    fileprivate let locks: Int
+    fileprivate let suspended: Duration
+  }
+
+  var asked: Asked { Asked(locks: state.withLock { $0.locks }, suspended: clock.suspended) }
+
+  private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes, _ asked: Asked) throws(StoreError) {
     let file = try Stat.ofLink(vault.path)?.identity
     let now = clock.sinceBoot()
     let held = Unlocked(
-      vault: vault, file: file, since: now, lastUse: now, suspended: clock.suspended, idle: times.idle ?? settings.idle,
+      vault: vault, file: file, since: now, lastUse: now, suspended: asked.suspended, idle: times.idle ?? settings.idle,
       lifetime: times.lifetime ?? settings.lifetime)
     var next = Optional(held)
-    state.withLock { state in
+    try state.withLock { (state) throws(StoreError) in
+      guard state.locks == asked.locks, !state.hasEnded else {
+        throw StoreError(
+          .locked, "the agent was told to lock while it unlocked the vault", place: place,
+          cure: "AgentClient.unlock(with:) again, if it is to be open", remedy: .unlockAgent)
+      }
       state.unlocked = next.take()
       hasKey.store(true, ordering: .releasing)
     }
@@ -137,9 +155,18 @@ final class AgentVault: Sendable {
   /// Buckets that are read in one piece, while no request is answered: 3 ms among 100 000 items.
   private static let readAtOnce = 16
 
-  /// Waits for running calls and wipes the keys.
+  /// Waits for running calls and wipes the keys. An unlock that is under way opens nothing.
   func lock(because reason: String) {
-    state.withLock { state in if state.unlocked != nil { drop(&state, reason) } }
+    state.withLock { state in
+      state.locks += 1
+      if state.unlocked != nil { drop(&state, reason) }
+    }
+  }
+
+  /// Locks the vault for good.
+  func end(_ reason: String) {
+    state.withLock { $0.hasEnded = true }
+    lock(because: reason)
   }
 
   /// Locks the vault when its time is over, removes from its file what waits for that, and returns how long until the time may be over; nil

@@ -12,7 +12,12 @@ final class AgentVaults: Sendable {
 
   private let settings: AgentSettings
   private let clock: AgentClock
-  private let vaults: Mutex<[AgentVault]>
+  private struct Places {
+    var vaults: [AgentVault]
+    /// Whether the agent has ended, after which nothing is unlocked.
+    var hasEnded = false
+  }
+  private let places: Mutex<Places>
   /// One unlocking at a time, outside of the vaults' own locks: requests are told meanwhile that the vault is locked.
   private let guesses = Mutex(Guesses())
   /// Who waits to be told that something is another than it was, of whichever vault.
@@ -21,25 +26,30 @@ final class AgentVaults: Sendable {
   init(_ settings: AgentSettings, clock: AgentClock) {
     self.settings = settings
     self.clock = clock
-    vaults = Mutex([AgentVault(settings, clock: clock, watchers: watchers)])
+    places = Mutex(Places(vaults: [AgentVault(settings, clock: clock, watchers: watchers)]))
   }
 
-  private var all: [AgentVault] { vaults.withLock { $0 } }
+  private var all: [AgentVault] { places.withLock { $0.vaults } }
 
   /// The vault at `path`; at none the one that the agent was started for.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/otherVault`` for a path that begins at a current folder, of which the agent has another.
   func at(_ path: String) throws(StoreError) -> AgentVault {
-    try vaults.withLock { (vaults) throws(StoreError) in
+    try places.withLock { (places) throws(StoreError) in
       let path = path.isEmpty ? settings.vault.description : path
-      if let vault = vaults.first(where: { $0.settings.vault.description == path }) { return vault }
+      if let vault = places.vaults.first(where: { $0.settings.vault.description == path }) { return vault }
       guard path.hasPrefix("/") else {
         throw StoreError(
-          .otherVault, "an agent takes only a whole path to a vault", place: path, cure: "give the path from / on", remedy: .leaveAgentOut)
+          .otherVault, "an agent takes only a whole path to a vault", place: path, cure: "give the path from / on",
+          remedy: .leaveAgentOut)
       }
-      if vaults.count >= Self.mostPlaces, let old = vaults.dropFirst().firstIndex(where: { !$0.isUnlocked }) { vaults.remove(at: old) }
+      if places.vaults.count >= Self.mostPlaces, let old = places.vaults.dropFirst().firstIndex(where: { !$0.isUnlocked }) {
+        // An unlock of it that is under way would hold a key that nobody locks.
+        places.vaults.remove(at: old).end("too many other vaults were asked for")
+      }
       let vault = AgentVault(settings(of: VaultPlace(path)), clock: clock, watchers: watchers)
-      vaults.append(vault)
+      if places.hasEnded { vault.end(Self.ended) }
+      places.vaults.append(vault)
       return vault
     }
   }
@@ -59,6 +69,7 @@ final class AgentVaults: Sendable {
   func unlock(
     _ vault: AgentVault, with credentials: consuming Credentials, _ expectation: Greeting, _ times: UnlockTimes
   ) throws(StoreError) {
+    let asked = vault.asked
     var given = Optional(credentials)
     try guesses.withLock { (guesses) throws(StoreError) in
       try guesses.check(now: clock.sinceBoot(), place: vault.settings.vault.description)
@@ -69,7 +80,7 @@ final class AgentVaults: Sendable {
           remedy: .leaveAgentOut)
       }
       guard let credentials = given.take() else { return }
-      do throws(StoreError) { try vault.unlock(with: credentials, expectation, times) } catch {
+      do throws(StoreError) { try vault.unlock(with: credentials, expectation, times, asked) } catch {
         if error.kind == .wrongSecret { guesses.failed(now: clock.sinceBoot()) }
         throw error
       }
@@ -82,6 +93,17 @@ final class AgentVaults: Sendable {
 
   /// Waits for running calls and wipes all keys.
   func lock(because reason: String) { for vault in all { vault.lock(because: reason) } }
+
+  private static let ended = "the agent ended"
+
+  /// Locks all vaults, for good.
+  func end() {
+    let vaults = places.withLock { places in
+      places.hasEnded = true
+      return places.vaults
+    }
+    for vault in vaults { vault.end(Self.ended) }
+  }
 
   /// Locks each vault whose time is over, and returns how long until that may be so of one; nil where all are locked.
   func lapse() -> Duration? { unlocked.compactMap { $0.lapse() }.min() }

@@ -51,7 +51,8 @@ extension Conversation {
     guard items.count == Int(clamping: count) else {
       throw .refused(
         StoreError(
-          .conflict, "only \(items.count) of \(count) items have reached the agent, and none was added", cure: "import them again"))
+          .conflict, "only \(items.count) of \(count) items have reached the agent, and none was added", cure: "import them again"
+        ))
     }
     let report =
       if isTrial {

@@ -5,41 +5,70 @@ internal import CofferPlatform
 
 /// Whether a value goes to the clipboard in place of standard output.
 struct ClipboardOptions: ParsableArguments {
-  @Flag(name: [.long, .customShort("c")], help: "Copy it to the clipboard in place of printing it.") var clip = false
-  @Option(
-    help: ArgumentHelp(
-      "Clear the clipboard after so many seconds if it still holds the value; 0: never. [default: 45]", valueName: "seconds"))
-  var clearAfter: Int?
-  @Option(
-    help: ArgumentHelp(
-      "Copy by wl-copy, xclip, xsel or osc52 (also COFFER_CLIPBOARD); else by what the session has.", valueName: "tool"))
-  var clipboard: ClipboardTool?
+  @Flag(name: .clip, help: .clip) var clip = false
+  @Option(help: .clearAfter) var clearAfter: UInt64?
+  @Option(help: .clipboard, completion: .clipboard) var clipboard: String?
+
+  var choice: ClipboardChoice { ClipboardChoice(clip: clip, clearAfter: clearAfter, tool: clipboard) }
+}
+
+// The options stand in `vault get` without a group too: each type that the parser meets for the first time costs it a look through all types
+// of the program, and that command is the one that is run most.
+extension NameSpecification {
+  static var clip: NameSpecification { [.long, .customShort("c")] }
+}
+
+extension ArgumentHelp {
+  static var clip: ArgumentHelp { "Copy it to the clipboard in place of printing it." }
+  static var clearAfter: ArgumentHelp {
+    ArgumentHelp(
+      "Clear the clipboard after so many seconds if it still holds the value; 0: never. [default: 45]", valueName: "seconds")
+  }
+  static var clipboard: ArgumentHelp {
+    ArgumentHelp(
+      "Copy by wl-copy, xclip, xsel or osc52 (also COFFER_CLIPBOARD); else by what the session has.", valueName: "tool")
+  }
+}
+
+extension CompletionKind {
+  static var clipboard: CompletionKind { .list(ClipboardTool.allCases.map(\.rawValue)) }
+}
+
+/// What the options say of the clipboard.
+struct ClipboardChoice {
+  let clip: Bool
+  let clearAfter: UInt64?
+  let tool: String?
 
   /// Seconds that are taken: up to a day.
-  static let times = 0...86_400
+  static let times: ClosedRange<UInt64> = 0...86_400
   static let standardTime = 45
 
   /// For the command's `validate()`, where it answers in JSON too.
   func check(json: Bool) throws {
-    guard clip || clearAfter == nil && clipboard == nil else {
+    guard clip || clearAfter == nil && tool == nil else {
       throw ValidationError("--clear-after and --clipboard belong to --clip")
     }
     guard !clip || !json else { throw ValidationError("--clip prints nothing, and --json does: give one of them") }
     guard clearAfter.map(Self.times.contains) ?? true else {
       throw ValidationError("--clear-after takes 0 to \(Self.times.upperBound) seconds")
     }
+    if let tool, ClipboardTool(rawValue: tool) == nil {
+      throw ValidationError("--clipboard takes \(ClipboardTool.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
   }
 
   /// The clipboard, where one was asked for: found before anything is asked to unlock with.
   func open() throws -> Clipboard? {
     guard clip else { return nil }
-    let tool = try clipboard ?? Self.named() ?? ClipboardTool.ofSession()
-    if tool == .osc52, let clearAfter, clearAfter > 0 {
+    let tool = try tool.flatMap(ClipboardTool.init) ?? Self.named() ?? ClipboardTool.ofSession()
+    let seconds = clearAfter.map { Int(clamping: $0) }
+    if tool == .osc52, let seconds, seconds > 0 {
       throw Failure.usage(
         "a terminal does not tell what its clipboard holds, so it cannot be cleared only if that is the value still",
         try: "--clear-after 0, or another clipboard")
     }
-    return Clipboard(tool: tool, seconds: tool == .osc52 ? 0 : clearAfter ?? Self.standardTime)
+    return Clipboard(tool: tool, seconds: tool == .osc52 ? 0 : seconds ?? Self.standardTime)
   }
 
   /// The one that the environment names.

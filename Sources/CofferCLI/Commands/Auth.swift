@@ -20,11 +20,12 @@ typealias LoginCommand = LoginCommandAt<RootPlace>
 typealias AuthLoginCommand = LoginCommandAt<FamilyPlace>
 
 /// `coffer login` and `coffer auth login`.
-struct LoginCommandAt<Place: CommandPlace>: OpeningCommand {
+struct LoginCommandAt<Place>: OpeningCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "login",
-      abstract: Place.isShorthand ? "Log in to a host (the same as 'coffer auth login')." : "Store a token for a host.",
+      abstract: Place.self == RootPlace.self
+        ? "Log in to a host (the same as 'coffer auth login')." : "Store a token for a host.",
       discussion: """
         The token comes from standard input with --with-token, else from the hidden prompt. It replaces the one of that account, \
         which becomes the active one of its host.
@@ -75,11 +76,12 @@ typealias LogoutCommand = LogoutCommandAt<RootPlace>
 typealias AuthLogoutCommand = LogoutCommandAt<FamilyPlace>
 
 /// `coffer logout` and `coffer auth logout`.
-struct LogoutCommandAt<Place: CommandPlace>: OpeningCommand {
+struct LogoutCommandAt<Place>: OpeningCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "logout",
-      abstract: Place.isShorthand ? "Log out of a host (the same as 'coffer auth logout')." : "Remove the token of a host.",
+      abstract: Place.self == RootPlace.self
+        ? "Log out of a host (the same as 'coffer auth logout')." : "Remove the token of a host.",
       discussion: """
         Removes the token from the vault; the host itself is told nothing, so revoke the token there as well. Where one other account \
         remains it becomes the active one.

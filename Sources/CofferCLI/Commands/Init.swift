@@ -8,10 +8,11 @@ typealias InitCommand = InitCommandAt<RootPlace>
 typealias VaultInitCommand = InitCommandAt<FamilyPlace>
 
 /// `coffer init` and `coffer vault init`.
-struct InitCommandAt<Place: CommandPlace>: Command {
+struct InitCommandAt<Place>: Command {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
-      commandName: "init", abstract: Place.isShorthand ? "Make a vault (the same as 'coffer vault init')." : "Make a vault.",
+      commandName: "init",
+      abstract: Place.self == RootPlace.self ? "Make a vault (the same as 'coffer vault init')." : "Make a vault.",
       discussion: """
         Asks for a passphrase twice, or takes it from the options and variables that would unlock. With --new-key-file alone \
         the vault is one for a machine: the file written there opens it and no passphrase is asked for. \

@@ -48,6 +48,7 @@ struct LockCommand: Command {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
+    if context.isVaultNamed { try context.checkName() }
     let places = context.places
     let client =
       context.isVaultNamed

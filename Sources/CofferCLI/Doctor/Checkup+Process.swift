@@ -97,18 +97,13 @@ enum UnixSocket {
 }
 
 extension Checkup {
-  /// An agent, where one runs, answers, keeps the vault that stands here, and can keep its memory from swap.
+  /// An agent, where one runs, answers, holds the vault that stands here, and can keep its memory from swap.
   func agent(_ check: String) -> [Finding] {
     let status: AgentStatus?
     do throws(StoreError) { status = try context.agentStatus() } catch { return [Finding(check, error)] }
     guard let status else { return [] }
     var findings: [Finding] = []
-    if status.vault != places.vault {
-      findings.append(
-        Finding(
-          check, .warning, "the agent keeps another vault than \(places.vault)", place: status.vault.description,
-          cure: "coffer agent stop, then coffer unlock"))
-    } else if let held = status.unlocked {
+    if let held = status.unlocked {
       if let stands = standing(), stands != held {
         findings.append(
           Finding(

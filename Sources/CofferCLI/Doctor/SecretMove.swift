@@ -27,6 +27,12 @@ struct SecretMove {
     /// Why it has to stay; nil where it may go.
     let obstacle: String?
     var name: ItemName { items[0].name }
+    /// `protocol://host` of an entry of git's.
+    var server: String {
+      let service = name.service
+      guard let scheme = service.firstRange(of: "://") else { return service }
+      return String(service[..<scheme.upperBound] + service[scheme.upperBound...].prefix { $0 != "/" })
+    }
   }
 
   func run() throws {
@@ -35,9 +41,9 @@ struct SecretMove {
       return try tell(file.path.string, .kept(Self.reason(error)))
     }
     guard let entries = try entries(opened.text, opened.path.string) else { return }
-    let chosen = try choose(entries)
+    let chosen = try choose(entries, try wayBarred(opened.text, opened.path.string))
     guard !chosen.isEmpty else { return }
-    for entry in chosen { try store(entry) }
+    try store(chosen)
     if format == .gitCredentials { try GitHelperSetting(context).add() }
     var cuts = chosen.flatMap(\.cuts)
     if format == .docker { cuts += try DockerHelperSetting.cuts(opened.text, opened.path.string) }
@@ -82,12 +88,18 @@ struct SecretMove {
   }
 
   /// The entries that may go, and that whoever is asked wants to go.
-  private func choose(_ entries: [Entry]) throws -> [Entry] {
+  ///
+  /// - Parameter obstacle: why none of them may go.
+  private func choose(_ entries: [Entry], _ obstacle: String?) throws -> [Entry] {
     var (chosen, kept) = ([Entry](), 0)
-    let obstacle = try entries.isEmpty ? nil : wayBarred()
+    var keptServers: Set<String> = []
     for entry in entries {
-      if let reason = try obstacle ?? entry.obstacle ?? refusal(entry) {
+      // git asks coffer first: of two users of one server it would get the second.
+      let server = format == .gitCredentials ? entry.server : nil
+      let follows = server.map(keptServers.contains) ?? false ? "a line above it stays, and git takes that user first" : nil
+      if let reason = try obstacle ?? entry.obstacle ?? follows ?? refusal(entry) {
         kept += 1
+        if let server { keptServers.insert(server) }
         try tell(entry.name.description, .kept(reason))
       } else {
         chosen.append(entry)
@@ -100,10 +112,10 @@ struct SecretMove {
   }
 
   /// Why no entry of the file may go.
-  private func wayBarred() throws -> String? {
+  private func wayBarred(_ text: borrowing SecretBytes, _ place: String) throws -> String? {
     switch format {
     case .gitCredentials: ProgramPath.lacks("git-credential-coffer")
-    case .docker: ProgramPath.lacks("docker-credential-coffer")
+    case .docker: try DockerHelperSetting.obstacle(text, place) ?? ProgramPath.lacks("docker-credential-coffer")
     default: nil
     }
   }
@@ -122,10 +134,27 @@ struct SecretMove {
     { return false }
   }
 
+  /// Stores the entries, the first one last: of several users of one server git gets the one that was written last, and got the first of
+  /// the file.
+  private func store(_ entries: [Entry]) throws {
+    let users = Dictionary(grouping: entries, by: \.name.service).mapValues(\.count)
+    for entry in entries.reversed() {
+      let isOneOfSeveral = format == .gitCredentials && users[entry.name.service, default: 0] > 1
+      try store(entry, again: isOneOfSeveral)
+      // The vault tells times by the millisecond.
+      if isOneOfSeveral { usleep(2_000) }
+    }
+  }
+
   /// Stores the entry in one transaction, and reads it back.
-  private func store(_ entry: Entry) throws {
-    let missing = try entry.items.filter { try held($0) == nil }
-    if !missing.isEmpty { try items().apply(missing.map { .set($0.form, for: $0.name, if: .absent) }) }
+  ///
+  /// - Parameter again: also what the vault has already.
+  private func store(_ entry: Entry, again: Bool) throws {
+    let changes = try entry.items.compactMap { item -> ItemChange? in
+      let isMissing = try held(item) == nil
+      return isMissing || again ? .set(item.form, for: item.name, if: isMissing ? .absent : .always) : nil
+    }
+    if !changes.isEmpty { try items().apply(changes) }
     for item in entry.items where try held(item) != true {
       throw StoreError(
         .conflict, "the vault did not give back what was stored", key: item.name.description, place: file.path.string,

@@ -11,7 +11,7 @@ enum Menu {
   ///   after three answers that are none.
   static func choose(_ what: String, _ choices: [String], _ terminal: borrowing Terminal) throws -> Int {
     let lines = choices.enumerated().map { "  \($0.offset + 1)) \(Printable.line($0.element))\n" }.joined()
-    var question = "\(choices.count) \(what):\n\(lines)Which one (1 to \(choices.count))? "
+    var question = "\(choices.count) \(choices.count == 1 ? "item matches" : what):\n\(lines)Which one (1 to \(choices.count))? "
     for _ in 0..<Question.tries {
       let answer = try terminal.line(question)
       if let number = Int(answer), choices.indices.contains(number - 1) { return number - 1 }

@@ -32,13 +32,20 @@ struct OtherVault {
   let options: OtherVaultOptions
   let context: Context
 
-  /// Opens it with what the options name, or what a person types.
+  /// Opens it with what the options name; else with `own`, which opened this vault and may open a copy of it; else with what a person types.
   ///
   /// What this machine remembers of vaults is not asked: an older state of one is a fine thing to read.
-  func unlock() throws -> UnlockedVault {
+  func unlock(orWith own: borrowing Credentials = Credentials()) throws -> UnlockedVault {
     try GivenPath.check(path)
     let place = VaultPlace(path)
     let locked = try LockedVault.open(place, options: .withoutPins)
+    if options.isEmpty, !own.isEmpty {
+      if own.passphrase != nil { Spinner.show("Unlocking", context) }
+      defer { StatusLine.clear() }
+      do throws(StoreError) { return try locked.unlock(with: own.copied()) } catch {
+        guard [.wrongSecret, .noCredentials].contains(error.kind) else { throw error }
+      }
+    }
     return try locked.unlock(with: credentials(for: locked, place))
   }
 

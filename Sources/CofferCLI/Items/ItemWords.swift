@@ -7,6 +7,32 @@ struct ItemWords {
   let service: String
   let account: String?
 
+  /// As people write it: `service` or `service/account`.
+  var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
+
+  /// Judges the names before anything is asked for to unlock with.
+  ///
+  /// - Throws: `.invalidName`; a usage failure for a reference that is none.
+  func check() throws { _ = try name() }
+
+  /// The value of the item that is meant.
+  ///
+  /// - Throws: what ``item(in:)`` throws, `.expired`.
+  func value(in items: VaultItems) throws -> SecretForm {
+    if let whole = try whole(in: items) { return try items.value(of: whole.name) }
+    let (service, account) = try named()
+    return try items.value(service: service, account: account)
+  }
+
+  /// The name of an item that is there or can be brought back.
+  ///
+  /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
+  func knownName(in items: VaultItems) throws -> ItemName {
+    if let whole = try whole(in: items) { return whole.name }
+    let (service, account) = try named()
+    return try items.knownName(service: service, account: account)
+  }
+
   /// The service and the account as they were given, or as a reference says them.
   ///
   /// - Throws: a usage failure for a reference that is none, or that names what is not an item.

@@ -59,7 +59,10 @@ final class VaultItems {
     let name = try ItemName(service: service, account: account ?? "")
     var found = try account == nil ? list(service: service) : [item(name)].compactMap(\.self)
     if found.isEmpty { found = try spelled(service, account) }
-    guard let item = found.first else { throw try notFound(name, hasAccount: account != nil) }
+    guard let item = found.first else {
+      if account == nil, let labeled = try labeled(service) { return labeled }
+      throw try notFound(name, hasAccount: account != nil)
+    }
     guard found.count == 1 else {
       if let chosen = try chosen(of: found) { return chosen }
       throw Self.ambiguous(found.map(\.name), service)
@@ -113,9 +116,33 @@ final class VaultItems {
 
   /// Which of several items somebody at a terminal says is meant; nil where nobody is asked.
   private func chosen(of items: [VaultItem]) throws -> VaultItem? {
-    guard !context.json, isTerminal(STDIN_FILENO), isTerminal(STDERR_FILENO), items.count <= Menu.most, let terminal = Terminal()
-    else { return nil }
-    return try items[Menu.choose("items match", items.map { $0.name.account.isEmpty ? "''" : $0.name.account }, terminal)]
+    try chosen(of: items) { $0.name.account.isEmpty ? "''" : $0.name.account }
+  }
+
+  private func chosen(of items: [VaultItem], by text: (VaultItem) -> String) throws -> VaultItem? {
+    guard canAsk, items.count <= Menu.most, let terminal = Terminal() else { return nil }
+    return try items[Menu.choose("items match", items.map(text), terminal)]
+  }
+
+  private var canAsk: Bool { !context.json && isTerminal(STDIN_FILENO) && isTerminal(STDERR_FILENO) }
+
+  /// The item that somebody at a terminal means by its label, whatever its case, or by a part of it; nil where none has such a one, and
+  /// where nobody can be asked: a label names nothing for certain.
+  private func labeled(_ text: String) throws -> VaultItem? {
+    guard canAsk, !context.yes, !text.isEmpty else { return nil }
+    let wanted = text.lowercased()
+    var query = ItemQuery()
+    query.texts = [text]
+    query.otherThan = AuthAccounts.pointers
+    let similar = try find(query).items().filter { $0.metadata.label.lowercased().contains(wanted) }
+    let same = similar.filter { $0.metadata.label.lowercased() == wanted }
+    if same.count == 1, let item = same.first {
+      context.note("'\(Printable.line(item.metadata.label))' is the label of \(Printable.line(item.name.description))")
+      return item
+    }
+    let found = same.isEmpty ? similar : same
+    guard !found.isEmpty else { return nil }
+    return try chosen(of: found) { "\($0.name.description)  \($0.metadata.label)" }
   }
 
   private func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
@@ -249,7 +276,7 @@ extension Context {
     return VaultItems(self, agent: agent, hasAnswered: false)
   }
 
-  /// The items of one service as a store; nil where there is no vault.
+  /// The items of one service as a store; nil where there is no vault, and none is asked for by an option.
   func secrets(service: String) throws -> (any Store<Vault>)? {
     do {
       switch try openedVault() {
@@ -257,7 +284,7 @@ extension Context {
       case .here(let vault): return try VaultStore(service: service, vault: vault)
       }
     } catch let error as StoreError {
-      guard error.kind == .noVault else { throw error }
+      guard error.kind == .noVault, !isVaultNamed else { throw error }
       return nil
     }
   }
@@ -265,7 +292,7 @@ extension Context {
   /// The same, unlocked in this process.
   func vaultStore(service: String) throws -> VaultStore? {
     do { return try VaultStore(service: service, vault: unlockedVault()) } catch let error as StoreError {
-      guard error.kind == .noVault else { throw error }
+      guard error.kind == .noVault, !isVaultNamed else { throw error }
       return nil
     }
   }

@@ -6,8 +6,10 @@ internal import CofferVault
 
 /// What opens the vault, said on the command line. Without any of these the environment is asked, then the terminal.
 struct UnlockingOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"))
-  var passphraseFd: Int32?
+  // Of the same type as other numbers: see ClipboardOptions.
+  @Option(
+    name: .customLong("passphrase-fd"), help: ArgumentHelp("Read the passphrase from this open descriptor.", valueName: "n"))
+  var passphraseNumber: UInt64?
 
   @Option(help: ArgumentHelp("Read the passphrase from this file; - is standard input.", valueName: "path"))
   var passphraseFile: String?
@@ -33,6 +35,8 @@ struct UnlockingOptions: ParsableArguments {
   @Flag(help: "Unlock in this process, even where an agent holds the vault.")
   var noAgent = false
 
+  var passphraseFd: Int32? { passphraseNumber.map { Int32(clamping: $0) } }
+
   func validate() throws {
     guard passphraseFd == nil || passphraseFile == nil else {
       throw ValidationError("give the passphrase by --passphrase-fd or by --passphrase-file, not by both")
@@ -55,7 +59,17 @@ struct UnlockingOptions: ParsableArguments {
 
 extension Context {
   /// Opens the vault and checks that it is the expected one. Needs no secret.
-  func lockedVault() throws -> LockedVault { try LockedVault.open(places.vault, options: vaultOptions()) }
+  func lockedVault() throws -> LockedVault {
+    try checkName()
+    return try LockedVault.open(places.vault, options: vaultOptions())
+  }
+
+  /// - Throws: a failure of status 78 where the vault is named by what is neither a name nor a file: it may be mistyped, and what is wrong
+  ///   with the current folder is beside the point.
+  func checkName() throws {
+    guard let unknownName, let path = places.vault.path, FileFacts.isAbsent(path) else { return }
+    throw try VaultNames(context: self).unknown(unknownName)
+  }
 
   /// What the vault is compared with: the pins, the environment and the options.
   func vaultOptions() throws -> VaultOptions {
@@ -63,6 +77,7 @@ extension Context {
     do throws(StoreError) { options = try places.expectingOptions() } catch { throw ExpectedVault.malformed(error) }
     // Whatever made the vault and whenever: what costs an attacker less is raised by the next command that writes.
     options.leastCost = .floor
+    options.isBrief = true
     options.leastGeneration = [options.leastGeneration, unlocking?.minGeneration].compactMap(\.self).max()
     for text in unlocking?.invitation ?? [] {
       options.invitations.append(
@@ -73,9 +88,14 @@ extension Context {
   }
 
   /// Opens and unlocks the vault.
-  func unlockedVault() throws -> UnlockedVault {
+  ///
+  /// - Parameter keep: is lent what opened it.
+  func unlockedVault(_ keep: (borrowing Credentials) throws -> Void = { _ in }) throws -> UnlockedVault {
     let locked = try lockedVault()
-    let vault = try opening(locked) { credentials in try locked.unlock(with: credentials) }
+    let vault = try opening(locked) { credentials in
+      try keep(credentials)
+      return try locked.unlock(with: credentials)
+    }
     try noteUntriedPassphrase(vault)
     return vault
   }

@@ -41,6 +41,7 @@ struct Refusal: Error, Equatable, Sendable {
     Refusal("org.freedesktop.DBus.Error.PropertyReadOnly", "the property \(name) cannot be set")
   }
   static func limit(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.LimitsExceeded", text) }
+  static func late(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.Timeout", text) }
   static func denied(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.AccessDenied", text) }
   static func failed(_ text: String) -> Refusal { Refusal("org.freedesktop.DBus.Error.Failed", text) }
 

@@ -10,13 +10,13 @@ final class Call {
   let deadline: ContinuousClock.Instant
   /// Whether somebody was asked for it: nobody is asked twice.
   var wasAsked = false
-  /// Does the work, on the queue.
-  let start: () -> Void
+  /// Does the work, on the queue; told whether the call has waited for the vault.
+  let start: (_ hasWaited: Bool) -> Void
   /// Answers with what the work gave; throws what the client is told in its place.
   let finish: () throws(Refusal) -> Void
 
   init(
-    _ message: BusMessage, until deadline: ContinuousClock.Instant, start: @escaping () -> Void,
+    _ message: BusMessage, until deadline: ContinuousClock.Instant, start: @escaping (Bool) -> Void,
     finish: @escaping () throws(Refusal) -> Void
   ) {
     self.message = message
@@ -44,13 +44,19 @@ extension ServiceLoop {
     if isQuick, let value = tried(work) { return try answer(value) }
     guard calls.count < Self.mostCalls else { throw .limit("\(Self.mostCalls) calls wait for an answer") }
     let (slot, number, vault, inbox, queue) = (Slot<Value>(), number(), vault, inbox, queue)
-    let deadline = ContinuousClock.now + (waits ? settings.patience : .zero)
-    let call = Call(message, until: deadline) {
+    let start = ContinuousClock.now
+    let deadline = start + (waits ? settings.patience : .zero)
+    let lastStart = start + max(settings.patience, SecretServiceSettings.usualPatience)
+    let call = Call(message, until: deadline) { hasWaited in
       queue.async {
         // Whoever asked has been told by now that it took too long.
-        let isLate = waits && ContinuousClock.now > deadline
+        let isLate = waits && ContinuousClock.now > (hasWaited ? deadline : lastStart)
         do throws(Refusal) {
-          guard !isLate else { throw .isLocked("the vault was not unlocked in time; coffer unlock, then try again") }
+          guard !isLate else {
+            throw hasWaited
+              ? .isLocked("the vault was not unlocked in time; coffer unlock, then try again")
+              : .late("what others asked before took too long, and nothing was done; try again")
+          }
           slot.put(.success(try work(vault)))
         } catch { slot.put(.failure(error)) }
         inbox.post(.done(number))
@@ -65,7 +71,7 @@ extension ServiceLoop {
       }
     }
     calls[number] = call
-    call.start()
+    call.start(false)
   }
 
   /// What `work` gives, on this thread: neither the queue's nor this one has to be woken then, which takes longer than the agent's answer.
@@ -97,7 +103,7 @@ extension ServiceLoop {
   /// Does the work of a call again that waited.
   private func resume(_ number: UInt64) {
     guard parked.remove(number) != nil, let call = calls[number] else { return }
-    call.start()
+    call.start(true)
   }
 
   func resumeAll() { for number in parked.sorted() { resume(number) } }

@@ -69,7 +69,7 @@ extension OpenVault {
     _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = .withoutPins, trust: Trust = .everyAnchor,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
-    let database = try VaultDatabase.openToRead(path)
+    let database = try VaultDatabase.openToRead(path, isBrief: options.isBrief)
     let (tried, version) = try database.read { () throws(StoreError) in
       (try VerifiedView.readHeader(database), try database.dataVersion())
     }

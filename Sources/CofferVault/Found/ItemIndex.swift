@@ -110,9 +110,12 @@ extension ItemTable {
     let matcher = ItemMatcher(query)
     var found = ItemDescriptions(place: view.path.string)
     guard !query.ofFields || view.state.counts.fields > 0 else { return found }
-    for bucket in view.tree.filled(.present) {
-      try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
-        if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
+    // The rows of a bucket stand together in the file, and none of them is read twice.
+    try view.database.withFewPages { () throws(StoreError) in
+      for bucket in view.tree.filled(.present) {
+        try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
+          if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
+        }
       }
     }
     found.sort()

@@ -40,6 +40,9 @@ extension Connection {
     }
     for (limit, value) in Limits.all { sqlite3_limit(handle, limit, value) }
     sqlite3_busy_timeout(handle, options.busyMilliseconds)
+    // Before the file is read for the first time, as some settings do: the index of the log is kept in memory from then on
+    // (sqlite.org/wal.html, 8).
+    if options.isAlone { try execute("PRAGMA locking_mode=EXCLUSIVE") }
     for pragma in pragmas { try execute(pragma) }
   }
 

@@ -20,6 +20,9 @@ final class Connection {
     var access = Access.readWrite
     /// How long a call waits for another process's lock, in milliseconds: long enough for a rotation of a large vault.
     var busyMilliseconds: Int32 = 30_000
+    /// Whether it has the file for itself while it is open: SQLite then needs no memory that it shares with others, for which there must be
+    /// room on the disk. Whoever else asks waits.
+    var isAlone = false
     /// The name of the virtual file system below ``ConnectionFiles``; nil for the system's files.
     var fileSystem: String?
   }

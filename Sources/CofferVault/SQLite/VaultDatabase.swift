@@ -40,10 +40,20 @@ final class VaultDatabase {
   }
 
   /// Opens the vault at `path`, to be read alone where it cannot be written: every write then throws ``/CofferPlatform/StoreError/Kind/readOnly``.
-  static func openToRead(_ path: FilePath) throws(StoreError) -> sending VaultDatabase {
+  ///
+  /// - Parameter isBrief: whether it is closed soon. On a full disk others are then kept waiting meanwhile, as there is no room for the memory
+  ///   that SQLite shares with them.
+  static func openToRead(_ path: FilePath, isBrief: Bool = true) throws(StoreError) -> sending VaultDatabase {
     do throws(StoreError) { return try open(path) } catch {
-      guard error.kind == .readOnly else { throw error }
-      return try open(path, .init(access: .readOnly))
+      switch error.kind {
+      case .readOnly: return try open(path, .init(access: .readOnly))
+      case .noSpace where isBrief: return try open(path, .init(isAlone: true))
+      case .noSpace:
+        throw StoreError(
+          .noSpace, "there is no room for the 32 KiB beside the vault that SQLite shares between its users", place: path.string,
+          cure: "free some space on that file system and try again; nothing was changed", underlying: error.underlying)
+      default: throw error
+      }
     }
   }
 

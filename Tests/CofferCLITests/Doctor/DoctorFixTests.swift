@@ -148,10 +148,33 @@ struct DoctorFixTests {
   func `what moved before a failure is told`() throws {
     let home = try home()
     _ = try home.file(".git-credentials", Self.git)
-    _ = try home.file(".docker/config.json", #"{"credsStore": "pass", "auths": {"a.example": {"auth": "YWRhOmh1c2g="}}}"#)
+    _ = try home.file(".netrc", "machine a.example login ada password hunter2\n")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("doctor --fix", in: home)
+    for question in ["Move https://example.com/ada", "Move https://git.example"] {
+      terminal.shows(question)
+      terminal.type("y\n")
+    }
+    terminal.shows("netrc")
+    _ = try home.file(".netrc", "machine c.example login eve password other\n")
+    terminal.type("y\n")
+    terminal.shows("moved  https://example.com/ada")
+    terminal.shows("another program wrote the file meanwhile")
+    #expect(try ![0, 130].contains(child.wait()))
+    #expect(try home.content(".netrc").contains("other"))
+  }
+
+  @Test
+  func `docker's entries stay beside another helper, with the reason, and the rest moves`() throws {
+    let home = try home()
+    let docker = #"{"credsStore": "pass", "auths": {"a.example": {"auth": "YWRhOmh1c2g="}}}"#
+    _ = try home.file(".docker/config.json", docker)
+    _ = try home.file(".netrc", "machine b.example login bob password hunter2\n")
     let answer = try home.coffer("doctor --fix --yes")
-    #expect(![0, 2].contains(answer.status) && answer.err.contains("docker has another helper"), "\(answer.err)")
-    #expect(answer.out.contains("moved  https://example.com/ada"), "\(answer.out)")
+    #expect(answer.status == 2 && answer.out.contains("docker asks another helper, pass: remove"), "\(answer.out)\(answer.err)")
+    #expect(answer.out.contains("moved  b.example/bob"), "\(answer.out)")
+    #expect(try home.content(".docker/config.json") == docker && home.content(".netrc").isEmpty)
+    try home.transcript("vault get a.example", err: "the vault has no", exit: 1)
   }
 
   @Test

@@ -84,6 +84,29 @@ struct GitMoveTests {
   }
 
   @Test
+  func `of two users of one server git gets the one that it got before`() throws {
+    guard let home = try home() else { return }
+    let request = "protocol=https\nhost=github.com"
+    let lines = "https://zoe:p1@github.com\nhttps://ada:p2@github.com\nhttps://bob:p3@github.com\n"
+    _ = try home.file(".git-credentials", lines)
+    #expect(try fill(request, home) == "p1")
+    // The first one stays, and those behind it with it.
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("doctor --fix", in: home)
+    terminal.shows("Move https://github.com/zoe ")
+    terminal.type("n\n")
+    terminal.showsAll()
+    #expect(try child.wait() == 2)
+    #expect(terminal.shown.contains("a line above it stays") && !terminal.shown.contains("Move https://github.com/ada"))
+    #expect(try home.content(".git-credentials") == lines && fill(request, home) == "p1")
+    // One that the vault has already, from another time, comes where it stood in the file.
+    try home.transcript("vault set https://github.com zoe", in: "p1")
+    #expect(try home.coffer("doctor --fix --yes").status == 0)
+    #expect(try home.content(".git-credentials").isEmpty && fill(request, home) == "p1")
+    #expect(try fill(request + "\nusername=bob", home) == "p3")
+  }
+
+  @Test
   func `a file that git's configuration names is found and moves as the others`() throws {
     guard let home = try home("store --file ~/.my-git-creds") else { return }
     _ = try home.file(".my-git-creds", "https://ada:p1@github.com\n")

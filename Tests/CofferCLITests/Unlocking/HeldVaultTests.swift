@@ -67,7 +67,8 @@ struct HeldVaultTests {
   @Test
   func `who may open the vault is changed by its secret alone`() throws {
     let home = try unlockedHome()
-    for line in ["rotate --yes", "slot add --recovery-code", "slot label a b", "slot remove a --yes", "passphrase", "pin accept"] {
+    for line in ["rotate --yes", "slot add --recovery-code", "slot label a b", "slot remove a --yes", "passphrase", "pin accept"]
+    {
       try home.transcript("vault \(line)", err: "there is nothing to unlock it with", exit: 69)
     }
   }

@@ -133,7 +133,7 @@ import Testing
           _ = try LockedVault.open(scene.present.path, options: opening.options).unlock(with: opening.key.credentials())
         }
         #expect(found == opening.expected, "\(row.testDescription): \(opening.who)")
-        #expect(answer.refused == opening.expected.map(Self.word), "\(row.testDescription): \(opening.who), \(answer.why ?? "")")
+        #expect(answer.refused == opening.expected.map(\.word), "\(row.testDescription): \(opening.who), \(answer.why ?? "")")
       }
     }
   }
@@ -145,14 +145,6 @@ import Testing
         who: "friend with \(knowledge)", key: Witness.Key(identity: scene.friend), options: scene.options(knowledge),
         expected: expected)
     } + [Opening(who: "owner", key: owner, options: scene.options(.pin), expected: row.owner)]
-  }
-
-  private static func word(_ kind: StoreError.Kind) -> String {
-    switch kind {
-    case .rolledBack: "rolled back"
-    case .wrongSecret: "wrong secret"
-    default: "\(kind)"
-    }
   }
 
   // MARK: Vaults of another layout

@@ -17,7 +17,8 @@ struct Serving {
 
   /// - Parameters:
   ///   - agentMilliseconds: how long the agent of this home may take for an answer; nil to open the vault here.
-  ///   - step: where a transaction dies or, with `stop-` before it, stops; nil for nowhere.
+  ///   - step: where a transaction dies or, with `stop-` before it, stops; `steps-driven` or `steps-FILE` to announce every step, see ``Steps``;
+  ///     nil for nowhere.
   init(_ home: FilePath, keyFile: String, agentMilliseconds: Int?, step: String?) throws {
     plain = try TransactionVerbs.plainStore(home, dyingAt: step)
     let vault: any Store<Vault> =
@@ -30,15 +31,22 @@ struct Serving {
       } else { try TransactionVerbs.vaultStore(home, keyFile) }
     router = try StorageRouter(plain: plain, vault: vault, keys: keys)
     // From here on SQLite's files are open, and what they hold has been read.
-    _ = try router.values(keys.token, keys.theme)
+    if Steps.areAnnounced { _ = try router.value(for: keys.token) } else { _ = try router.values(keys.token, keys.theme) }
   }
 
   func run() throws {
+    Steps.say("open")
     Self.say("open")
     while let line = readLine() {
       let words = line.split(separator: " ").map(String.init)
       Self.say("begin")
-      do { Self.say(try answer(words[0], words.last ?? "")) } catch let error as StoreError {
+      Steps.say(words[0] == "write" ? "touch" : words[0])
+      do {
+        let answer = try answer(words[0], words.last ?? "")
+        Steps.say("ok")
+        Self.say(answer)
+      } catch let error as StoreError {
+        Steps.say("error")
         Self.say("error \(Self.word(error)): \(error)")
       }
     }

@@ -102,6 +102,10 @@ enum TransactionVerbs {
       if reached.rawValue == step { DyingVault.die() }
       if "stop-\(reached.rawValue)" == step { kill(getpid(), SIGSTOP) }
     }
+    if let step, step.hasPrefix("steps-") {
+      options.foldsWhenIdle = false
+      try Steps.announce(String(step.dropFirst(6)), &options.calls)
+    }
     return try DefaultsStore.open(domain: "app", in: home, options: options)
   }
 }

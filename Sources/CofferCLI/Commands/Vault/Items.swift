@@ -11,7 +11,9 @@ struct VaultGetCommand: OpeningCommand {
       may be given as coffer://service/account, or its field as coffer://service/account/field.
       """, aliases: ["cat", "read"])
 
-  @OptionGroup var item: ItemArguments
+  // Without the groups that other commands have for them: see ClipboardOptions.
+  @Argument(help: .service, completion: Completions.services) var service: String
+  @Argument(help: .account, completion: Completions.accounts) var account: String?
   @Option(
     help: ArgumentHelp(
       "Print this instead of the value: label, type, expires; else the secret field or the attribute of that name.",
@@ -20,12 +22,17 @@ struct VaultGetCommand: OpeningCommand {
   @Option(help: ArgumentHelp("Print the attribute of this name, whatever else has it.", valueName: "name")) var attribute: String?
   @Option(help: ArgumentHelp("What the item was at this revision, as coffer vault history lists them.", valueName: "number"))
   var revision: UInt64?
-  @OptionGroup(title: "Clipboard") var clipboard: ClipboardOptions
+  @Flag(name: .clip, help: .clip) var clip = false
+  @Option(help: .clearAfter) var clearAfter: UInt64?
+  @Option(help: .clipboard, completion: .clipboard) var clipboard: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
   @OptionGroup var options: AnswerOptions
 
+  private var item: ItemWords { ItemWords(service: service, account: account) }
+  private var choice: ClipboardChoice { ClipboardChoice(clip: clip, clearAfter: clearAfter, tool: clipboard) }
+
   func validate() throws {
-    try clipboard.check(json: options.json)
+    try choice.check(json: options.json)
     guard field == nil || attribute == nil else { throw ValidationError("give --field or --attribute, not both") }
     guard attribute == nil || revision == nil else {
       throw ValidationError("--attribute is about the present item; coffer vault history --json has the former ones")
@@ -35,7 +42,7 @@ struct VaultGetCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     guard !Reference.isMeant(by: item.service) else { return try showReferred(context) }
     try item.check()
-    let clipboard = try clipboard.open()
+    let clipboard = try choice.open()
     let items = try context.itemsToRead()
     if let revision { return try show(revision, items, clipboard, context) }
     if field == nil, attribute == nil, !options.json {
@@ -63,7 +70,7 @@ struct VaultGetCommand: OpeningCommand {
       throw Failure.usage("a reference says all by itself", try: "coffer vault get \(item.service)")
     }
     let reference = try Reference(item.service)
-    let clipboard = try clipboard.open()
+    let clipboard = try choice.open()
     try show(References([reference], context)[reference], reference.description, clipboard, context)
   }
 

@@ -8,7 +8,7 @@ struct VaultListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List items; no value is decrypted.",
     discussion: """
-      All that is given must hold. Among what has a date --sort begins with the newest change, or with what expires first.
+      All that is given must hold. SERVICE/ with a slash at its end is all that is below it. Among what has a date --sort begins with the newest change, or with what expires first.
       """, aliases: ["ls"])
 
   enum Order: String, ExpressibleByArgument, CaseIterable { case name, modified, expires }
@@ -31,7 +31,10 @@ struct VaultListCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    var query = ItemQuery(service: service)
+    // What ends in a slash is no one service, but a folder of services, as in a store of pass.
+    let folder = service.flatMap { $0.hasSuffix("/") ? $0 : nil }
+    var query = ItemQuery(service: folder == nil ? service : nil)
+    if let folder { query.texts = [folder] }
     query.attributes = try attribute.map { pair in
       guard let (name, value) = Attributes.split(pair) else {
         throw Failure.usage("an attribute is not name=value", try: "--attribute env=production")
@@ -45,11 +48,12 @@ struct VaultListCommand: OpeningCommand {
     let vault = try context.itemsToRead()
     let found = try vault.find(query)
     let fields = try options.json ? vault.fieldNames(query) : [:]
-    guard tree || sort != .name || limit != nil else {
+    guard tree || sort != .name || limit != nil || folder != nil else {
       try ItemTable.show(found, json: options.json, fields)
       return tellIfNone(found.isEmpty, context)
     }
     var items = try found.items()
+    if let folder { items.removeAll { !$0.name.service.utf8.starts(with: folder.utf8) } }
     if let limit { items.removeAll { ($0.metadata.expires ?? .distantFuture) > limit } }
     switch sort {
     case .name: break
@@ -66,7 +70,10 @@ struct VaultListCommand: OpeningCommand {
     guard isEmpty, tree || !Output.isTerminal, !options.json, Display.errors.isTerminal else { return }
     let isChosen = !attribute.isEmpty || !tag.isEmpty || expiring != nil
     context.note(
-      isChosen ? "no item is like that" : service.map { "the vault has no item of service '\($0)'" } ?? "the vault has no items")
+      isChosen
+        ? "no item is like that"
+        : service.map { $0.hasSuffix("/") ? "the vault has nothing below '\($0)'" : "the vault has no item of service '\($0)'" }
+          ?? "the vault has no items")
   }
 }
 

@@ -2,12 +2,13 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
 internal import CofferVault
+internal import SystemPackage
 
 struct VaultMergeCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "merge", abstract: "Take over what is newer in another vault, a copy or a backup of this one.",
     discussion: """
-      The other vault is read and not changed. Items are the same by their id, or else by their name. What someone changed \
+      The other vault is read and not changed; unless --other-… names what opens it, it is tried with what opens this one. Items are the same by their id, or else by their name. What someone changed \
       who knew the content of the other side stays; else the newer value stays, the other one is kept as a former value, and the conflict \
       is told. Renames and deletions are followed. Logins are left out. All is done at once or nothing, and a second merge changes \
       nothing. At a terminal the plan is shown first, and a question asked. --dry-run only tells what would happen.
@@ -25,10 +26,14 @@ struct VaultMergeCommand: OpeningCommand {
   @OptionGroup var options: AnswerOptions
 
   func perform(_ context: Context) throws {
-    let other = OtherVault(path: try VaultNames(context: context).path(of: path) ?? path, options: other, context: context)
+    let names = VaultNames(context: context)
+    let known = try names.path(of: path)
+    if known == nil, VaultNames.isName(path), FileFacts.isAbsent(FilePath(path)) { throw try names.unknown(path) }
+    let other = OtherVault(path: known ?? path, options: other, context: context)
     try other.checkIsAnother(than: context.places.vault)
-    let vault = try context.unlockedVault()
-    let source = try other.unlock()
+    var own = Credentials()
+    let vault = try context.unlockedVault { own = try $0.copied() }
+    let source = try other.unlock(orWith: own)
     let progress = Progress(context, json: options.json, .comparing)
     defer { progress.clear() }
     if context.showsPlans {

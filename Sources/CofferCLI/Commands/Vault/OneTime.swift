@@ -22,7 +22,7 @@ struct VaultOneTimeCommand: OpeningCommand {
 
   func validate() throws {
     guard !stores || !clipboard.clip else { throw ValidationError("--set stores, and --clip takes a code: give one of them") }
-    try clipboard.check(json: options.json)
+    try clipboard.choice.check(json: options.json)
   }
 
   private var usesStandardInput: Bool { stores && isatty(STDIN_FILENO) == 0 }
@@ -34,7 +34,7 @@ struct VaultOneTimeCommand: OpeningCommand {
   func perform(_ context: Context) throws {
     try item.check()
     guard !stores else { return try store(context) }
-    let clipboard = try clipboard.open()
+    let clipboard = try clipboard.choice.open()
     let items = try context.itemsToRead()
     let name = try item.item(in: items).name
     let code = try password(of: name, items).code(at: Date())

@@ -16,7 +16,8 @@ struct SlotCommand: ParsableCommand {
 struct SlotListCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "List the slots.",
-    discussion: "One line for each: its id, what opens it, its label, and * for the one that opened the vault, here or for the agent.",
+    discussion:
+      "One line for each: its id, what opens it, its label, and * for the one that opened the vault, here or for the agent.",
     aliases: ["ls"])
 
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions

@@ -57,7 +57,8 @@ struct VaultExportCommand: OpeningCommand {
     let count = try secrets.usingOwn(forVaultAt: target.file()) { credentials in
       Spinner.show("Exporting", context)
       defer { StatusLine.clear() }
-      return try vault.export(to: target, of: context.places.vault, services: service.isEmpty ? nil : service, with: credentials, label: label)
+      return try vault.export(
+        to: target, of: context.places.vault, services: service.isEmpty ? nil : service, with: credentials, label: label)
     }
     if options.json { return try Output.line(JSONText.encode(Answer(file: file, items: count))) }
     let done = "exported \(counted(count, "item")) to \(file), a vault of its own"

@@ -22,16 +22,20 @@ struct VaultCommand: ParsableCommand {
     ])
 }
 
+extension ArgumentHelp {
+  static var service: ArgumentHelp {
+    "What the secret opens: a host, a URL, an app's domain. Or the item's name as SERVICE/ACCOUNT, or coffer://…."
+  }
+  static var account: ArgumentHelp { "Whose it is; may be left out where one item matches." }
+}
+
 /// SERVICE [ACCOUNT], as most vault commands take it.
 struct ItemArguments: ParsableArguments {
-  @Argument(
-    help: "What the secret opens: a host, a URL, an app's domain. Or the item's name as SERVICE/ACCOUNT, or coffer://….",
-    completion: Completions.services)
-  var service: String
-  @Argument(help: "Whose it is; may be left out where one item matches.", completion: Completions.accounts) var account: String?
+  @Argument(help: .service, completion: Completions.services) var service: String
+  @Argument(help: .account, completion: Completions.accounts) var account: String?
 
   /// As people write it: `service` or `service/account`.
-  var description: String { (account ?? "").isEmpty ? service : "\(service)/\(account ?? "")" }
+  var description: String { words.description }
 
   /// The words, to be looked up.
   private var words: ItemWords { ItemWords(service: service, account: account) }
@@ -39,30 +43,17 @@ struct ItemArguments: ParsableArguments {
   /// Judges the names before anything is asked for to unlock with.
   ///
   /// - Throws: `.invalidName`; a usage failure for a reference that is none.
-  func check() throws { _ = try words.name() }
+  func check() throws { try words.check() }
 
   /// The item that is meant: the named one, or the only one of the service.
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
   func item(in items: VaultItems) throws -> VaultItem { try words.item(in: items) }
 
-  /// The value of the item that is meant.
-  ///
-  /// - Throws: what ``item(in:)`` throws, `.expired`.
-  func value(in items: VaultItems) throws -> SecretForm {
-    if let whole = try words.whole(in: items) { return try items.value(of: whole.name) }
-    let (service, account) = try words.named()
-    return try items.value(service: service, account: account)
-  }
-
   /// The name of an item that is there or can be brought back.
   ///
   /// - Throws: `.notFound`; `.ambiguous`, which names the accounts.
-  func knownName(in items: VaultItems) throws -> ItemName {
-    if let whole = try words.whole(in: items) { return whole.name }
-    let (service, account) = try words.named()
-    return try items.knownName(service: service, account: account)
-  }
+  func knownName(in items: VaultItems) throws -> ItemName { try words.knownName(in: items) }
 
   /// The name of what was deleted and can be brought back.
   ///

@@ -32,7 +32,8 @@ extension HelpTopic.Part {
     page: "CommandLine", section: "The place of the vault",
     text: #"""
       `--vault PLACE` or `COFFER_VAULT` names the vault of a command and of the agent; otherwise it is the one below `COFFER_HOME` or
-      `XDG_DATA_HOME`. A place is a path, or a name that `coffer vault name add NAME PATH` gave it; a name has no slash, and `./NAME` is the file. The folder
+      `XDG_DATA_HOME`. A place is a path, or a name that `coffer vault name add NAME PATH` gave it; a name has no slash, and `./NAME` is the file. Where there is neither a name nor a file of it, whatever needs the vault answers with 78 and
+      the names that there are; `init` makes one. The folder
       of a vault may be a symbolic link of yours, where nobody else can change it. A URL such as `postgresql://host/database` is refused with 77, as this version keeps vaults in files
       alone, and only its scheme is repeated; a path that looks like one is given with `./` before it. Pins, locks, the agent's socket and
       preferences stay where `COFFER_HOME` or the XDG variables say.

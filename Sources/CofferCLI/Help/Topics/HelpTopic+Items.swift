@@ -7,14 +7,15 @@ extension HelpTopic.Part {
       as well is 2. `vault get` prints what a reference names, an attribute too.
 
       Where several items match, a person at a terminal gets a numbered list to choose from; everything else fails with 2 and names the accounts.
-      Where none matches, a person is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.
+      Where no service is so called, such a person may give a label, whatever its case, or a part of one. Where none matches, a person
+      is told which names are near: in other letters, with a path behind the host, or with a letter or two wrong.
 
       `find` looks for text whatever its case. `find --fuzzy` takes the letters of a word in their order with others between them, best first: `ghb`
       finds `github.com`. A word with a capital letter then means just that letter.
 
       `list --sort` takes `name`, `modified` (the newest first) or `expires` (the first to expire first). `list --expiring 30d` shows what has
       expired or will by then. `--attribute NAME=VALUE` and `--tag NAME` (an attribute `tag:NAME`, as `import` writes it) may be repeated; all must
-      hold. `list --tree` draws accounts below their service.
+      hold. `list --tree` draws accounts below their service. `list work/` lists what is below `work`: the services that begin with `work/`.
 
       `list`, `deleted` and `audit` answer that there is nothing with 0, and with `[]` or an object in JSON; a terminal is told so. `find` and
       whatever names one item answer with 1.

@@ -49,7 +49,8 @@ extension HelpTopic.Part {
     page: "CommandLine", section: "What every command keeps to",
     text: #"""
       A command that only looks leaves no file, folder or journal of its own. SQLite's `-wal` and `-shm` stand beside a vault while it is open.
-      They stay where a disk is full or the command is killed.
+      They stay where a disk is full or the command is killed. On a full disk a vault is read all the same: a command then has the
+      file for itself, and another waits for it. The agent, which would keep it for hours, unlocks none there, and goes on serving those that it holds.
 
       A command that fails has changed nothing, or says what it has changed. Three failures come after the change:
 

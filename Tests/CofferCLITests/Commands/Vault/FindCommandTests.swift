@@ -36,6 +36,44 @@ struct FindCommandTests {
   }
 
   @Test
+  func `list shows what is below a folder, and nothing that only looks like it`() throws {
+    let home = try home()
+    for (item, value) in [("work/mail ada", "1"), ("work/vpn", "2"), ("workshop", "3"), ("home ada/work/", "4")] {
+      try home.transcript("vault set \(item)", in: value)
+    }
+    try home.transcript("vault list work/", out: "work/mail  ada\nwork/vpn\n")
+    try home.transcript("vault list work/ --tree", out: "work/mail\n└── ada\nwork/vpn\n")
+    #expect(try home.coffer("vault list work/ --json").out.components(separatedBy: "\"service\":").count == 3)
+    try home.transcript("vault list nowhere/")
+    try home.transcript("vault list work")
+  }
+
+  @Test
+  func `a label names an item to a person at a terminal, and to nobody else`() throws {
+    let home = try home()
+    try home.transcript("vault set bank ann --label 'Joint Account'", in: "b4nk")
+    try home.transcript("vault set savings ann --label 'Joint savings'", in: "s4ve")
+    try home.transcript("vault get 'Joint Account'", err: "the vault has no item of this service", exit: 1)
+    func get(_ label: String, _ answer: String?) throws -> String {
+      let terminal = try PseudoTerminal()
+      let child = try terminal.coffer("vault get '\(label)'", in: home)
+      if let answer {
+        terminal.shows("Which one")
+        terminal.type(answer)
+      }
+      terminal.showsAll()
+      #expect(try child.wait() == 0)
+      return terminal.shown
+    }
+    let one = try get("joint account", nil)
+    #expect(one.contains("note: 'Joint Account' is the label of bank/ann") && one.hasSuffix("b4nk\r\n"), "\(one)")
+    let two = try get("Joint", "2\n")
+    #expect(two.contains("2 items match:\r\n  1) bank/ann  Joint Account\r\n  2) savings/ann  Joint savings"), "\(two)")
+    #expect(two.hasSuffix("s4ve\r\n"))
+    #expect(try get("savin", "1\n").contains("1 item matches:"))
+  }
+
+  @Test
   func `list draws a tree`() throws {
     let home = try home()
     try home.transcript(

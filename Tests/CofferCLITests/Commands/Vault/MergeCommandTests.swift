@@ -131,6 +131,28 @@ struct MergeCommandTests {
     #expect(try here.coffer("--vault \(here.path)/older vault get a").status == 66)
   }
 
+  @Test func `what opens this vault opens a copy of it, and nobody is asked for that again`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set web ann", in: "1")
+    try home.transcript("vault backup \(home.path)/copy -q")
+    try home.transcript("vault delete web ann --forever")
+    try home.transcript("vault merge \(home.path)/copy", out: "added  web  ann\n")
+    let (other, _) = try Home.withPassphrase("plum sofa kite unit")
+    try other.transcript("vault set web bob --passphrase-file \(other.path)/pass -q", in: "2")
+    try other.transcript("vault backup \(other.path)/copy -q")
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("vault merge \(other.path)/copy", in: other)
+    terminal.shows("Passphrase of")
+    terminal.type("plum sofa kite unit\n")
+    terminal.showsAll()
+    #expect(try child.wait() == 0)
+    #expect(terminal.shown.matches(of: /Passphrase of/).count == 1)
+    // A stranger's vault takes its own secret, as before.
+    try home.transcript("vault merge \(other.path)/copy", err: "the other vault is locked", exit: 69)
+    try home.transcript(
+      "vault merge \(other.path)/copy --other-passphrase-file \(other.path)/pass", out: "added  web  bob\n")
+  }
+
   @Test func `a person sees the plan, is asked, and may say no or interrupt`() throws {
     let (here, there) = try Self.twins()
     try there.transcript("vault set web ann", in: "theirs")

@@ -30,6 +30,36 @@ struct VaultNameTests {
     try home.transcript("vault name remove work", err: "no vault has the name", exit: 1)
   }
 
+  @Test
+  func `a mistyped name is no file, and the names that there are are told`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault name add work \(home.path)/work.sqlite -q")
+    try home.transcript("set theme dark --plain")
+    for line in [
+      "vault list", "vault get a", "vault set a --generate", "vault log", "vault pin show", "vault backup b",
+      "vault rotate --yes",
+      "unlock", "lock", "get token", "set token --secret --generate", "run --env A=coffer://a -- true",
+      "vault merge \(home.path)/x",
+    ] {
+      try home.transcript(
+        "--vault wrok \(line)",
+        err: """
+          coffer: 'wrok': no vault has the name, and no file here either (\(FileManager.default.currentDirectoryPath)/wrok)
+            try: did you mean work? the names are work; coffer vault name add wrok PATH gives a vault this one
+
+          """, exit: line.hasPrefix("run") ? 125 : 78)
+    }
+    try home.transcript(
+      "vault list", with: ["COFFER_VAULT": "nope"], err: "the names are work; coffer vault name add nope", exit: 78)
+    try home.transcript("vault merge wokr", err: "did you mean work?", exit: 78)
+    try home.transcript("vault list --vault \(home.path)/nope", err: "there is no vault", exit: 78)
+    try home.transcript("get token --vault \(home.path)/nope", err: "there is no vault", exit: 78)
+    // What needs no vault works, and a new vault may be made anywhere.
+    try home.transcript("get theme --vault wrok", out: "dark")
+    try home.transcript("init --vault \(home.path)/new.sqlite --new-key-file \(home.path)/newkey -q")
+    try home.transcript("init --vault work --new-key-file \(home.path)/workkey -q")
+  }
+
   @Test(arguments: ["a/b", ".a", "", "a b", "a\u{202E}b", "a\u{200B}", "a\u{7}b", "a\u{2066}b"])
   func `what looks like a path is no name`(name: String) throws {
     try Home().transcript("vault name add '\(name)' /tmp/x", err: "a vault's name has no slash", exit: 64)

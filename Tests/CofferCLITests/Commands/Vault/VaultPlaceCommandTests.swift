@@ -78,7 +78,7 @@ struct VaultPlaceCommandTests {
   }
 
   @Test
-  func `an agent serves the place that it was started for, and a client of another is told so or goes without`() throws {
+  func `an agent serves each place that it was unlocked at, by whatever name`() throws {
     let (home, other) = (try Home.withVault(), try Home.withVault())
     defer { _ = try? home.coffer("agent stop") }
     try other.transcript("vault set a", in: "theirs")
@@ -93,8 +93,10 @@ struct VaultPlaceCommandTests {
       try home.program(["sh", "-c", "cd \(other.path)/data && \(Home.coffer) vault get a --vault vault.sqlite"]))
     #expect(there.out == "theirs" && there.status == 0, "\(there)")
     try home.transcript("vault list", err: "nothing to unlock it with", exit: 69)
-    try home.transcript("unlock --key-file \(home.path)/key", err: "the agent keeps another vault", exit: 77)
-    #expect(try home.coffer("doctor --json").out.contains("the agent keeps another vault than"))
+    try home.transcript("unlock --quiet --key-file \(home.path)/key")
+    try home.transcript("vault list")
+    try home.transcript("vault get a --vault \(other.vault)", out: "theirs")
+    #expect(try !home.coffer("doctor --json").out.contains("another vault"))
     #expect(
       try home.coffer("agent install --print --vault \(other.vault)").out.contains("Environment=COFFER_VAULT=\(other.vault)\n"))
   }

@@ -1,0 +1,52 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// What was stored can be read where there is no room for a byte more.
+@Suite(.tags(.process), .wholeRun)
+struct FullDiskTests {
+  @Test
+  func `a vault on a full disk is read, by commands and by the agent that holds it`() throws {
+    let home = try Home()
+    let disk = home.path + "/disk"
+    mkdir(disk, 0o700)
+    guard mount("tmpfs", disk, "tmpfs", 0, "size=700k,mode=0700") == 0 else {
+      return print("skipped: a small file system cannot be mounted here: \(String(cString: strerror(errno)))")
+    }
+    defer { umount2(disk, Int32(MNT_DETACH)) }
+    home.environment["COFFER_HOME"] = disk
+    home.environment["COFFER_KEY_FILE"] = disk + "/key"
+    try home.transcript("vault init --quiet --new-key-file \(disk)/key")
+    try home.transcript("vault set web ada", in: "p4ss")
+    func fill() throws {
+      let filler = open(disk + "/filler", O_WRONLY | O_CREAT | O_APPEND, 0o600)
+      defer { close(filler) }
+      let block = [UInt8](repeating: 7, count: 4096)
+      while write(filler, block, block.count) > 0 {}
+    }
+    try fill()
+    for _ in 0..<2 {
+      try home.transcript("vault get web", out: "p4ss")
+      try home.transcript("vault list", out: "web  ada\n")
+      try home.transcript("vault verify", out: "1 record is where and what it was when it was sealed\n")
+      let written = try home.coffer("vault set web bob", in: Data("x".utf8))
+      #expect(written.status == 74 && written.err.contains("space"), "\(written.err)")
+      let backup = try home.coffer("vault backup \(home.path)/copy")
+      #expect(backup.status == 0, "\(backup.err)")
+      unlink(home.path + "/copy")
+    }
+    // Whoever has to keep it open for long takes the room that others need too, and says what for.
+    unlink(disk + "/filler")
+    try home.transcript("agent start --quiet")
+    defer { _ = try? home.coffer("agent stop") }
+    try fill()
+    try home.transcript("unlock", err: "there is no room for the 32 KiB beside the vault", exit: 74)
+    unlink(disk + "/filler")
+    try home.transcript("unlock --quiet")
+    try fill()
+    home.locked()
+    try home.transcript("vault get web", out: "p4ss")
+    try home.transcript("vault list", out: "web  ada\n")
+    #expect(try home.coffer("vault export --reveal").out.contains("p4ss"))
+  }
+}

@@ -1,0 +1,93 @@
+import Foundation
+
+/// A model of `Tests/Models`, and SPIN, which checks it (Debian package `spin`): one process of the model is one of the code, and its steps
+/// are those that the test tool announces.
+struct Spin: Sendable {
+  private let model: String
+  /// The numbers of the steps, by their names in lower case.
+  let steps: [String: Int]
+
+  /// A step of a process in a trace. Processes count from one; zero is the world.
+  struct Step: Sendable, CustomStringConvertible {
+    let process: Int
+    let name: String
+    /// What the model says beside it.
+    let value: Int?
+    var description: String { "\(process) \(name)" }
+
+    init(_ process: Int, _ name: String, value: Int? = nil) {
+      self.process = process
+      self.name = name
+      self.value = value
+    }
+  }
+
+  struct Failed: Error { let what: String }
+
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Models")
+
+  /// Why no model can be asked here; nil where it can.
+  static let missing: String? = {
+    let missing = ["/usr/bin/spin", "/usr/bin/gcc"].filter { !FileManager.default.isExecutableFile(atPath: $0) }
+    return missing.isEmpty ? nil : "skipped: \(missing.joined(separator: " and ")) is not there (apt-get install spin gcc)"
+  }()
+
+  /// The model of that name.
+  init(_ model: String) throws {
+    self.model = Self.folder.appending(path: "\(model).pml").path
+    let text = try String(contentsOfFile: self.model, encoding: .utf8)
+    guard let list = text.firstMatch(of: /\/\* The steps(?s:.*?)\n\n/) else { throw Failed(what: "\(model) lists no steps") }
+    let pairs = list.output.matches(of: /#define ([A-Z_]+) (\d+)/).map { ($0.1.lowercased(), Int($0.2) ?? 0) }
+    steps = Dictionary(uniqueKeysWithValues: pairs)
+  }
+
+  /// A trace of the model, chosen by `seed`.
+  func trace(seed: Int, _ definitions: [String] = []) throws -> [Step] {
+    let names = Dictionary(uniqueKeysWithValues: steps.map { ($1, $0) })
+    let output = try Self.run("/usr/bin/spin", ["-DREPLAY", "-T", "-u20000", "-n\(seed)"] + definitions + [model])
+    let trace = try output.matches(of: /STEP (\d+) (\d+)(?: (\d+))?/).map { match in
+      guard let process = Int(match.1), let step = Int(match.2), let name = names[step] else { throw Failed(what: output) }
+      return Step(process, name, value: match.3.flatMap { Int($0) })
+    }
+    guard trace.last?.name == "end" else { throw Failed(what: "the model's trace \(seed) does not end: \(output)") }
+    return trace
+  }
+
+  /// What the model says of `records`: nil for one that it allows, and else how many of its steps it allows at most.
+  func refusals(of records: [[Step]], _ definitions: [String] = []) throws -> [Int?] {
+    let work = FileManager.default.temporaryDirectory.appending(path: "coffer-spin-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: work, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(at: work) }
+    _ = try Self.run("/usr/bin/spin", ["-a", "-DACCEPT"] + definitions + [model], in: work)
+    _ = try Self.run("/usr/bin/gcc", ["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"], in: work)
+    var refusals: [Int?] = []
+    // As many as it takes at once.
+    for first in stride(from: 0, to: records.count, by: 255) {
+      let some = records[first..<min(first + 255, records.count)]
+      let lines = some.flatMap { record in record.map { "\($0.process) \(steps[$0.name] ?? 0)" } + ["0 0"] }
+      try lines.joined(separator: "\n").write(to: work.appending(path: "records"), atomically: false, encoding: .utf8)
+      let output = try Self.run(work.appending(path: "pan").path, ["-E", "-m100000"], in: work)
+      let said = output.matches(of: /RECORD \d+ (allowed|refused) (\d+) of (\d+)/)
+      guard said.count == some.count else { throw Failed(what: output) }
+      refusals += said.map { $0.1 == "allowed" ? nil : Int($0.2) }
+    }
+    return refusals
+  }
+
+  private static func run(_ program: String, _ arguments: [String], in folder: URL? = nil) throws -> String {
+    let process = Process()
+    let pipe = Pipe()
+    process.executableURL = URL(filePath: program)
+    process.arguments = arguments
+    process.currentDirectoryURL = folder ?? FileManager.default.temporaryDirectory
+    process.environment = ["PATH": "/usr/bin:/bin", "RECORDS": "records"]
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = pipe
+    process.standardError = pipe
+    try process.run()
+    let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    guard process.terminationStatus == 0 else { throw Failed(what: "\(program) \(arguments): \(output)") }
+    return output
+  }
+}
