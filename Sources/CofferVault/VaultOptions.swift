@@ -64,7 +64,10 @@ extension VaultOptions {
     let parts = first.split(separator: ":", omittingEmptySubsequences: false)
     guard parts.count <= 2, let id = VaultID(String(parts[0])) else { throw Self.malformed(nil) }
     if parts.count == 2 {
-      guard let generation = UInt64(parts[1]), (1...FileCounter.most).contains(generation) else { throw Self.malformed(nil) }
+      // Swift reads a sign before a number too.
+      guard parts[1].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let generation = UInt64(parts[1]),
+        (1...FileCounter.most).contains(generation)
+      else { throw Self.malformed(nil) }
       leastGeneration = max(generation, leastGeneration ?? 0)
     }
     expected = id

@@ -211,10 +211,10 @@ class Case:
         return open_own(self.header, self.slot, self.ikm(self.slot))
 
     def own(self, **parts):
-        """Another own part of the slot, of the secret and the epoch that are given, else its own."""
+        """Another own part of the slot, of the secret, the epoch and the mark that are given, else its own."""
         slot = self.slot
         secret, wrap, epoch, mark = self.own_part()
-        anchor = parts.get("epoch", epoch), mark
+        anchor = parts.get("epoch", epoch), parts.get("mark", mark)
         seal_own(self.header, slot, self.ikm(slot), parts.get("secret", secret), wrap, anchor, self.source.bytes(24))
         self.headers()
 

@@ -153,9 +153,9 @@ class Secret:
 
     def opens(self, kind):
         return {
-            1: self.passphrase is not None and self.key_file is None,
+            1: self.passphrase is not None,
             2: self.passphrase is not None and self.key_file is not None,
-            3: self.passphrase is None and self.key_file is not None and self.key_file.generated,
+            3: self.key_file is not None and self.key_file.generated,
             4: self.recovery is not None, 5: self.identity is not None, 6: False,
         }[kind]
 

@@ -38,8 +38,8 @@ def check_file(path):
     if not (os.path.exists(wal) and os.path.getsize(wal)):
         if int.from_bytes(start[68:72], "big") != APPLICATION:
             raise Refused("not a vault", "the database is another program's")
-        if start[100:101] != b"\x0d":
-            raise tampered("the schema takes more than one page")
+        if len(start) > 100 and start[100] != 0x0D:
+            raise damaged("the schema takes more than one page")
     check_journal(path + "-journal", start[18] == 2)
 
 

@@ -13,15 +13,15 @@ from edits import Changed
 from malformed import SECTIONS
 from refusals import write
 from right import rights
-
 from scene import EARLIER, ONE, PAST, WHOLE, Scene, settle
 from wrong_knowledge import Knowledge
+from wrong_parts import LINEAGE
 
 BASES = (ONE, WHOLE, EARLIER, PAST)
-LONGEST = 150_000  # Digits of one vault's edits; the few longer ones are left to `malform`.
+LONGEST = 170_000  # Digits of one vault's edits; the few longer ones are left to `malform`.
 TABLE = "negative.json"
 GAP = 12  # Equal bytes between two edits, up to which they are written as one.
-OPEN, VERIFY = "open", "verify"
+OPEN, VERIFY, READ = "open", "verify", "read"
 
 
 def edits(old, new):
@@ -79,7 +79,7 @@ class Negative:
     def sealed(self):
         """What whoever has the key sealed otherwise than the text allows."""
         key_file = self.scene.key_file()
-        for section, wrongs in SECTIONS:
+        for section, wrongs in SECTIONS + [("Lineage and anchors", LINEAGE)]:
             for name, (refusal, change) in wrongs.items():
                 def run(path, name=name, change=change):
                     case = Case(path, key_file, name)
@@ -143,12 +143,21 @@ class Negative:
 
 
 def when(section, name):
-    """When a reader finds what is wrong at the latest."""
-    if section in ("Slots", "State", "Header", "The set of records"):
+    """When a reader finds what is wrong at the latest: `verify` need not open a value, and of the log the longer rows alone."""
+    if name in UNOPENED:
+        return READ
+    if section in ("Slots", "State", "Header", "The set of records", "Lineage and anchors"):
         return VERIFY if any(name.startswith(word) for word in LATE) else OPEN
     return VERIFY
 
 
+UNOPENED = {
+    "a length that is not the value's", "a length of 0 for a value of 5 bytes", "a value's padding of one block more",
+    "a value without padding", "a value's padding of zeros alone", "a value of 4 096 bytes in the blocks of a shorter one",
+    "a later format's record of a length that is not the value's", "version 2 of an entry", "version 0 of an entry",
+    "an entry that goes on", "a program that is not UTF-8", "an entry's time beyond 2^62", "a row's extension that is cut",
+    "a row that tells another head before it", "a row under the key of another place", "a trim that says nothing",
+}
 LATE = ("a record too", "an item too few", "an item that is told", "copies that differ", "a copy", "a first header", "another row of",
         "a digest with a number", "a digest that is bound")
 

@@ -133,7 +133,7 @@ def open_record(keys, fmt, table, row):
     if (meta.kind == PRESENT) != (table == "rec"):
         raise damaged("a record in the wrong table")
     if place(keys, meta.kind, meta.names, meta.revision) != idx:
-        raise tampered("a record stands in the place of another")
+        raise damaged("a record stands in the place of another")
     return meta, open_value(for_value, meta, sealed_value)
 
 

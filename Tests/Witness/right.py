@@ -1,7 +1,6 @@
 """Vaults that a reader must take: a reader that refuses everything refuses these too. Beside each stands what is known of it."""
 
 from cases import Case
-from edits import Changed
 from scene import EARLIER, ONE, PAST, WHOLE
 
 
@@ -12,6 +11,10 @@ def rights(know):
         yield f"right: {base} with its key file", base, None, {}
     for name in ("passphrase", "both", "recovery"):
         yield f"right: {WHOLE} with the secret {name}", WHOLE, None, {"own": scene.secrets[name]}
+    yield f"right: {WHOLE} with a passphrase beside a key file that opens nothing", WHOLE, None, {
+        "own": {**scene.secrets["passphrase"], "keyFile": scene.secrets["both"]["keyFile"]}}
+    yield f"right: {WHOLE} with its key file beside a passphrase that opens nothing", WHOLE, None, {
+        "own": {"keyFile": scene.key_file(), "passphrase": b"another"}}
     friend = {"own": scene.secrets["friend"]}
     for epoch in (1, 2, 3):
         yield f"right: a recipient with an invitation of epoch {epoch}", WHOLE, None, {**friend, **know.invitation(epoch)}

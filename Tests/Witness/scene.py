@@ -6,7 +6,6 @@ import shutil
 from cases import start
 from credentials import KeyFile, Secret, key_file_line, line_of, recovery_text
 from editor import Editor
-from layout import le64
 from primitives import public_key
 from rotation import rotate
 from source import Source

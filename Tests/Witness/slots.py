@@ -93,7 +93,9 @@ def unlock(header, secret):
         return finish(header, slot, found, keys)
     if edited:
         raise tampered(edited)
-    raise Refused("wrong secret", "a slot costs too much to be tried" if left_out else "no slot opens")
+    if left_out:
+        raise Refused("not tried", "a slot that the secret may open was left out for its cost")
+    raise Refused("wrong secret", "no slot opens")
 
 
 def finish(header, slot, found, keys):

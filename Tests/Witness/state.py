@@ -30,10 +30,11 @@ class State:
     def read(cls, data, keys, header_digest):
         if not 204 <= len(data) <= 14_500:
             raise damaged("a state of another length")
-        generation = Fields(data[:8], "the state").number(1)
+        generation = int.from_bytes(data[:8], "little")
         content = open_cbox(keys.sta, "PV1 state", keys.vault, state_context(keys, generation, header_digest), data[8:])
         if content is None:
             raise tampered("the state does not open")
+        Fields(data[:8], "the state").number(1)
         fields = Fields(content, "the state")
         state = cls(generation, fields.take(16), fields.take(32), tuple(fields.number() for _ in range(3)), fields.number(),
                     fields.number(), fields.take(32), fields.u8(), [])

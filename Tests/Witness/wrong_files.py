@@ -34,6 +34,12 @@ NOT_A_VAULT = {
     "an application_id of other order": at(68, APPLICATION.to_bytes(4, "little")),
 }
 CUT = {
+    "a schema of several pages": deep_schema,
+    "a row of another table's name": schema("UPDATE sqlite_schema SET tbl_name = 'rec' WHERE name = 'old'"),
+    "a table on the page of the schema": schema("UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'decided'"),
+    "two tables with their statements exchanged": schema(
+        "UPDATE sqlite_schema SET sql = CASE name WHEN 'rec' THEN "
+        f"'{TABLES['old']}' ELSE '{TABLES['rec']}' END WHERE name IN ('rec', 'old')"),
     "16 bytes": data(lambda old: old[:16]),
     "99 bytes": data(lambda old: old[:99]),
     "100 bytes": data(lambda old: old[:100]),
@@ -79,17 +85,12 @@ SCHEMA = {
     "a statement with a semicolon": schema("UPDATE sqlite_schema SET sql = sql || ';' WHERE name = 'log'"),
     "a table that is not strict": schema("UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '') WHERE name = 'digest'"),
     "a table with a column more": sql("ALTER TABLE decided ADD COLUMN more TEXT"),
-    "a table with a default": schema("UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB DEFAULT 1') WHERE name = 'rec'"),
+    "a table with a default": schema(
+        "UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB DEFAULT 1') WHERE name = 'rec'"),
     "a table with a check": schema("UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB CHECK (1)') WHERE name = 'rec'"),
     "a table with a generated column": schema(
         "UPDATE sqlite_schema SET sql = replace(sql, 'value BLOB', 'value BLOB AS (meta)') WHERE name = 'old'"),
-    "two tables with their statements exchanged": schema(
-        "UPDATE sqlite_schema SET sql = CASE name WHEN 'rec' THEN "
-        f"'{TABLES['old']}' ELSE '{TABLES['rec']}' END WHERE name IN ('rec', 'old')"),
     "two tables with one tree": same_root,
-    "a table on the page of the schema": schema("UPDATE sqlite_schema SET rootpage = 1 WHERE name = 'decided'"),
-    "a row of another table's name": schema("UPDATE sqlite_schema SET tbl_name = 'rec' WHERE name = 'old'"),
-    "a schema of several pages": deep_schema,
 }
 JOURNALS = {
     "a journal beside a write-ahead log": journal(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" + bytes(504)),
@@ -138,17 +139,10 @@ ROWS = {
     "a row of an earlier epoch": sql("INSERT INTO rec SELECT * FROM past.rec LIMIT 1"),
     "a former content as a present one": sql("INSERT INTO rec SELECT * FROM old LIMIT 1"),
     "a present content as a former one": sql("INSERT INTO old SELECT * FROM rec LIMIT 1"),
-    "a row without an idx": sql("INSERT INTO rec SELECT x'', rid, meta, value FROM rec LIMIT 1"),
-    "a row with an idx of 15 bytes": sql("INSERT INTO rec SELECT substr(idx, 1, 15), rid, meta, value FROM rec LIMIT 1"),
-    "a row with an idx of 17 bytes": sql("INSERT INTO rec SELECT CAST(idx || x'00' AS BLOB), rid, meta, value FROM rec LIMIT 1"),
-    "a row after all others": sql(f"INSERT INTO rec SELECT x'{17 * 'ff'}', rid, meta, value FROM rec LIMIT 1"),
-    "a former row with an idx of one byte": sql("INSERT INTO old SELECT x'00', rid, meta, value FROM old LIMIT 1"),
     "another idx": flip("rec", "idx", 15),
     "another bucket's idx": flip("rec", "idx", 0),
     "another rid": flip("rec", "rid", 0),
     "another rid of a former content": flip("old", "rid", 15),
-    "a rid of 15 bytes": sql(f"UPDATE rec SET rid = substr(rid, 2) WHERE idx = {first('rec')}"),
-    "a rid of 17 bytes": sql(f"UPDATE rec SET rid = CAST(rid || x'00' AS BLOB) WHERE idx = {first('rec')}"),
     "another digest": flip("digest", "hash", 0),
     "a digest that is gone": sql(f"DELETE FROM digest WHERE bucket = {first('digest', 'bucket')}"),
     "a former contents' digest that is gone": sql("DELETE FROM digest WHERE bucket = (SELECT max(bucket) FROM digest)"),
@@ -158,9 +152,19 @@ ROWS = {
         "INSERT INTO digest SELECT (SELECT bucket FROM two AS other WHERE other.bucket IS NOT two.bucket), hash FROM two"),
     "all digests of the past": sql(*others("digest")),
 }
+ROWS_SHAPE = {
+    "a rid of 17 bytes": sql(f"UPDATE rec SET rid = CAST(rid || x'00' AS BLOB) WHERE idx = {first('rec')}"),
+    "a rid of 15 bytes": sql(f"UPDATE rec SET rid = substr(rid, 2) WHERE idx = {first('rec')}"),
+    "a former row with an idx of one byte": sql("INSERT INTO old SELECT x'00', rid, meta, value FROM old LIMIT 1"),
+    "a row after all others": sql(f"INSERT INTO rec SELECT x'{17 * 'ff'}', rid, meta, value FROM rec LIMIT 1"),
+    "a row with an idx of 17 bytes": sql("INSERT INTO rec SELECT CAST(idx || x'00' AS BLOB), rid, meta, value FROM rec LIMIT 1"),
+    "a row with an idx of 15 bytes": sql("INSERT INTO rec SELECT substr(idx, 1, 15), rid, meta, value FROM rec LIMIT 1"),
+    "a row without an idx": sql("INSERT INTO rec SELECT x'', rid, meta, value FROM rec LIMIT 1"),
+}
 ROWS_OPEN = {name: change for name, change in ROWS.items() if "digest" in name}
 ROWS = {name: change for name, change in ROWS.items() if name not in ROWS_OPEN}
 RECORDS = {
+    "a value beside a record that has none": sql(f"UPDATE rec SET value = (SELECT value FROM rec WHERE {MAIL} LIMIT 1) WHERE {EMPTY}"),
     "a description's first byte": flip("rec", "meta", 0),
     "a description's tag": flip("rec", "meta", -1),
     "a value's first byte": flip("rec", "value", 0, MAIL),
@@ -177,9 +181,6 @@ RECORDS = {
     "a description with one byte more": sql(f"UPDATE rec SET meta = CAST(meta || x'00' AS BLOB) WHERE {EMPTY}"),
     "a description that is longer": sql(f"UPDATE rec SET meta = CAST(meta || zeroblob(128) AS BLOB) WHERE idx = {first('rec')}"),
     "a value that is longer": sql(f"UPDATE rec SET value = CAST(value || zeroblob(256) AS BLOB) WHERE {MAIL}"),
-}
-VALUE_BESIDE = {
-    "a value beside a record that has none": sql(f"UPDATE rec SET value = (SELECT value FROM rec WHERE {MAIL} LIMIT 1) WHERE {EMPTY}"),
 }
 HEADER_TAMPERED = {
     "another epoch": header(lambda it: setattr(it, "epoch", 4)),
@@ -243,10 +244,13 @@ RECIPIENT_WRONG = {
     "a recipient's other box": slot(5, box=flipped(60)),
     "a recipient's other id": slot(5, id=flipped(-1)),
 }
-PASSPHRASE_WRONG = {
+NOT_TRIED = {
     "no passes": cost(0, 8), "65 passes": cost(65, 8), "2^32 - 1 passes": cost((1 << 32) - 1, 8), "no memory": cost(1, 0),
     "7 MiB": cost(1, 7), "2 049 MiB": cost(1, 2049), "2^32 - 1 MiB": cost(1, (1 << 32) - 1), "9 passes over 2 048 MiB": cost(9, 2048),
-    "a cost of zeros": cost(0, 0), "another number of passes": cost(2, 8), "another amount of memory": cost(1, 9),
+    "a cost of zeros": cost(0, 0),
+}
+PASSPHRASE_WRONG = {
+    "another number of passes": cost(2, 8), "another amount of memory": cost(1, 9),
     "a passphrase's other salt": slot(1, salt=flipped(0)), "a passphrase slot's other public key": slot(1, pk=flipped(0)),
 }
 STATE = {
@@ -260,12 +264,12 @@ STATE = {
     "the state of the past": sql(*others("state")),
     "the state of an earlier epoch": sql("UPDATE state SET bytes = (SELECT bytes FROM past.state)"),
     "the state of another vault": sql("UPDATE state SET bytes = (SELECT bytes FROM one_slot.state)"),
-    "a state of zeros": sql(f"UPDATE state SET bytes = CAST(x'{le64(9).hex()}' || zeroblob(196) AS BLOB)"),
-}
-STATE_DAMAGED = {
     "a generation of 0 in the clear": sql("UPDATE state SET bytes = CAST(zeroblob(8) || substr(bytes, 9) AS BLOB)"),
     "a generation of 2^62 and 1 in the clear": sql(
         f"UPDATE state SET bytes = CAST(x'{le64((1 << 62) + 1).hex()}' || substr(bytes, 9) AS BLOB)"),
+    "a state of zeros": sql(f"UPDATE state SET bytes = CAST(x'{le64(9).hex()}' || zeroblob(196) AS BLOB)"),
+}
+STATE_DAMAGED = {
     "a state of 8 bytes": sql("UPDATE state SET bytes = substr(bytes, 1, 8)"),
     "no state": sql("DELETE FROM state"),
 }
@@ -282,7 +286,8 @@ LOG = {
     "the last row twice": sql("INSERT INTO log SELECT seq + 1, box FROM log WHERE seq = (SELECT max(seq) FROM log)"),
     "the log of the past": sql(*others("log")),
     "the log of an earlier epoch": sql("DELETE FROM log", "INSERT INTO log SELECT * FROM past.log"),
-    "a row of the log of an earlier epoch": sql("UPDATE log SET box = (SELECT box FROM past.log AS was WHERE was.seq = log.seq) WHERE seq = 10"),
+    "a row of the log of an earlier epoch": sql(
+        "UPDATE log SET box = (SELECT box FROM past.log AS was WHERE was.seq = log.seq) WHERE seq = 10"),
     "rows that all begin one later": sql("UPDATE log SET seq = -seq", "UPDATE log SET seq = 1 - seq"),
     "a row of 32 bytes before the beginning": sql("INSERT INTO log VALUES (1, zeroblob(32))"),
     "a row cut by one byte": sql("UPDATE log SET box = substr(box, 2) WHERE seq = 10"),
@@ -293,10 +298,11 @@ SECTIONS = [  # Section, when at the latest, the secret, the refusal, the change
     ("The database", "open", "owner", "newer", NEWER), ("The database", "open", "owner", TAMPERED, SCHEMA | JOURNALS),
     ("The database", "open", "owner", DAMAGED, COLUMNS_OPEN), ("The database", "verify", "owner", DAMAGED, COLUMNS),
     ("The set of records", "open", "owner", TAMPERED, ROWS_OPEN), ("The set of records", "verify", "owner", TAMPERED, ROWS),
-    ("Records", "verify", "owner", TAMPERED, RECORDS), ("Records", "verify", "owner", DAMAGED, VALUE_BESIDE),
+    ("The set of records", "verify", "owner", DAMAGED, ROWS_SHAPE), ("Records", "verify", "owner", TAMPERED, RECORDS),
     ("Header", "open", "owner", TAMPERED, HEADER_TAMPERED), ("Header", "open", "owner", DAMAGED, HEADER_DAMAGED),
     ("Header", "open", "owner", "newer", HEADER_NEWER), ("Slots", "open", "owner", "wrong secret", SLOTS_WRONG),
     ("Slots", "open", "owner", TAMPERED, SLOTS_TAMPERED), ("Slots", "open", "friend", "wrong secret", RECIPIENT_WRONG),
+    ("Slots", "open", "passphrase", "not tried", NOT_TRIED),
     ("Slots", "open", "passphrase", "wrong secret", PASSPHRASE_WRONG), ("State", "open", "owner", TAMPERED, STATE),
     ("State", "open", "owner", DAMAGED, STATE_DAMAGED), ("Log", "verify", "owner", TAMPERED, LOG),
 ]

@@ -5,7 +5,7 @@ from forge import forge
 from layout import le64
 from lineage import MAGIC, Pin, SECOND
 from primitives import H
-from scene import EARLIER, PAST, REPLICAS, WHOLE
+from scene import EARLIER, PAST
 
 GREATEST = 1 << 62
 OTHER = bytes(range(16))
@@ -65,10 +65,6 @@ def secrets(know):
     yield "the key file of a slot that needs a passphrase too", "owner", {"keyFile": know.scene.secrets["both"]["keyFile"]}
     yield "a passphrase beside another key file", "owner", {
         "passphrase": know.scene.secrets["both"]["passphrase"], "keyFile": b"x" * 64}
-    yield "the passphrase alone beside a key file", "owner", {
-        **know.scene.secrets["passphrase"], "keyFile": know.scene.secrets["both"]["keyFile"]}
-    yield "a passphrase and the key file that opens a slot alone", "owner", {
-        "passphrase": b"more than is needed", "keyFile": know.scene.key_file()}
     yield "another recovery code", "owner", {"recovery": recovery_text(bytes(20)).encode()}
     yield "another identity", "owner", {"identity": know.scene.stranger}
     yield "the key file's key as an identity", "owner", {"identity": bytes.fromhex(know.scene.key_file()[7:71].decode())}

@@ -65,7 +65,7 @@ HEADER = {
     "a sealed part whose length is 2^32 - 1": damaged(lambda case: case.public(
         lambda data: data[:428] + le32((1 << 32) - 1) + data[432:])),
     "bytes after the sealed part": damaged(lambda case: case.public(lambda data: data + b"\0")),
-    "a sealed part of 71 bytes": damaged(lambda case: case.box(bytes(71))),
+    "a sealed part of 71 bytes": tampered(lambda case: case.box(bytes(71))),
     "a sealed part of 72 bytes": tampered(lambda case: case.box(bytes(72))),
     "17 slots of types 1 to 4": damaged(lambda case: case.key_slots(16)),
     "241 slots of type 6": damaged(lambda case: case.other_slots(b"x", count=241)),
@@ -268,6 +268,15 @@ OUTCOMES = {
     "a time of an outcome beyond 2^53": damaged(later(f"INSERT INTO decided VALUES (x'{ONE.hex()}', 1, {(1 << 53) + 1})")),
     "257 dropped transactions": damaged(later(*(
         f"INSERT INTO decided VALUES (x'{number:032x}', 2, 1)" for number in range(257)))),
+}
+LINEAGE = {
+    "an own part of a later epoch": ("rolled back", lambda case: case.own(epoch=2)),
+    "an own part of epoch 2^62": ("rolled back", lambda case: case.own(epoch=GREATEST)),
+    "an own part of another mark": ("forked", lambda case: case.own(mark=bytes(32))),
+    "a later epoch without an entry for that of own": ("forked", lambda case: case.age(2)),
+    "a later epoch with an entry of another epoch than own": ("forked", lambda case: (case.age(3), entries(2)(case))),
+    "a later epoch with another secret for that of own": ("forked", lambda case: (case.age(2), entries(1)(case))),
+    "1 024 entries above the epoch of own": ("forked", lambda case: (case.age(2000), entries(*range(2, 1026))(case))),
 }
 SECTIONS = [
     ("Header", HEADER | SEALED | COPIES), ("Slots", SLOTS), ("State", STATE | COUNTS), ("The set of records", DIGESTS), ("Log", LOG),

@@ -112,19 +112,19 @@ KINDS = {
     "kind 255 in old": damaged(lambda case: case.row(case.meta(kind=255).bytes(), table="old", kind=3)),
 }
 PLACES = {
-    "the place of another": tampered(lambda case: case.row(case.meta().bytes(), names=("mail", "eve", ""))),
-    "a field in the place of its item": tampered(lambda case: case.row(
+    "the place of another": damaged(lambda case: case.row(case.meta().bytes(), names=("mail", "eve", ""))),
+    "a field in the place of its item": damaged(lambda case: case.row(
         case.meta(account="eve", field="pin").bytes(), names=("mail", "eve", ""))),
-    "an item in the place of its field": tampered(lambda case: case.row(
+    "an item in the place of its field": damaged(lambda case: case.row(
         case.meta(account="eve").bytes(), names=("mail", "eve", "pin"))),
-    "a former content in the place of another revision": tampered(lambda case: case.row(
+    "a former content in the place of another revision": damaged(lambda case: case.row(
         case.meta(kind=FORMER, revision=2).bytes(), table="old", kind=FORMER)),
-    "a former content in the place of a deleted one": tampered(lambda case: case.row(
+    "a former content in the place of a deleted one": damaged(lambda case: case.row(
         case.meta(kind=FORMER).bytes(), table="old", kind=DELETED)),
-    "a former content in the place that is its item's": tampered(lambda case: case.row(
+    "a former content in the place that is its item's": damaged(lambda case: case.row(
         case.meta(kind=FORMER).bytes(), table="old", kind=PRESENT)),
-    "a former content out of its item's bucket": tampered(lambda case: case.bucket_of_its_own()),
-    "a field out of its item's bucket": tampered(lambda case: case.row(
+    "a former content out of its item's bucket": damaged(lambda case: case.bucket_of_its_own()),
+    "a field out of its item's bucket": damaged(lambda case: case.row(
         case.meta(account="ann", field=FIELD).bytes(), idx=place_alone(case.keys, PRESENT, ("mail", "ann", FIELD), 0))),
 }
 LATER = {

@@ -76,8 +76,8 @@ def codes(code):
     yield "recovery code", "a recovery code with a letter that is not ASCII", "é".encode() + code[2:]
     yield "recovery code", "a recovery code with a letter that is folded to one of its own", "\u017f".encode() + code[1:]
     yield "recovery code", "a recovery code with another first symbol", b"1" + code[1:]
-    yield "recovery code", "a recovery code with another last symbol", code[:-1] + (b"0" if code[-1:] != b"0" else b"1")
-    yield "recovery code", "a recovery code with another first check symbol", code[:-2] + (b"0" if code[-2:-1] != b"0" else b"1") + code[-1:]
+    yield "recovery code", "a recovery code with another last check symbol", code[:-1] + (b"0" if code[-1:] != b"0" else b"1")
+    yield "recovery code", "a recovery code with another check symbol", code[:-2] + (b"0" if code[-2:-1] != b"0" else b"1") + code[-1:]
     yield "recovery code", "a recovery code with a tab", code[:4] + b"\t" + code[4:]
     yield "recovery code", "a recovery code with an underscore", code.replace(b"-", b"_")
     yield "recovery code", "a recovery code with two symbols exchanged", code[:36] + code[37:38] + code[36:37] + code[38:]
@@ -112,7 +112,8 @@ def expected(id, invitation):
             ("a generation in hexadecimal digits", id + b":0x5"), ("a generation with a space", id + b": 5"),
             ("two generations", id + b":5:5"), ("two ids", id + b" " + id), ("an id and an invitation", id + b" " + invitation),
             ("an invitation and an id", invitation + b" " + id), ("an invitation and a generation", invitation + b":5"),
-            ("an invitation whose check digits are wrong", invitation[:-1] + b"x"), ("invitations with commas", invitation + b"," + invitation),
+            ("an invitation whose check digits are wrong", invitation[:-1] + b"x"),
+            ("invitations with commas", invitation + b"," + invitation),
             ("invitations with a line feed", invitation + b"\n" + invitation),
             ("65 invitations", b" ".join(65 * [invitation])), ("digits of another script", "\u0661".encode() * 16)):
         yield "COFFER_EXPECT_VAULT", f"{name} as what is expected", content

@@ -111,6 +111,9 @@ final class VaultLog {
       return false
     }
     guard sequence == end.sequence + 1 else { throw VerifiedView.tampered("the log lacks a row", view.path) }
+    guard LogEntry.rowBytes.contains(row.count) else {
+      throw VerifiedView.tampered("a row of the log has a length that no row has", view.path)
+    }
     if row.count >= LogBox.overhead + LogEntry.leastTrimmed {
       try view.checked { () throws(FormatError) in
         let entry = try LogBox.open(row, sequence: sequence, after: end.head, keys: view.keys)

@@ -148,7 +148,7 @@ struct DatabaseHeader {
       throw StoreError(
         .notAVault, "the file is empty", place: file.string, cure: "restore a backup, or remove it and create a vault")
     }
-    let isSQLite = head.prefix(Self.magic.utf8CodeUnitCount).elementsEqual(Self.magicBytes.prefix(head.count))
+    let isSQLite = head.starts(with: Self.magicBytes)
     guard head.count == Self.byteCount else {
       throw isSQLite
         ? Self.damaged("only the first \(head.count) bytes of the vault are left", file)
@@ -157,7 +157,9 @@ struct DatabaseHeader {
     let application = Int32(bigEndian: head.loadUnaligned(fromByteOffset: Self.applicationID, as: Int32.self))
     guard isSQLite else {
       throw application == Schema.applicationID
-        ? Self.damaged("the first bytes of the vault are overwritten", file)
+        ? StoreError(
+          .notAVault, "the file is no SQLite database: its first bytes are overwritten, and others say that it was a vault",
+          place: file.string, cure: "restore a backup")
         : Self.notAVault("the file is no SQLite database", file)
     }
     guard application == Schema.applicationID else { throw Self.notAVault("the file is another program's SQLite database", file) }

@@ -13,6 +13,14 @@ struct RecordRow {
   var admitsLater = false
 
   private static let valuePart = "value of a record"
+  private static let valueBeyondMeta = FormatError.damaged(RecordMeta.part, "it has a value that it does not tell of")
+  /// Bytes of the two columns, at least and at most.
+  private static let metaBytes =
+    Padding.padded(0, block: Padding.metaBlock) + AEAD.tagBytes...Padding.padded(RecordMeta.longest, block: Padding.metaBlock)
+    + AEAD.tagBytes
+  private static let valueBytes =
+    Padding.padded(0, block: Padding.valueBlock(0)) + AEAD.tagBytes...Padding.padded(
+      RecordLimits.largestValue, block: Padding.valueBlock(RecordLimits.largestValue)) + AEAD.tagBytes
 
   /// What the record says of its item, and nothing of its value but the length; the value need not have been read.
   ///
@@ -54,7 +62,7 @@ struct RecordRow {
       case (nil, nil): return OpenRecord(meta: meta, value: nil)
       case (let value?, let count?): return OpenRecord(meta: meta, value: try Self.decodeValue(value, valueKey, count: count))
       case (nil, _): throw .unauthentic(Self.valuePart)  // It was taken away.
-      case (_, nil): throw .damaged(RecordMeta.part, "it has a value that it does not tell of")
+      case (_, nil): throw Self.valueBeyondMeta
       }
     }
   }
@@ -64,14 +72,15 @@ struct RecordRow {
   ///
   /// - Throws: what opening the description throws.
   func authenticatedMeta(_ keys: borrowing Subkeys) throws(FormatError) -> RecordMeta? {
-    guard meta.count >= AEAD.tagBytes else { return nil }
-    return try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
+    try RecordKeys.with(index, id, keys) { (metaKey, valueKey) throws(FormatError) in
       let meta: RecordMeta
       do throws(FormatError) { meta = try decodeMeta(metaKey) } catch .unauthentic { return nil }
       try check(meta, keys)
       guard let value else { return meta.valueCount == nil ? meta : nil }
-      return (meta.valueCount != nil || meta.kind == .later) && AEAD.authenticates(value, key: valueKey, nonce: .zero)
-        ? meta : nil
+      try Self.checkLength(value)
+      guard AEAD.authenticates(value, key: valueKey, nonce: .zero) else { return nil }
+      guard meta.valueCount != nil || meta.kind == .later else { throw Self.valueBeyondMeta }
+      return meta
     }
   }
 
@@ -82,7 +91,7 @@ struct RecordRow {
   }
 
   private func openedMeta(_ key: UnsafeRawBufferPointer) throws(FormatError) -> SecretBytes {
-    guard meta.count <= Padding.padded(RecordMeta.longest, block: Padding.metaBlock) + AEAD.tagBytes else {
+    guard Self.metaBytes.contains(meta.count) else {
       throw .damaged(RecordMeta.part, "its description has \(meta.count) bytes")
     }
     return try Self.opened(meta, key, RecordMeta.part)
@@ -98,13 +107,14 @@ struct RecordRow {
     }
   }
 
+  private static func checkLength(_ value: UnsafeRawBufferPointer) throws(FormatError) {
+    guard valueBytes.contains(value.count) else { throw .damaged(valuePart, "it has \(value.count) bytes") }
+  }
+
   private static func decodeValue(
     _ box: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, count: Int
   ) throws(FormatError) -> SecretBytes {
-    let limit = RecordLimits.largestValue
-    guard box.count <= Padding.padded(limit, block: Padding.valueBlock(limit)) + AEAD.tagBytes else {
-      throw .damaged(valuePart, "it has \(box.count) bytes")
-    }
+    try checkLength(box)
     var value = try opened(box, key, valuePart)
     let length = try value.withUnsafeBytes { (padded) throws(FormatError) in
       try Padding.unpadded(padded, part: valuePart, block: Padding.valueBlock)
@@ -120,8 +130,7 @@ struct RecordRow {
   private static func opened(
     _ box: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ part: String
   ) throws(FormatError) -> SecretBytes {
-    guard box.count >= AEAD.tagBytes else { throw .damaged(part, "it has only \(box.count) bytes") }
-    return try SecretBytes(count: box.count - AEAD.tagBytes, memory: FormatError.memory) { (out) throws(FormatError) in
+    try SecretBytes(count: box.count - AEAD.tagBytes, memory: FormatError.memory) { (out) throws(FormatError) in
       guard AEAD.open(box, key: key, nonce: .zero, into: out) else { throw .unauthentic(part) }
     }
   }

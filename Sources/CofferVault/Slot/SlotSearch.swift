@@ -24,7 +24,7 @@ enum SlotSearch {
   ///   - memory: bytes that Argon2id may use; see ``MemoryLimit``.
   ///   - mostWork: what all runs together may cost.
   /// - Throws: `.wrongSecret` when none opens, which a slot edited with care looks like too; `.tampered` when a slot knew the secret
-  ///   and its box did not open; `.kdfMemory` when a slot that may fit could not be tried; `.noCredentials`, and for a
+  ///   and its box did not open, `.damaged` when its own part tells of an epoch that cannot be; `.kdfMemory` when a slot that may fit could not be tried; `.noCredentials`, and for a
   ///   credential that is none of its kind `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret`.
   static func open(
     _ header: VaultHeader, with credentials: consuming Credentials, memory: Int, mostWork: UInt64 = mostWork, path: String? = nil
@@ -40,7 +40,7 @@ enum SlotSearch {
           if let open = try attempt(slot, of: header, inputs, memory) { return open }
         } catch {
           switch error.kind {
-          case .tampered: changed = changed ?? error
+          case .tampered, .damaged: changed = changed ?? error
           case .kdfMemory: tooCostly = tooCostly ?? error
           default: throw error
           }
@@ -99,7 +99,7 @@ enum SlotSearch {
     } catch .memory(let error) {
       throw FormatError.memory(error).storeError()
     } catch {
-      throw FormatError.unauthentic("slot, which knows this secret,").storeError()
+      throw error.storeError()
     }
   }
 

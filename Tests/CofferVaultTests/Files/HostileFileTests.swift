@@ -27,7 +27,7 @@ import Testing
 
   @Test(arguments: [
     ([], StoreError.Kind.notAVault), ([UInt8]("hello".utf8), .notAVault), ([UInt8].repeating(65, count: 5000), .notAVault),
-    ([UInt8]("SQLite format 3\0".utf8), .damaged), ([UInt8]("SQL".utf8), .damaged),
+    ([UInt8]("SQLite format 3\0".utf8), .damaged), ([UInt8]("SQL".utf8), .notAVault),
   ])
   func `other files are told from damaged ones`(content: [UInt8], kind: StoreError.Kind) throws {
     try fixture.write(content, to: fixture.vault.string)
@@ -49,10 +49,19 @@ import Testing
     #expect(fixture.openingError()?.kind == .damaged)
   }
 
-  @Test(arguments: [0..<16, 18..<20, 100..<110]) func `an overwritten beginning is damage`(range: Range<Int>) throws {
+  @Test(arguments: [18..<20, 100..<110]) func `an overwritten beginning is damage`(range: Range<Int>) throws {
     try fixture.create().close()
     try fixture.overwrite(range)
     #expect(fixture.openingError()?.kind == .damaged)
+  }
+
+  @Test(arguments: [0..<1, 15..<16, 0..<16]) func `a file without a database's first bytes is no vault`(range: Range<Int>) throws
+  {
+    try fixture.create().close()
+    try fixture.overwrite(range)
+    let error = fixture.openingError()
+    #expect(error?.kind == .notAVault)
+    #expect(error?.cure == "restore a backup")
   }
 
   @Test func `a symbolic link is refused`() throws {

@@ -23,7 +23,24 @@ import Testing
       if found != nil, found == vault.refusal { #expect(step == vault.by, "\(vault.name)") }
       try FileManager.default.removeItem(atPath: place.string)
     }
-    print("negative vectors: \(table.vaults.count { $0.refusal != nil }) vaults and \(table.texts.count { $0.refusal != nil }) texts")
+    print("negative vectors: \(table.vaults.count) vaults")
+  }
+
+  @Test func `the page counts the public negative vectors, and each names a heading and a word of the article`() throws {
+    let table = try NegativeVectors.read()
+    func counted(_ isRefused: Bool) -> String {
+      let vaults = table.vaults.count { ($0.refusal != nil) == isRefused }
+      let texts = table.texts.count { ($0.refusal != nil) == isRefused }
+      return "\(vaults) vaults and \(texts) texts that are \(isRefused ? "refused" : "read")"
+    }
+    let page = try String(contentsOf: NegativeVectors.folder.appending(path: "README.md"), encoding: .utf8)
+    #expect(page.contains("the table: \(counted(true)), and \(counted(false))"))
+    let article = try String(
+      contentsOf: Vectors.root.appending(path: "Sources/Coffer/Coffer.docc/VaultFormat.md"), encoding: .utf8)
+    for section in Set(table.vaults.map(\.section) + table.texts.map(\.section)) {
+      #expect(article.contains("## \(section)\n"), "\(section)")
+    }
+    for word in Set(table.vaults.compactMap(\.refusal)) { #expect(article.contains("| *\(word)* | "), "\(word)") }
   }
 
   @Test func `coffer takes no text that is none of the secrets and names that people hold`() throws {
@@ -35,7 +52,8 @@ import Testing
 
   @Test(.enabled(if: Witness.isThere, Witness.missing), .tags(.process), .wholeRun)
   func `a reader made from the text alone answers each of the public negative vectors with its word`() throws {
-    let found = try #require(Witness.ask("refusals", [Folder(NegativeVectors.folder)], as: [String: String?].self).first)
+    let answers = try Witness.ask("refusals", [Folder(NegativeVectors.folder)], as: [String: String?].self)
+    let found = try #require(answers.first)
     let expected = try NegativeVectors.read().refusals
     for (name, refusal) in expected { #expect(found[name] == refusal, "\(name)") }
     #expect(found.count == expected.count)
@@ -47,7 +65,8 @@ import Testing
     let made = try Witness.askPlainly("negative", Folder(URL(filePath: folder.path.string)))
     #expect(made["vaults"] != nil)
     for name in try FileManager.default.contentsOfDirectory(atPath: NegativeVectors.folder.path) where name != "README.md" {
-      let isSame = try Data(contentsOf: NegativeVectors.folder.appending(path: name))
+      let isSame =
+        try Data(contentsOf: NegativeVectors.folder.appending(path: name))
         == Data(contentsOf: URL(filePath: folder.path.appending(name).string))
       #expect(isSame, "\(name)")
     }
@@ -121,6 +140,7 @@ extension NegativeVectorTests {
         guard readsAll else { return }
         step = .read
         for item in try vault.list() { _ = try vault.get(item.name) }
+        _ = try vault.log()
       }
       return (found?.word, step)
     }

@@ -33,10 +33,9 @@ struct NegativeVectors: Decodable {
       case named(String), given([String: Digits])
 
       init(from decoder: any Decoder) throws {
-        if let name = try? decoder.singleValueContainer().decode(String.self) {
-          self = .named(name)
-        } else {
-          self = .given(try decoder.singleValueContainer().decode([String: Digits].self))
+        let content = try decoder.singleValueContainer()
+        do { self = .named(try content.decode(String.self)) } catch is DecodingError {
+          self = .given(try content.decode([String: Digits].self))
         }
       }
     }
@@ -65,9 +64,10 @@ struct NegativeVectors: Decodable {
 
   /// The files that the edits are of, by name.
   func bases() throws -> [String: [UInt8]] {
-    try Dictionary(uniqueKeysWithValues: Set(vaults.map(\.base)).map { name in
-      (name, [UInt8](try Data(contentsOf: Self.folder.appending(path: name))))
-    })
+    try Dictionary(
+      uniqueKeysWithValues: Set(vaults.map(\.base)).map { name in
+        (name, [UInt8](try Data(contentsOf: Self.folder.appending(path: name))))
+      })
   }
 }
 
@@ -106,6 +106,7 @@ extension StoreError.Kind {
     case .wrongSecret: "wrong secret"
     case .notAVault: "not a vault"
     case .newerFormat: "newer"
+    case .kdfMemory: "not tried"
     default: "\(self)"
     }
   }
