@@ -93,6 +93,8 @@ import Testing
     defer { TestAgent.remove(folder) }
     let settings = AgentSettings(folder: folder.appending("run"), vault: "postgresql://db/team", options: .withoutPins)
     let vault = AgentVault(settings)
-    #expect(kind { try vault.unlock(with: TestAgent.credentials(), Greeting(path: "postgresql://…"), UnlockTimes(), vault.asked) } == .unsupported)
+    #expect(
+      kind { try vault.unlock(with: TestAgent.credentials(), Greeting(path: "postgresql://…"), UnlockTimes(), vault.asked) }
+        == .unsupported)
   }
 }
