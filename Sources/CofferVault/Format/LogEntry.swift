@@ -130,6 +130,8 @@ struct LogEntry: Hashable, Sendable {
     head = try reader.block32()
     detail = [UInt8](try reader.short(limit: Self.longestDetail, "detail"))
     try reader.extend()
+    // Checked here too, as a row that is too short to tell of dropped rows is not opened to check the log.
+    if event == .trimmed { _ = try Trim(detail: detail) }
   }
 
   /// The detail of ``Event/trimmed``: the first row that is left, and the head of the chain before it.

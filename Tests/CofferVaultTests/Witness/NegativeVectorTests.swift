@@ -139,8 +139,7 @@ extension NegativeVectorTests {
         _ = try vault.verify()
         guard readsAll else { return }
         step = .read
-        for item in try vault.list() { _ = try vault.get(item.name) }
-        _ = try vault.log()
+        _ = try vault.core.read { (vault) throws(StoreError) in try WitnessedVault(vault, decided: []) }
       }
       return (found?.word, step)
     }
