@@ -70,7 +70,8 @@ import Testing
     #expect(try agent.client().status().unlocked == nil)
     func unlocks(_ options: VaultOptions, for client: Greeting) -> StoreError.Kind? {
       let settings = AgentSettings(folder: agent.settings.folder, vault: agent.settings.vault, options: options)
-      return kind { try AgentVault(settings).unlock(with: TestAgent.credentials(), client) }
+      let vault = AgentVault(settings)
+      return kind { try vault.unlock(with: TestAgent.credentials(), client, UnlockTimes(), vault.asked) }
     }
     let place = agent.settings.vault.description
     #expect(unlocks(VaultOptions(pins: nil, expected: other.vault), for: Greeting(path: place)) == .replaced)
@@ -92,6 +93,8 @@ import Testing
     defer { TestAgent.remove(folder) }
     let settings = AgentSettings(folder: folder.appending("run"), vault: "postgresql://db/team", options: .withoutPins)
     let vault = AgentVault(settings)
-    #expect(kind { try vault.unlock(with: TestAgent.credentials(), Greeting(path: "postgresql://…")) } == .unsupported)
+    #expect(
+      kind { try vault.unlock(with: TestAgent.credentials(), Greeting(path: "postgresql://…"), UnlockTimes(), vault.asked) }
+        == .unsupported)
   }
 }

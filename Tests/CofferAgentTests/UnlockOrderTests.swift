@@ -54,7 +54,11 @@ import Testing
     let agent = try TestAgent(clock: midway.clock, unlocked: false)
     defer { agent.stop(); TestAgent.remove(agent.folder) }
     let server = agent.server
-    midway.during { #expect(kind { try unlock(agent) } == .locked) } _: { server.lockVault() }
+    midway.during {
+      #expect(kind { try unlock(agent) } == .locked)
+    } _: {
+      server.lockVaults()
+    }
     #expect(try agent.server.vaults.at("").path == nil)
     try unlock(agent)
     #expect(try agent.server.vaults.at("").path != nil)
@@ -64,7 +68,11 @@ import Testing
     let midway = MidwayClock()
     let agent = try TestAgent(clock: midway.clock, unlocked: false)
     defer { agent.stop(); TestAgent.remove(agent.folder) }
-    try midway.during { try unlock(agent) } _: { midway.hand.pass(.seconds(30), suspended: true) }
+    try midway.during {
+      try unlock(agent)
+    } _: {
+      midway.hand.pass(.seconds(30), suspended: true)
+    }
     #expect(kind { _ = try agent.client().get(ItemName(service: "x")) } == .locked)
     #expect(try agent.client().status().whyLocked.contains("suspended"))
   }
@@ -75,7 +83,11 @@ import Testing
     defer { TestAgent.remove(agent.folder) }
     // It is stopped on this thread, in the midst of the call.
     nonisolated(unsafe) let stop = { agent.stop() }
-    midway.during { #expect(kind { try unlock(agent) } == .locked) } _: { stop() }
+    midway.during {
+      #expect(kind { try unlock(agent) } == .locked)
+    } _: {
+      stop()
+    }
     #expect(try agent.server.vaults.at("").path == nil)
     #expect(kind { try unlock(agent) } == .locked)
   }

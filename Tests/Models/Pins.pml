@@ -7,7 +7,7 @@
  * DEATHS=n   how many deaths there are
  * COPIES=n   how often somebody puts a copy back
  * Each of these leaves out one rule, and breaks a property:
- * PIN_FIRST, STATE_FIRST, NO_OWN, ANY_ORDER, NO_COMMIT, UNLOCKED_PIN
+ * PIN_FIRST, STATE_FIRST, NO_OWN, ANY_ORDER, UNLOCKED_PIN
  */
 #ifndef DEATHS
 #define DEATHS 2
@@ -51,11 +51,7 @@ byte generationOf[8];
 #else
 #define FITS_OWN (ownRead == 0 || generationOf[state.made] > ownGenerationRead || state.made == ownRead)
 #endif
-#ifdef NO_COMMIT
-#define FITS_SEEN (state.generation >= seenGenerationRead)
-#else
 #define FITS_SEEN (state.generation > seenGenerationRead || (state.generation == seenGenerationRead && state.commit == seenRead))
-#endif
 
 inline readPin() {
   atomic { seenGenerationRead = seenGeneration; seenRead = seenCommit; ownGenerationRead = ownGeneration; ownRead = ownCommit }
@@ -94,7 +90,10 @@ inline remember(p) {
     seenGenerationRead = seenGeneration; seenRead = seenCommit; ownGenerationRead = ownGeneration; ownRead = ownCommit;
     if
 #ifdef ANY_ORDER
-    :: true -> seenGeneration = state.generation; seenCommit = state.commit
+    :: true ->
+       seenGeneration = state.generation; seenCommit = state.commit;
+       ownGeneration = (state.made == 0 -> 0 : generationOf[state.made]); ownCommit = state.made;
+       ownGenerationRead = ownGeneration
 #else
     :: state.generation > seenGenerationRead -> seenGeneration = state.generation; seenCommit = state.commit
 #endif

@@ -189,22 +189,22 @@ inline writeFrames(p) {
 
 /* Takes the vault's lock for a commit. SQLite begins with what readers see, and begins again where that is older than the last commit. Who
  * has waited for the lock has looked anew. */
-inline takeVault(p) {
+inline takeVault(p, wanted) {
 #if defined(REPLAY) || defined(ACCEPT)
   do
   :: QUIET(seen = commits);
      STEP(p, BEGIN, vaultLock == 0, vaultLock = p);
      if
 #ifdef REPLAY
-     :: atomic { seen == commits -> seen = 0; break }
+     :: atomic { seen == commits -> seen = 0; kind = wanted; break }
 #else
-     :: atomic { seen = 0; break }
+     :: atomic { seen = 0; kind = wanted; break }
 #endif
      :: seen != commits -> STEP(p, RELEASE, true, vaultLock = 0)
      fi
   od
 #else
-  STEP(p, BEGIN, vaultLock == 0, vaultLock = p)
+  STEP(p, BEGIN, vaultLock == 0, vaultLock = p; kind = wanted)
 #endif
 }
 
@@ -222,8 +222,7 @@ inline publish(p) {
 /* One commit of the vault, of which `wanted` is asked under the lock. */
 inline commitVault(p, wanted) {
   how = WAS_MADE;
-  takeVault(p);
-  QUIET(kind = wanted);
+  takeVault(p, wanted);
   if
   :: kind == NOTHING -> how = WAS_NOT; STEP(p, RELEASE, true, vaultLock = 0)
   :: else ->
@@ -234,8 +233,7 @@ inline commitVault(p, wanted) {
      :: atomic { faults < FAULTS -> faults++; vaultLock = 0; how = WAS_NOT };
 #ifndef NO_UNDO
         /* A commit that failed may be in the log: another takes its place before anybody is told. */
-        takeVault(p);
-        QUIET(kind = SAME);
+        takeVault(p, SAME);
         writeFrames(p);
         if
         :: publish(p)

@@ -24,7 +24,8 @@ struct Spin: Sendable {
 
   struct Failed: Error { let what: String }
 
-  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Models")
+  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+    path: "Models")
 
   /// Why no model can be asked here; nil where it can.
   static let missing: String? = {

@@ -52,11 +52,12 @@ struct TransactionModelTests {
     if let missing = Spin.missing { return print(missing) }
     let spin = try Spin("Transaction")
     var (traces, steps, deaths) = (0, 0, 0)
-    for seed in 1...Campaign.size(short: 40, long: 1_000) {
+    for seed in 1...Campaign.size(short: 3, long: 1_000) {
       let trace = try spin.trace(seed: seed)
       let stage = try Stage()
       for (number, step) in trace.enumerated() where try !stage.make(step) {
-        Issue.record("trace \(seed): step \(number), \(step), but it says \(stage.says(of: step.process)): \(trace.prefix(number + 1))")
+        Issue.record(
+          "trace \(seed): step \(number), \(step), but it says \(stage.says(of: step.process)): \(trace.prefix(number + 1))")
         break
       }
       traces += 1
@@ -115,7 +116,7 @@ struct TransactionModelTests {
     if let missing = Spin.missing { return print(missing) }
     let spin = try Spin("Transaction")
     var random = Random(campaign: "records of transactions")
-    let records = try (0..<Campaign.size(short: 40, long: 1_000)).map { _ in try Self.record(&random) }
+    let records = try (0..<Campaign.size(short: 3, long: 1_000)).map { _ in try Self.record(&random) }
     for (record, refusal) in zip(records, try spin.refusals(of: records)) {
       guard let refusal else { continue }
       Issue.record("the model allows \(refusal) of \(record.count) steps: \(record)")

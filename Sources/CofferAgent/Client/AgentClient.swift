@@ -2,7 +2,6 @@ internal import CofferMemory
 public import CofferPlatform
 internal import CofferStorage
 public import CofferVault
-internal import Synchronization
 public import SystemPackage
 
 /// A running agent, asked for the items of one vault. Safe to share between threads; connects again where it has to.
@@ -12,8 +11,8 @@ public import SystemPackage
 /// running. ``/CofferPlatform/StoreError/Kind/busy`` says that it does not answer, and was asked for no change;
 /// ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` that it was asked for a change and did not answer.
 public final class AgentClient: Sendable {
-  let place: AgentPlace
-  private let greeting: Greeting
+  private let line: AgentLine
+  var place: AgentPlace { line.place }
 
   /// A process that a client works for.
   package struct Behalf: Sendable, Equatable {
@@ -25,23 +24,8 @@ public final class AgentClient: Sendable {
       self.program = program
     }
   }
-  /// A connection between two questions. One is kept: most programs ask one thing at a time.
-  private let idle = Mutex<Idle?>(nil)
-
-  private struct Idle: ~Copyable {
-    let socket: LocalSocket
-    /// A forked child must not speak on its parent's connection.
-    let process: pid_t
-  }
-
-  /// How long the agent may take to greet: it does that without the vault.
-  private static let greetingTime = Duration.seconds(5)
-  /// How long an answer may take to begin: longer than the vault waits for another writer.
-  private static let usualAnswerTime = Duration.seconds(45)
-  private let answerTime: Duration
-  /// The same for an unlock: one passphrase of a user is hashed at a time, and a turn may take 30 s to come.
+  /// How long an unlock may take to be answered: one passphrase of a user is hashed at a time, and a turn may take 30 s to come.
   static let unlockTime = Duration.seconds(120)
-  private static let wholeMessage = Duration.seconds(10)
 
   /// A client of the agent whose socket is in `folder`, for the vault at `vault`.
   ///
@@ -52,51 +36,41 @@ public final class AgentClient: Sendable {
   ///     answer. It compares the vault with its own pins.
   ///   - known: further invitations, as an identity's file has them: those to other vaults do not count.
   public convenience init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = []) {
-    self.init(folder: folder, vault: vault, options: options, known: known, answerTime: Self.usualAnswerTime)
+    self.init(folder: folder, vault: vault, options: options, known: known, answerTime: AgentLine.usualAnswerTime)
   }
 
   /// A client of other patience.
   package init(folder: FilePath, vault: VaultPlace, options: VaultOptions, known: [Invitation] = [], answerTime: Duration) {
-    place = AgentPlace(folder: folder)
-    self.answerTime = answerTime
-    greeting = Greeting(
+    let greeting = Greeting(
       path: vault.description, vault: options.expected ?? options.invitations.first?.vault,
       leastGeneration: options.leastGeneration,
       invitations: options.invitations, known: known)
+    line = AgentLine(AgentPlace(folder: folder), greeting, answerTime)
   }
 
-  private init(_ client: AgentClient, _ greeting: Greeting, _ answerTime: Duration) {
-    place = client.place
-    self.answerTime = answerTime
-    self.greeting = greeting
-  }
+  private init(_ line: AgentLine) { self.line = line }
 
   /// The same client, whose changes the vault's log ascribes to another process. Nobody checks that.
   package func on(_ behalf: Behalf) -> AgentClient {
-    var greeting = greeting
+    var greeting = line.greeting
     greeting.behalf = behalf
-    return AgentClient(self, greeting, answerTime)
+    return AgentClient(AgentLine(place, greeting, line.answerTime))
   }
 
   /// The same client, which waits no longer than that for an answer to begin.
-  package func waiting(_ answerTime: Duration) -> AgentClient { AgentClient(self, greeting, answerTime) }
+  package func waiting(_ answerTime: Duration) -> AgentClient {
+    AgentClient(AgentLine(place, line.greeting, answerTime))
+  }
 
   /// A client that asks the agent in `folder` about itself, whichever vaults it keeps.
   public init(folder: FilePath) {
-    place = AgentPlace(folder: folder)
-    answerTime = Self.usualAnswerTime
-    greeting = Greeting(path: "")
+    line = AgentLine(AgentPlace(folder: folder), Greeting(path: ""), AgentLine.usualAnswerTime)
   }
 
   /// Whether an agent listens.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied`` when its folder or its process is another user's.
-  public func isRunning() throws(StoreError) -> Bool {
-    guard let socket = try place.connect() else { return false }
-    try greet(on: socket)
-    give(back: socket)
-    return true
-  }
+  public func isRunning() throws(StoreError) -> Bool { try line.isAnswered() }
 
   /// What the agent says of itself.
   public func status() throws(StoreError) -> AgentStatus {
@@ -137,23 +111,8 @@ public final class AgentClient: Sendable {
       }
     } catch {
       guard case .newerFormat(let version, _) = error.kind, let version = UInt8(exactly: version) else { throw error }
-      try stop(inVersion: version, after: error)
+      try line.stop(inVersion: version, after: error)
     }
-  }
-
-  /// Asks an agent in its own version of the protocol to end.
-  ///
-  /// - Throws: `error` where it does not agree.
-  private func stop(inVersion version: UInt8, after error: StoreError) throws(StoreError) {
-    guard let socket = try place.connect() else { return }
-    let request = try FrameWriter(stopInVersion: version)
-    do throws(TransportFailure) {
-      try request.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
-    } catch { throw silent(error) }
-    let answer: Frame
-    do throws(Failure) { answer = try hear(on: socket, answerTime) } catch { throw said(of: error, isWrite: false) }
-    let agrees = answer.body.withUnsafeBytes { $0[1] == AgentProtocol.Answer.done.rawValue }
-    guard agrees else { throw error }
   }
 
   /// Asks, and reads a single answer.
@@ -163,7 +122,7 @@ public final class AgentClient: Sendable {
   ) throws(StoreError) -> Result {
     var writer = try FrameWriter(request: request)
     try put(&writer)
-    return try ask(writer, isWrite: isWrite, answerTime, answer: answer)
+    return try ask(writer, isWrite: isWrite, line.answerTime, answer: answer)
   }
 
   private func ask<Result>(
@@ -171,7 +130,7 @@ public final class AgentClient: Sendable {
     answer: (inout FrameReader) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var result: Result?
-    try exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in result = try answer(&fields) }
+    try line.exchange(request, isWrite: isWrite, time) { (fields) throws(StoreError) in result = try answer(&fields) }
     guard let result else { throw FrameReader.malformed("there is no answer") }
     return result
   }
@@ -185,181 +144,10 @@ public final class AgentClient: Sendable {
     var writer = try FrameWriter(request: request)
     try put(&writer)
     var elements: [Element] = []
-    try exchange(writer, isWrite: isWrite, time ?? answerTime) { (fields) throws(StoreError) in
+    try line.exchange(writer, isWrite: isWrite, time ?? line.answerTime) { (fields) throws(StoreError) in
       let count = try fields.count(ofAtLeast: 1)
       for _ in 0..<count { elements.append(try element(&fields)) }
     }
     return elements
-  }
-
-  /// How a question failed.
-  private enum Failure: Error {
-    /// The agent answered with this error: what was asked for was not done.
-    case refused(StoreError)
-    /// Nothing of the question was sent: nothing was done.
-    case unsent(TransportFailure)
-    /// Some of the question was sent, and the conversation broke off: the agent may do it, have done it, or not.
-    case unanswered(TransportFailure)
-    /// There was an answer that cannot be understood.
-    case garbled(StoreError)
-  }
-
-  /// Sends `request` and gives each frame of the answer to `page`.
-  ///
-  /// - Throws: ``/CofferPlatform/StoreError/Kind/outcomeUnknown`` for a write that was sent, wholly or in part, and not answered.
-  private func exchange(
-    _ request: consuming FrameWriter, isWrite: Bool, _ time: Duration,
-    page: (inout FrameReader) throws(StoreError) -> Void
-  ) throws(StoreError) {
-    try Reentrancy.check(place.socket.string)
-    var heard = false
-    func hearPage(_ fields: inout FrameReader) throws(StoreError) {
-      heard = true
-      try page(&fields)
-    }
-    try request.withFrame { (frame) throws(StoreError) in
-      // A connection that was kept may have been ended meanwhile. What was not asked, or only reads, may then be asked again.
-      if let kept = takeIdle() {
-        do throws(Failure) { return try talk(on: kept, frame, isGreeted: true, time, hearPage) } catch {
-          switch error {
-          case .unsent: break
-          case .unanswered where !isWrite && !heard: break
-          default: throw said(of: error, isWrite: isWrite)
-          }
-        }
-      }
-      guard let fresh = try place.connect() else { throw absent }
-      do throws(Failure) { try talk(on: fresh, frame, isGreeted: false, time, hearPage) } catch {
-        throw said(of: error, isWrite: isWrite)
-      }
-    }
-  }
-
-  /// What a caller is told of a question that failed.
-  private func said(of failure: Failure, isWrite: Bool) -> StoreError {
-    switch failure {
-    case .refused(let error): error
-    case .unanswered(let failure) where isWrite: unknown(failure.error)
-    case .garbled(let error): isWrite ? unknown(error) : error
-    case .unsent(.slow), .unanswered(.slow): silent(.slow)
-    case .unsent, .unanswered: absent
-    }
-  }
-
-  private func talk(
-    on socket: consuming LocalSocket, _ frame: UnsafeRawBufferPointer, isGreeted: Bool, _ time: Duration,
-    _ page: (inout FrameReader) throws(StoreError) -> Void
-  ) throws(Failure) {
-    if !isGreeted { do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw .unsent(error) } }
-    var sent = 0
-    do throws(TransportFailure) { try socket.send(frame, within: Self.wholeMessage, count: &sent) } catch {
-      // A refused greeting ends the connection, perhaps before the question is sent: what was answered says why.
-      if !isGreeted { do throws(Failure) { try hearGreeting(on: socket) } catch { if case .refused = error { throw error } } }
-      throw sent == 0 ? .unsent(error) : .unanswered(error)
-    }
-    if !isGreeted { try hearGreeting(on: socket) }
-    var isLast = false
-    while !isLast {
-      let answer = try hear(on: socket, time)
-      var refusal: StoreError?
-      do throws(StoreError) {
-        let kind = try answer.answerKind()
-        refusal = try answer.arguments { (fields) throws(StoreError) -> StoreError? in
-          guard kind != .failed else { return try fields.error() }
-          try page(&fields)
-          return nil
-        }
-        isLast = kind != .more
-      } catch { throw .garbled(error) }
-      guard let refusal else { continue }
-      // An error is a whole answer: the next question may be asked on the same connection.
-      give(back: socket)
-      throw .refused(refusal)
-    }
-    give(back: socket)
-  }
-
-  private func greet(on socket: borrowing LocalSocket) throws(StoreError) {
-    do throws(TransportFailure) { try sendGreeting(on: socket) } catch { throw silent(error) }
-    do throws(Failure) { try hearGreeting(on: socket) } catch {
-      switch error {
-      case .refused(let error), .garbled(let error): throw error
-      case .unsent(let failure), .unanswered(let failure): throw silent(failure)
-      }
-    }
-  }
-
-  private func sendGreeting(on socket: borrowing LocalSocket) throws(TransportFailure) {
-    let writer: FrameWriter
-    do throws(StoreError) { writer = try greetingFrame() } catch { throw .unmade(error) }
-    try writer.withFrame { (frame) throws(TransportFailure) in try socket.send(frame, within: Self.wholeMessage) }
-  }
-
-  private func greetingFrame() throws(StoreError) -> FrameWriter {
-    var writer = try FrameWriter(request: .greet)
-    try writer.put(greeting)
-    return writer
-  }
-
-  private func hearGreeting(on socket: borrowing LocalSocket) throws(Failure) {
-    let answer = try hear(on: socket, min(Self.greetingTime, answerTime))
-    let refusal: StoreError?
-    do throws(StoreError) {
-      let kind = try answer.answerKind()
-      refusal = try answer.arguments { (fields) throws(StoreError) in kind == .failed ? try fields.error() : nil }
-    } catch {
-      // An agent of another version does nothing of what it is asked.
-      if case .newerFormat = error.kind { throw .refused(error) }
-      throw .garbled(error)
-    }
-    if let refusal { throw .refused(refusal) }
-  }
-
-  private func hear(on socket: borrowing LocalSocket, _ time: Duration) throws(Failure) -> Frame {
-    let arrival: LocalSocket.Arrival
-    do throws(TransportFailure) { arrival = try socket.receive(begins: time, whole: Self.wholeMessage) } catch {
-      switch error {
-      // No agent announces so much: the question was not too large, who answers is no agent.
-      case .tooLarge: throw .garbled(FrameReader.malformed("it announces more than an agent ever sends"))
-      case .tooShort: throw .garbled(error.error)
-      case .gone, .slow, .system, .unmade: throw .unanswered(error)
-      }
-    }
-    switch consume arrival {
-    case .frame(let frame): return frame
-    case .closed: throw .unanswered(.gone)
-    case .silence: throw .unanswered(.slow)
-    }
-  }
-
-  private func takeIdle() -> LocalSocket? {
-    let kept = idle.withLock { $0.take() }
-    guard let kept, kept.process == getpid(), !kept.socket.isSpent else { return nil }
-    return kept.socket
-  }
-
-  private func give(back socket: consuming LocalSocket) {
-    let kept = Idle(socket: socket, process: getpid())
-    var next = Optional(kept)
-    idle.withLock { $0 = next.take() }
-  }
-
-  private var absent: StoreError {
-    StoreError(
-      .noAgent, "no agent is running", place: place.socket.string,
-      cure: "start one and unlock it, or unlock the vault in this process", remedy: .startAgent)
-  }
-
-  private func silent(_ failure: TransportFailure) -> StoreError {
-    StoreError(
-      .busy, "the agent does not answer", place: place.socket.string,
-      cure: "end the agent and start another, or leave it out", underlying: failure.error,
-      remedy: .replaceAgent)
-  }
-
-  private func unknown(_ error: StoreError) -> StoreError {
-    StoreError(
-      .outcomeUnknown, "the agent was asked and did not answer: whether the change was made is not known",
-      place: place.socket.string, cure: "look whether it was, then try again", underlying: error)
   }
 }

@@ -37,21 +37,25 @@ extension ItemHistory {
     }
     guard let last = deleted.last(of: index) else { throw missing("nothing of it is kept", "look at what was deleted") }
     try items.checkRoom(for: name, &change)
-    let restored = try restore(last, &change)
+    // A merge or an import may have brought it back meanwhile, under another name: this one is then another item.
+    let living = try Set(items.list(service: nil, withFields: true).map(\.id))
+    let restored = try restore(last, living, &change)
     guard name.field.isEmpty else { return items.item(restored) }
     for field in Set(deleted.map(\.present)) where field != index {
       guard let lastOfField = deleted.last(of: field), lastOfField.deletion?.commit == last.deletion?.commit else { continue }
-      _ = try restore(lastOfField, &change)
+      _ = try restore(lastOfField, living, &change)
     }
     return items.item(restored)
   }
 
-  private func restore(_ note: RecordNote, _ change: inout Change) throws(StoreError) -> RecordMeta {
+  /// Makes a deleted content the present one, with an id of its own where its id is among `living`.
+  private func restore(_ note: RecordNote, _ living: Set<UUID>, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let highest = try records.highestRevision(of: note.present, &change)
     let next = try view.checked { () throws(FormatError) in try FileCounter.next(highest, RecordMeta.part) }
     let restored = try copy(note.index, in: .old, &change) { meta in
       meta.become(.present)
       (meta.revision, meta.modified) = (next, view.now)
+      if living.contains(items.item(meta).id) { meta.id = .random() }
     }
     _ = try records.drop(note.index, as: .past, forGood: false, &change)
     for former in try records.notes(of: note.item, in: .old, &change)

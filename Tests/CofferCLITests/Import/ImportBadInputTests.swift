@@ -68,11 +68,6 @@ import Testing
       #expect(error?.kind == .damaged && error?.what.contains(what) == true, "\(what): \(error?.what ?? "read")")
       #expect(error?.cure.hasSuffix("nothing was imported") == true)
     }
-    let home = try Home.withVault()
-    let empty = try home.file("empty.1pux", Data([0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)))
-    let answer = try home.coffer("vault import \(empty)")
-    let hasLibzip = try ImportFixture.hasLibzip()
-    #expect(answer.status == (hasLibzip ? 65 : 1) && answer.err.contains("archive"), "\(answer.err)")
   }
 
   @Test(arguments: [

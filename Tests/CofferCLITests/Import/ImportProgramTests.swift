@@ -225,6 +225,14 @@ import Testing
     }
   }
 
+  @Test func `an archive without a file in it is said to be one`() throws {
+    let home = try Home.withVault()
+    let empty = try home.file("empty.1pux", Data([0x50, 0x4B, 0x05, 0x06] + [UInt8](repeating: 0, count: 18)))
+    let answer = try home.coffer("vault import \(empty)")
+    let hasLibzip = try ImportFixture.hasLibzip()
+    #expect(answer.status == (hasLibzip ? 65 : 1) && answer.err.contains("archive"), "\(answer.err)")
+  }
+
   @Test func `a name of pass that no item can have is changed as in other imports, and told`() throws {
     let home = try Home.withVault()
     _ = try home.file("bin/gpg", "#!/bin/sh\nfor f; do :; done\ncat \"$f\"\necho '[GNUPG:] DECRYPTION_OKAY' >&3\n", mode: 0o700)

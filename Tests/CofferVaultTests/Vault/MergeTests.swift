@@ -192,6 +192,23 @@ import Testing
     try pair.expectSettled()
   }
 
+  @Test func `what a merge brought back under another name is not brought back a second time as the same item`() throws {
+    let pair = try twins { try $0.set(form("4711"), for: ada.field(named: "pin")) }
+    try pair.here.remove(ada, keptUntil: .distantFuture)
+    home.tick()
+    let eve = ItemName(sealed: ada.service, "eve")
+    try pair.there.apply([.move(ada, to: eve)])
+    try pair.there.set(form("changed"), for: eve)
+    try pair.mergeHere()
+    #expect(try pair.here.list().map(\.name) == [eve])
+    try pair.here.undelete(ada)
+    let items = try pair.here.list() + pair.here.fields(of: ada) + pair.here.fields(of: eve)
+    #expect(items.count == 4 && Set(items.map(\.id)).count == 4)
+    #expect(try text(pair.here.get(ada)) == "old" && text(pair.here.get(eve)) == "changed")
+    try pair.mergeThere()
+    try pair.expectSettled()
+  }
+
   @Test func `nothing is kept of what was deleted there where nothing shall be`() throws {
     let pair = try twins()
     home.tick()

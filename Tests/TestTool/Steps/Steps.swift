@@ -124,7 +124,8 @@ enum Steps {
   /// Where SQLite's locks of the log's index lie in its file: that of writers, and those of readers (sqlite.org/walformat.html, 2.3).
   private static let (writeLock, readLocks): (off_t, ClosedRange<off_t>) = (120, 123...127)
 
-  private static let control: @convention(c) (Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = { descriptor, command, argument in
+  private static let control: @convention(c) (Int32, Int32, UnsafeMutableRawPointer?) -> Int32 = {
+    descriptor, command, argument in
     guard let argument else { return fcntl(descriptor, command, 0) }
     let lock = command == F_SETLK ? argument.assumingMemoryBound(to: flock.self).pointee : flock()
     let isWriter = lock.l_start == writeLock && lock.l_len == 1

@@ -94,7 +94,7 @@ struct EditCommandTests {
       let terminal = try PseudoTerminal()
       home.environment["EDITOR"] = waits["EDITOR"]
       let edit = try terminal.coffer("vault edit github ada\(option)", in: home)
-      #expect(try eventually { home.exists("ready") })
+      #expect(eventually { home.exists("ready") })
       let revision = try #require(try shown("github", in: home)["revision"] as? Int)
       try home.transcript("vault delete github --forever")
       for _ in 0..<revision { try home.transcript("vault set github ada", in: "of another") }
