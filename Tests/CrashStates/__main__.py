@@ -41,11 +41,11 @@ def main():
         for name, scene in SCENES.items():
             if given.only in (None, name):
                 with Disk(os.path.abspath(given.lazyfs), folder, tools, scene, chance, tally) as disk:
-                    disk.lose_at_moments(2000 if given.long else 120)
+                    disk.lose_at_moments(1000 if given.long else 60)
                     if name != "commands":
-                        disk.lose_at_calls(220 if given.long else 8)
-                        disk.tear(160 if given.long else 8)
-                        disk.lose_and_go_on(160 if given.long else 8)
+                        disk.lose_at_calls(60 if given.long else 4)
+                        disk.tear(40 if given.long else 4)
+                        disk.lose_and_go_on(40 if given.long else 4)
         tally.report()
         missed = find_variants(os.path.abspath(given.lazyfs), folder, tools, chance) if given.only in (None, "variants") else 0
     print(f"{time.monotonic() - began:.0f} s")
