@@ -42,7 +42,8 @@ struct LinearizabilityTests {
   }
 
   @Test func `a lost update is found`() throws {
-    #expect(try failures("10 1 call a:n=\n11 1 ok a:n=1\n12 2 call a:n=\n13 2 ok a:n=2\n14 1 call a:n=\n15 1 ok a:n=2") == [["n"]])
+    #expect(
+      try failures("10 1 call a:n=\n11 1 ok a:n=1\n12 2 call a:n=\n13 2 ok a:n=2\n14 1 call a:n=\n15 1 ok a:n=2") == [["n"]])
     #expect(try failures("10 1 call w:x=a\n11 1 ok w:x=a\n12 2 call r:x=\n13 2 ok r:x=") == [["x"]])
   }
 
@@ -56,7 +57,9 @@ struct LinearizabilityTests {
     #expect(try failures(transaction + "13 2 call r:x= r:y=\n14 2 ok r:x=b r:y=b\n15 1 ok w:x=b w:y=b") == [])
     // One half is enough for whoever reads one half only; nobody may see the other one old afterwards.
     #expect(
-      try failures(transaction + "13 2 call r:x=\n14 2 ok r:x=b\n15 2 call r:y=\n16 2 ok r:y=a\n17 1 ok w:x=b w:y=b") == [["x", "y"]])
+      try failures(transaction + "13 2 call r:x=\n14 2 ok r:x=b\n15 2 call r:y=\n16 2 ok r:y=a\n17 1 ok w:x=b w:y=b") == [
+        ["x", "y"]
+      ])
   }
 
   @Test func `what was not answered may have happened or not and once only`() throws {
@@ -65,7 +68,9 @@ struct LinearizabilityTests {
     #expect(try failures(killed + "13 2 call r:x=\n14 2 ok r:x=b") == [])
     #expect(try failures(killed + "13 2 call r:x=\n14 2 ok r:x=a\n15 2 call r:x=\n16 2 ok r:x=b") == [])
     #expect(
-      try failures(killed + "13 2 call r:x=\n14 2 ok r:x=b\n15 2 call w:x=c\n16 2 ok w:x=c\n17 2 call r:x=\n18 2 ok r:x=b") == [["x"]])
+      try failures(killed + "13 2 call r:x=\n14 2 ok r:x=b\n15 2 call w:x=c\n16 2 ok w:x=c\n17 2 call r:x=\n18 2 ok r:x=b") == [
+        ["x"]
+      ])
     #expect(try failures("10 1 call a:n=\n11 2 call a:n=\n12 2 ok a:n=2\n13 3 call a:n=\n14 3 ok a:n=3") == [])
     #expect(try failures("10 1 call a:n=\n11 2 call a:n=\n12 2 ok a:n=2\n13 3 call a:n=\n14 3 ok a:n=4") == [["n"]])
   }
@@ -104,7 +109,9 @@ struct LinearizabilityTests {
             number, moment - .random(in: 0...60, using: &random), moment + .random(in: 0...60, using: &random), [part]))
       }
       #expect(Linearizability.failures(in: operations) == [])
-      guard let number = reads.randomElement(using: &random), case .read(let name, _)? = operations[number].parts.first else { continue }
+      guard let number = reads.randomElement(using: &random), case .read(let name, _)? = operations[number].parts.first else {
+        continue
+      }
       let old = operations[number]
       operations[number] = RecordedOperation(old.process, old.call, old.answer, [.read(name, "never written")])
       #expect(Linearizability.failures(in: operations) == [[name]])

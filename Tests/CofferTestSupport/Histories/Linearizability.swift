@@ -21,7 +21,9 @@ public struct Linearizability {
   /// Without pending operations that nobody can have noticed: they may as well not have happened.
   private static func useful(_ history: [RecordedOperation]) -> [RecordedOperation] {
     var seen: Set<String> = []
-    for case .read(let name, let value) in history.filter({ $0.answer != nil }).flatMap(\.parts) { seen.insert("\(name)=\(value)") }
+    for case .read(let name, let value) in history.filter({ $0.answer != nil }).flatMap(\.parts) {
+      seen.insert("\(name)=\(value)")
+    }
     return history.filter { operation in
       operation.answer != nil
         || operation.parts.contains { part in
