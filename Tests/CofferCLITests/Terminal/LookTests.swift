@@ -46,7 +46,7 @@ struct LookTests {
     #expect(try Self.shown("vault find ci", in: home).last == "1 item")
   }
 
-  @Test(arguments: [20, 80, 200])
+  @Test(arguments: [20, 80])
   func `nothing that is listed or told is wider than its terminal`(columns: Int) throws {
     let home = try Self.home(["COFFER_PAGER": ""])
     let long = String(repeating: "a-long-name.", count: 80)
