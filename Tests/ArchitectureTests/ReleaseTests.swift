@@ -95,8 +95,8 @@ final class ReleaseTests {
     try write("changed", "0123  coffer\n")
     #expect(try holds("changed", key: key, minisign: minisign))
     let good = try lines("changed.minisig")
-    // The algorithm, the key's number, the first and the last byte of the signature; the comment; the signature of both.
-    for (line, bytes) in [(1, [1, 2, 10, 73]), (3, [0, 63])] {
+    // The algorithm, the key's number, the signature; the comment; the signature of both.
+    for (line, bytes) in [(1, [1, 2, 73]), (3, [0])] {
       for byte in bytes {
         var box = try #require(Data(base64Encoded: good[line]))
         box[byte] ^= 1
