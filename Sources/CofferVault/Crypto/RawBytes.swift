@@ -44,13 +44,14 @@ enum Hex {
 
   /// The ASCII digit of a value below 16, without a table: a table's cache lines would tell of the digit.
   static func digit(_ value: UInt8) -> UInt8 {
-    let letter = (9 &- Int16(value)) >> 15  // all ones for ten and above
-    return UInt8(truncatingIfNeeded: 48 &+ Int16(value) &+ (letter & 39))
+    let letter = (value &+ 6) >> 4  // 1 for ten and above
+    return 48 &+ value &+ letter &* 39
   }
 
-  /// The value of a lowercase digit; of any other byte, some value below 16. Without branches, as the digits may be a key's.
+  /// The value of a lowercase digit; of any other byte, some value below 16. Without branches, as the digits may be a key's: the sign of a
+  /// difference in the place of the sixth bit is a comparison to the compiler, which made a branch of it that the time told of.
   static func value(_ digit: UInt8) -> UInt8 {
-    let letter = UInt8(truncatingIfNeeded: (57 &- Int16(digit)) >> 15)
-    return (digit &- 48 &- (letter & 39)) & 15
+    let letter = digit >> 6  // 1 for the letters
+    return (digit & 15 &+ letter &* 9) & 15
   }
 }

@@ -1,0 +1,175 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+/// The scripts that say what is in a release and who signed it, on small input. `.ci/release --check` tries the whole.
+@Suite(.serialized, .tags(.process), .wholeRun)
+final class ReleaseTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "coffer-release-\(UUID().uuidString)")
+  init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// Runs a program in the folder of the test.
+  private func run(_ command: String...) throws -> (status: Int32, output: Data, text: String) {
+    let process = Process(), output = Pipe()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = command
+    process.currentDirectoryURL = folder
+    process.standardOutput = output
+    process.standardError = output
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    return (process.terminationStatus, data, String(decoding: data, as: UTF8.self))
+  }
+
+  private func script(_ name: String) -> String { Package.root.appending(path: ".ci/releasing/\(name)").path() }
+
+  private func write(_ name: String, _ content: String) throws {
+    try Data(content.utf8).write(to: folder.appending(path: name))
+  }
+
+  private func lines(_ name: String) throws -> [String] {
+    try String(contentsOf: folder.appending(path: name), encoding: .utf8).components(separatedBy: "\n")
+  }
+
+  // The signature
+
+  /// Whether the script, and minisign where it is there, take `file`; both must say the same.
+  private func holds(_ file: String, key: String, minisign: Bool) throws -> Bool {
+    let ours = try run(script("verify"), key, file)
+    #expect([0, 1].contains(ours.status), "\(ours.text)")
+    if minisign {
+      let theirs = try run("minisign", "-V", "-p", key, "-m", file)
+      #expect((theirs.status == 0) == (ours.status == 0), "\(file): \(theirs.text)\(ours.text)")
+    }
+    return ours.status == 0
+  }
+
+  /// A key and a signature as minisign makes them, made by OpenSSL and b2sum.
+  private func signByHand(_ file: String, key: String) throws {
+    let number: [UInt8] = [1, 2, 3, 4, 5, 6, 7, 8]
+    #expect(try run("openssl", "genpkey", "-algorithm", "ed25519", "-out", "\(key).pem").status == 0)
+    let der = try run("openssl", "pkey", "-in", "\(key).pem", "-pubout", "-outform", "DER").output
+    let point = Data("Ed".utf8) + number + der.suffix(32)
+    try write(key, "untrusted comment: by hand\n\(point.base64EncodedString())\n")
+    let hash = try run("b2sum", "--binary", file).text.prefix(128)
+    let digest = stride(from: 0, to: 128, by: 2).compactMap { UInt8(hash.dropFirst($0).prefix(2), radix: 16) }
+    let sign = { (message: Data) throws -> Data in
+      try message.write(to: self.folder.appending(path: "message"))
+      return try self.run("openssl", "pkeyutl", "-sign", "-inkey", "\(key).pem", "-rawin", "-in", "message").output
+    }
+    let signature = try sign(Data(digest)), comment = "by hand"
+    let box = (Data("ED".utf8) + number + signature).base64EncodedString()
+    let whole = try sign(signature + Data(comment.utf8)).base64EncodedString()
+    try write("\(file).minisig", "untrusted comment: none\n\(box)\ntrusted comment: \(comment)\n\(whole)\n")
+  }
+
+  @Test func `our check of a signature and minisign agree on what each made and on what was changed`() throws {
+    guard try run("openssl", "version").text.hasPrefix("OpenSSL 3"), try run("b2sum", "--version").status == 0 else {
+      return print("skipped: OpenSSL 3 or b2sum is not there")
+    }
+    let minisign = try run("minisign", "-v").text.hasPrefix("minisign")
+    if !minisign { print("skipped in part: minisign is not there (apt-get install minisign)") }
+    try write("sums", "0123  coffer\n")
+    try signByHand("sums", key: "hand.pub")
+    #expect(try holds("sums", key: "hand.pub", minisign: minisign))
+    var key = "hand.pub"
+    if minisign {
+      key = "theirs.pub"
+      #expect(try run("minisign", "-G", "-W", "-f", "-p", key, "-s", "theirs.key").status == 0)
+      try write("signed", "0123  coffer\n")
+      let signed = try run("minisign", "-S", "-s", "theirs.key", "-m", "signed", "-t", "coffer 0.1.0, commit 0123")
+      #expect(signed.status == 0, "\(signed.text)")
+      #expect(try holds("signed", key: key, minisign: true))
+      #expect(try !holds("signed", key: "hand.pub", minisign: true))
+      try FileManager.default.copyItem(
+        at: folder.appending(path: "signed.minisig"), to: folder.appending(path: "changed.minisig"))
+    } else {
+      try FileManager.default.copyItem(at: folder.appending(path: "sums.minisig"), to: folder.appending(path: "changed.minisig"))
+    }
+
+    try write("changed", "0124  coffer\n")
+    #expect(try !holds("changed", key: key, minisign: minisign))
+    try write("changed", "0123  coffer\n")
+    #expect(try holds("changed", key: key, minisign: minisign))
+    let good = try lines("changed.minisig")
+    // The algorithm, the key's number, the signature; the comment; the signature of both.
+    for (line, bytes) in [(1, [1, 2, 73]), (3, [0])] {
+      for byte in bytes {
+        var box = try #require(Data(base64Encoded: good[line]))
+        box[byte] ^= 1
+        var bad = good
+        bad[line] = box.base64EncodedString()
+        try write("changed.minisig", bad.joined(separator: "\n"))
+        #expect(try !holds("changed", key: key, minisign: minisign), "line \(line), byte \(byte)")
+      }
+    }
+    try write("changed.minisig", ([good[0], good[1], good[2] + "!"] + good[3...]).joined(separator: "\n"))
+    #expect(try !holds("changed", key: key, minisign: minisign), "the trusted comment")
+  }
+
+  // The bill of materials
+
+  private static let dependencies = """
+    {"identity": "coffer", "name": "coffer", "url": "/somewhere", "version": "unspecified", "dependencies": [
+      {"identity": "swift-b", "name": "swift-b", "url": "https://example.org/people/swift-b.git", "version": "2.0.1",
+       "dependencies": [
+        {"identity": "swift-a", "name": "swift-a", "url": "https://example.org/people/swift-a", "version": "1.2.3",
+         "dependencies": []}]}]}
+    """
+  private static let resolved = """
+    {"pins": [{"identity": "swift-a", "state": {"revision": "aaaa", "version": "1.2.3"}},
+              {"identity": "swift-b", "state": {"revision": "bbbb", "version": "2.0.1"}}], "version": 3}
+    """
+
+  private func bill(_ program: String, _ name: String) throws -> [String: Any]? {
+    let made = try run(
+      script("sbom"), "--program", program, "--inputs", "inputs", "--dependencies", "dependencies", "--resolved", "resolved",
+      "--version", "0.1.0", "--commit", "0123abcd", "--time", "1700000000")
+    #expect(made.status == 0, "\(made.text)")
+    try made.output.write(to: folder.appending(path: name))
+    return try JSONSerialization.jsonObject(with: made.output) as? [String: Any]
+  }
+
+  @Test func `the bill of materials has what is linked and what is loaded, with versions`() throws {
+    let version = try run("dpkg-query", "-W", "-f", "${Version}", "libc6")
+    guard version.status == 0 else { return print("skipped: no Debian packages") }
+    try write("dependencies", Self.dependencies)
+    try write("resolved", Self.resolved)
+    // A rule of make, as the linker writes it; what this build made itself is no material.
+    try write(
+      "inputs",
+      "coffer: \\\n  /x/.build/release/main.o \\\n  /nowhere/libsmall.a \\\n  /usr/lib/libc.so\n\n/nowhere/libsmall.a:\n")
+    // A program that needs the C library alone, and whose text names a library that it would load.
+    let program = try Data(contentsOf: URL(filePath: "/bin/true")) + Data("\0libcoffer-none.so.7\0".utf8)
+    try program.write(to: folder.appending(path: "program"))
+
+    let bill = try #require(try bill("program", "bill"))
+    let parts = try #require(bill["components"] as? [[String: Any]])
+    let listed = parts.map { part in
+      let properties = (part["properties"] as? [[String: String]] ?? []).prefix(2).compactMap { $0["value"] }
+      return ([part["name"] as? String ?? "", part["version"] as? String ?? "-"] + properties).joined(separator: " ")
+    }
+    #expect(
+      listed.filter { !$0.hasPrefix("swift ") } == [
+        "swift-b 2.0.1 static bbbb", "swift-a 1.2.3 static aaaa", "libsmall.a - static", "libc6 \(version.text) shared glibc",
+        "libcoffer-none.so.7 - loaded",
+      ])
+    #expect(parts.contains { $0["purl"] as? String == "pkg:swift/example.org/people/swift-b@2.0.1" })
+    let root = (bill["metadata"] as? [String: Any])?["component"] as? [String: Any]
+    let hash = (root?["hashes"] as? [[String: String]])?.first?["content"]
+    #expect(try hash == String(run("sha256sum", "program").text.prefix(64)))
+    #expect((bill["metadata"] as? [String: Any])?["timestamp"] as? String == "2023-11-14T22:13:20Z")
+
+    // Compared with another: a library of the machine may be newer, and one that is linked in may not.
+    let text = try String(contentsOf: folder.appending(path: "bill"), encoding: .utf8)
+    try write("machine", text.replacing("\"version\": \"\(version.text)\"", with: "\"version\": \"9\""))
+    try write("other", text.replacing("\"bbbb\"", with: "\"cccc\""))
+    let same = try run(script("compare-sboms"), "machine", "bill"), other = try run(script("compare-sboms"), "other", "bill")
+    let said = "of this machine: libc6: 9 in the release, \(version.text) here"
+    #expect(same.status == 0 && same.text.contains(said), "\(same.text)")
+    #expect(other.status == 1 && other.text.contains("different: swift-b"), "\(other.text)")
+  }
+}
