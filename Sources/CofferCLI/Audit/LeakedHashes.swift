@@ -101,7 +101,7 @@ struct LeakedHashes {
 }
 
 /// `HASH:COUNT`, with or without a carriage return at the end.
-private struct HashLine {
+struct HashLine {
   private let hash: UnsafeRawBufferPointer
   let count: Int
 

@@ -1,0 +1,5 @@
+#if canImport(FuzzShared)
+  import FuzzShared
+
+  @main enum Fuzzed { static func main() { run(CommandLineParsers.all) } }
+#endif
