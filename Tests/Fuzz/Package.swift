@@ -20,7 +20,7 @@ let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swif
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(
     name: "Fuzz\(name)", dependencies: ["FuzzShared", system] + dependencies, path: "Parsers/\(name)",
-    swiftSettings: [.unsafeFlags(["-parse-as-library"])], linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
+    swiftSettings: [.unsafeFlags(["-parse-as-library"])], linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])])
 }
 
 let package = Package(
@@ -67,9 +67,10 @@ let package = Package(
         "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferSecretService", "CofferStorage",
         "CofferVault", "CCofferLibraries", arguments, logging, system,
       ],
-      // Whose entry is the program's own.
-      exclude: ["Main.swift"],
-      swiftSettings: watched),
+      // Its entry is none here.
+      swiftSettings: watched + [
+        .unsafeFlags(["-parse-as-library", "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "coffer_main"])
+      ]),
     .target(
       name: "FuzzShared", dependencies: ["CofferMemory", "CofferPlatform"], path: "Parsers/Shared",
       swiftSettings: [.define("FUZZING")]),

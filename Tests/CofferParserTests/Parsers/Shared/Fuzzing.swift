@@ -25,14 +25,16 @@
     chosen = parser
     var count = CommandLine.argc
     var words = CommandLine.unsafeArgv
-    exit(
-      runDriver(&count, &words) { start, count in
-        let input = Array(UnsafeBufferPointer(start: start, count: count))
-        do { _ = try chosen?.accepts(input) } catch {
-          FileHandle.standardError.write(Data("broken: \(error)\n".utf8))
-          abort()
-        }
-        return 0
-      })
+    exit(runDriver(&count, &words, tryInput))
+  }
+
+  /// Gives one input to the parser. Under this name libFuzzer's own main, which is not used, looks for it.
+  @_cdecl("LLVMFuzzerTestOneInput")
+  public func tryInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    do { _ = try chosen?.accepts(Array(UnsafeBufferPointer(start: start, count: count))) } catch {
+      FileHandle.standardError.write(Data("broken: \(error)\n".utf8))
+      abort()
+    }
+    return 0
   }
 #endif

@@ -158,16 +158,16 @@ enum AgentParsers {
 
   /// How what was read is written.
   private struct Rewriting {
-    let put: (inout FrameWriter) throws(StoreError) -> Void
+    let put: (inout FrameWriter) throws -> Void
     /// Whether there is one order of its parts.
     let isOrdered: Bool
 
-    static let nothing = Rewriting((), { _, _ throws(StoreError) in })
+    static var nothing: Rewriting { Rewriting(()) { _, _ in } }
 
     init<Value>(
-      _ value: Value, isOrdered: Bool = true, _ put: @escaping (Value, inout FrameWriter) throws(StoreError) -> Void
+      _ value: Value, isOrdered: Bool = true, _ put: @escaping (Value, inout FrameWriter) throws -> Void
     ) {
-      self.put = { (writer) throws(StoreError) in try put(value, &writer) }
+      self.put = { writer in try put(value, &writer) }
       self.isOrdered = isOrdered
     }
   }
