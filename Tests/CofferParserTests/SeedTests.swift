@@ -9,9 +9,8 @@ import Testing
 
   private static func files(_ path: String) throws -> [URL] {
     let place = fixtures.appending(path: path)
-    guard place.hasDirectoryPath || (try place.resourceValues(forKeys: [.isDirectoryKey]).isDirectory ?? false) else {
-      return [place]
-    }
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: place.path(), isDirectory: &isFolder), isFolder.boolValue else { return [place] }
     return try FileManager.default.contentsOfDirectory(at: place, includingPropertiesForKeys: nil)
   }
 
@@ -40,9 +39,8 @@ import Testing
 
   @Test func `the page on fuzzing names each parser`() throws {
     let page = try String(contentsOf: Self.fixtures.appending(path: "../Sources/Coffer/Coffer.docc/Fuzzing.md"), encoding: .utf8)
-    let named = page.matches(of: /(?m)^\| [^|]+ \| (`[^|]+`) \|$/).flatMap { $0.1.split(separator: " ") }.map {
-      $0.filter { $0 != "`" }
-    }
+    let rows = page.matches(of: /(?m)^\| [^|]+ \| (`[^|]+`) \|$/)
+    let named: [String] = rows.flatMap { $0.1.split(separator: " ") }.map { String($0.dropFirst().dropLast()) }
     #expect(named.sorted() == Self.parsers.map(\.name).sorted())
   }
 }
