@@ -67,10 +67,10 @@ import Testing
   @Test func `what waits to be added has a limit, and room again once its client is gone`() throws {
     let agent = try TestAgent()
     defer { agent.stop(); TestAgent.remove(agent.folder) }
+    let large = try items(8, bytes: 1 << 20)
     // Of one item after the other, so that no message is too large.
     func stage(_ client: AgentClient, begins: Bool) -> StoreError.Kind? {
       kind {
-        let large = try items(8, bytes: 1 << 20)
         try client.ask(.stage, isWrite: false) { (writer) throws(StoreError) in
           try writer.put(begins)
           try writer.put(UInt32(large.count))

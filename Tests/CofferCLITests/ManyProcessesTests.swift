@@ -7,7 +7,7 @@ import Testing
 struct ManyProcessesTests {
   private static let writers = 8
   /// Of each writer; 50 with COFFER_LONG_TESTS.
-  private static let writes = Campaign.isLong ? 50 : 20
+  private static let writes = Campaign.isLong ? 50 : 8
 
   @Test
   func `vault set by eight writers at once: all items are readable after`() throws {

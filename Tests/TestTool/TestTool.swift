@@ -8,6 +8,7 @@ enum TestTool {
     let words = Array(CommandLine.arguments.dropFirst())
     guard let verb = words.first else { return refuse("a verb is missing") }
     let arguments = Array(words.dropFirst())
+    if try CrashStateVerbs.run(verb, arguments) { return }
     // The plain store's last, whose verbs are the words that remain.
     if try VaultVerbs.run(verb, arguments) || TransactionVerbs.run(verb, arguments) || PlainVerbs.run(verb, arguments) { return }
     if try ofSession(verb, arguments) { return }

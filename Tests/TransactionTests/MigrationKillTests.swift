@@ -43,7 +43,7 @@ struct MigrationKillTests {
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in Home.calls {
-      for number in stride(from: 1, to: 2000, by: long ? 1 : 7) {
+      for number in stride(from: 1, to: 2000, by: long ? 1 : 13) {
         let home = try Home()
         #expect(try home.run("prepare", home.path, home.keyFile).status == 0)
         let status = try home.traced(killedAt: number, of: call, "migrate", home.path, home.keyFile)

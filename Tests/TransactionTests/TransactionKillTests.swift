@@ -34,7 +34,7 @@ struct TransactionKillTests {
     let long = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in Home.calls {
-      for number in stride(from: 1, to: 2000, by: long ? 1 : 5) {
+      for number in stride(from: 1, to: 2000, by: long ? 1 : 9) {
         let home = try Home()
         #expect(try home.run("transact", home.path, home.keyFile, "old").status == 0)
         let status = try home.traced(killedAt: number, of: call, "transact", home.path, home.keyFile, "new")

@@ -79,10 +79,9 @@ struct DoctorCommand: Command {
     if options.json {
       try Output.line(JSONText.encode(rows))
     } else {
-      if !rows.isEmpty {
-        try Output.line(
-          Columns.align(rows.map { [$0.kept == nil ? "moved" : "kept", Printable.line($0.item), $0.kept ?? "", $0.place] }))
-      }
+      try Table.show(
+        rows.map { [$0.kept == nil ? "moved" : "kept", Printable.line($0.item), $0.kept ?? "", $0.place] },
+        under: ["DONE", "ITEM", "WHY", "PLACE"])
       if rows.isEmpty { context.note("nothing lies in the clear that could move into the vault") }
     }
   }

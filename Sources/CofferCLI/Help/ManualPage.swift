@@ -41,11 +41,12 @@ struct ManualPage {
   static func page(of type: any ParsableCommand.Type) throws -> ManualPage {
     let isRoot = type == CofferCommand.self
     let command = try CommandDefinition(isRoot ? [] : [type.configuration.commandName ?? ""], type)
-    let uses = isRoot || !command.isFamily ? [command.usage] : try command.leaves().map(\.briefUsage)
+    let leaves = isRoot ? [] : try command.leaves()
+    let uses = isRoot || !command.isFamily ? [command.usage] : leaves.map(\.briefUsage)
     var body = [Roff.section("Synopsis")] + Array(uses.map { [.bold($0)] }.joined(separator: [.br]))
     body += [.section("Description"), .text(command.configuration.abstract.replacing("\n", with: " "))]
     body += command.configuration.discussion.isEmpty ? [] : [.paragraph, .text(command.configuration.discussion)]
-    if isRoot { body += list(of: command) } else { body += try details(of: command) }
+    if isRoot { body += list(of: command) } else { body += details(of: command, leaves) }
     if let topic = HelpTopic.named(command.path) { body += try topic.roff() }
     return ManualPage(
       name: command.words.joined(separator: "-"), section: 1,
@@ -63,9 +64,9 @@ struct ManualPage {
       + examples(of: root, Roff.section)
   }
 
-  private static func details(of command: CommandDefinition) throws -> [Roff] {
+  private static func details(of command: CommandDefinition, _ leaves: [CommandDefinition]) -> [Roff] {
     guard command.isFamily else { return options(of: command, Roff.section) + examples(of: command, Roff.section) }
-    return try command.leaves().flatMap { leaf in
+    return leaves.flatMap { leaf in
       [.section(leaf.name), .text(leaf.configuration.abstract), .paragraph, .bold(leaf.usage)]
         + (leaf.configuration.discussion.isEmpty ? [] : [.paragraph, .text(leaf.configuration.discussion)])
         + options(of: leaf, Roff.subsection) + examples(of: leaf, Roff.subsection)

@@ -6,11 +6,15 @@ enum Columns {
 
   /// The lines of `rows`, each column as wide as its widest cell. No line ends in white space.
   ///
-  /// - Parameter display: who reads them. A terminal has cells; of what else reads them nothing is known but characters.
+  /// - Parameter display: who reads them. A terminal has cells, and gets lines that are cut at its width; of what else reads them nothing is
+  ///   known but characters.
   static func align(_ rows: [[String]], for display: Display = .output) -> String {
     var widths = Widths(for: display)
     for row in rows { widths.add(row) }
-    return align(rows, widths)
+    let text = align(rows, widths)
+    guard display.isTerminal else { return text }
+    return text.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { Cells.shorten(String($0), to: display.width, display) }.joined(separator: "\n")
   }
 
   /// The lines of `rows`, each column as wide as in all the rows that `widths` were added up of.

@@ -28,7 +28,7 @@ struct Table {
 
   let columns: [Column]
   let rows: [[Cell]]
-  /// Says how many rows there are, or what a sign means.
+  /// Says how many rows there are, or what a sign means; empty for no such line.
   let footer: String
 
   /// The lines, none wider than `display`, and none that ends in white space.
@@ -42,7 +42,7 @@ struct Table {
       let shown = zip(row, columns).map { cell, column in cell.text.isEmpty && !column.title.isEmpty ? absent : cell }
       lines.append(line(shown, widths, display))
     }
-    lines.append(Style.dim.text(Cells.shorten(footer, to: display.width, display), display))
+    if !footer.isEmpty { lines.append(Style.dim.text(Cells.shorten(footer, to: display.width, display), display)) }
     return lines.joined(separator: "\n")
   }
 
@@ -111,4 +111,17 @@ struct Table {
 
   /// Prints it, by the user's pager where it is longer than the screen.
   func show() throws { try Pager.show(text(.output)) }
+}
+
+extension Table {
+  /// Rows that begin with a word for what became of something, under `titles` at a terminal; what else reads them gets them aligned.
+  ///
+  /// - Parameter rows: a row may have fewer cells than there are titles.
+  /// - Parameter footer: a last line at a terminal alone.
+  static func show(_ rows: [[String]], under titles: [String], footer: String = "") throws {
+    guard Output.isTerminal else { return rows.isEmpty ? () : try Output.line(Columns.align(rows)) }
+    let columns = titles.enumerated().map { $0 == 0 ? Column.fixed($1) : .text($1) }
+    let cells = rows.map { row in titles.indices.map { Cell($0 < row.count ? row[$0] : "") } }
+    try Table(columns: columns, rows: cells, footer: footer).show()
+  }
 }

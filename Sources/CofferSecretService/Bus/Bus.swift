@@ -86,6 +86,9 @@ final class Bus {
     return .microseconds(until > now ? Int64(clamping: until - now) : 0)
   }
 
+  /// What the system says of a connection whose other end is gone.
+  private static let ends: Set<Int32> = [ECONNRESET, ECONNABORTED, ENOTCONN, EPIPE, ESHUTDOWN]
+
   /// What comes next; nil where nothing has.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/io(_:)`` where the bus went away.
@@ -93,7 +96,11 @@ final class Bus {
     while true {
       var raw: OpaquePointer?
       let code = library.process(connection, &raw)
-      guard code >= 0 else { throw failure(code, "hear the bus") }
+      guard code >= 0 else {
+        throw Self.ends.contains(-code)
+          ? StoreError(.io(-code), "the bus has ended", place: address, cure: "connect to the bus that follows it")
+          : failure(code, "hear the bus")
+      }
       if let raw { return BusMessage(raw, self) }
       if code == 0 { return nil }
     }

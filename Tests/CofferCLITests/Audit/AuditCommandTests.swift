@@ -52,9 +52,9 @@ struct AuditCommandTests {
         == "coffer: note: 7 items looked at, 4 of them passwords; 2 weak, 2 reused, 1 expired, 1 expiring, 1 old\n")
     #expect(!(answer.out + answer.err).contains(/hunter2|fjwoe|xK9/))
     try home.transcript("login host.example --with-token --quiet", in: "hunter2")
-    try home.transcript("vault audit host.example", err: "1 items looked at, 0 of them passwords; nothing was found")
+    try home.transcript("vault audit host.example", err: "1 item looked at, 0 of them passwords; nothing was found")
     try home.transcript("vault audit coffer.auth", err: "0 items looked at")
-    try home.transcript("vault audit sound", err: "1 items looked at, 1 of them passwords; nothing was found")
+    try home.transcript("vault audit sound", err: "1 item looked at, 1 of them passwords; nothing was found")
     try home.transcript("vault audit sound -q --json", out: "{\"findings\":[],\"items\":1,\"passwords\":1}\n")
     try home.transcript(
       "vault audit soon -q --expiring 4d --old 1000w", out: "", exit: 0)

@@ -43,7 +43,7 @@ struct DoctorBranchTests {
   @Test
   func `pages, records and an age that no command would read are found with and without a key`() throws {
     let home = try Home.sound()
-    for number in 0..<40 { try home.transcript("vault set many \(number)", in: String(repeating: "x", count: 3_000)) }
+    for number in 0..<12 { try home.transcript("vault set many \(number)", in: String(repeating: "x", count: 3_000)) }
     try home.attack("PRAGMA wal_checkpoint(TRUNCATE)")
     let sound = try Data(contentsOf: URL(fileURLWithPath: home.vault))
     func put(_ bytes: Data) throws {

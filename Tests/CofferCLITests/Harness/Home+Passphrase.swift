@@ -13,7 +13,7 @@ extension Home {
     let places = Places(home: FilePath(home.path))
     var credentials = Credentials()
     credentials.passphrase = try secret(passphrase)
-    let vault = try UnlockedVault.create(at: places.vault, with: credentials, cost: .floor, options: places.vaultOptions)
+    let vault = try UnlockedVault.create(at: places.vault, with: credentials, cost: .testing, options: places.vaultOptions)
     let code = try RecoveryCode.generate()
     var second = Credentials()
     second.recoveryCode = try code.duplicate()

@@ -30,7 +30,8 @@ struct ExampleLineTests {
       #expect(!lines.isEmpty, "coffer \(path)")
       #expect(examples.allSatisfy { $0.line.count <= 94 && $0.purpose.count <= 74 }, "coffer \(path)")
       for line in lines {
-        let command = try CofferCommand.parseAsRoot(line.first == "run" ? RunCommand.separated(line, from: 1) : line)
+        let arguments = Arguments((["coffer"] + line).map { ByteWord($0) })
+        let command = try arguments.command.parseAsRoot(Array(arguments.rest))
         #expect(command is any Command, "\(line)")
         let own = path.split(separator: " ").map(String.init)
         #expect(line.starts(with: own), "\(line) is no example of coffer \(path)")

@@ -65,6 +65,7 @@ import Testing
     try service.start("")
     service.bus.stop()
     #expect(try service.end(0) == 75)
+    #expect(try service.home.content("service.err").contains("the bus has ended"))
     try service.home.transcript("secret-service run", err: "there is no bus", exit: 74)
     try service.home.transcript(
       "secret-service status", out: try service.home.coffer("secret-service status").out, err: "nobody answers", exit: 1)

@@ -6,11 +6,10 @@ import Testing
 
 @Suite(.tags(.process), .wholeRun)
 struct UnlockingTests {
-  /// A vault that a passphrase opens. Each unlock costs an Argon2id run.
-  func passphraseVault(_ arguments: String = "") throws -> Home {
-    let home = try Home()
+  /// A vault that a passphrase opens.
+  func passphraseVault() throws -> Home {
+    let (home, _) = try Home.withPassphrase("correct horse")
     _ = try home.file("pass", "correct horse\n")
-    try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass \(arguments)")
     return home
   }
 
@@ -66,10 +65,10 @@ struct UnlockingTests {
 
   @Test
   func `a slot that wants a passphrase and a key file takes each from its own source`() throws {
-    let home = try passphraseVault("--new-key-file /tmp/coffer-test-key-\(getpid())")
-    let key = "/tmp/coffer-test-key-\(getpid())"
-    defer { unlink(key) }
-    let pass = home.path + "/pass"
+    let home = try Home()
+    let key = home.path + "/key"
+    let pass = try home.file("pass", "correct horse\n")
+    try home.transcript("init --quiet --new-passphrase-file \(pass) --new-key-file \(key)")
     try home.transcript("vault list --passphrase-file \(pass) --key-file \(key)")
     try home.transcript("vault list --passphrase-file \(pass)", with: ["COFFER_KEY_FILE": key])
     try home.transcript("vault list --key-file \(key)", with: ["COFFER_PASSPHRASE_FILE": pass])

@@ -66,7 +66,7 @@ struct SessionKillTests {
     let isLong = Campaign.isLong
     var outcomes: [String: Int] = [:]
     for call in SessionHome.calls {
-      for number in stride(from: 1, to: 2000, by: isLong ? 1 : 7) {
+      for number in stride(from: 1, to: 2000, by: isLong ? 1 : 13) {
         let home = try SessionHome()
         #expect(try home.run("login", home.path, "ada").status == 0)
         let status =

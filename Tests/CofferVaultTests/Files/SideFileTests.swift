@@ -103,6 +103,6 @@ import Testing
       isOver.store(true, ordering: .relaxed)
       ended.wait()
     }
-    for _ in 0..<20_000 { try SideFiles.check(beside: fixture.vault, usesWriteAheadLog: true) }
+    for _ in 0..<4_000 { try SideFiles.check(beside: fixture.vault, usesWriteAheadLog: true) }
   }
 }

@@ -10,7 +10,8 @@ internal import SystemPackage
 /// is told to; or it reads the plain keys as a process without any passphrase does.
 ///
 /// `TestTool transact HOME KEYFILE VALUE [STEP]` · `prepare HOME KEYFILE` · `migrate HOME KEYFILE [STEP]` · `contents HOME KEYFILE` ·
-/// `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME`
+/// `serve HOME KEYFILE [MILLISECONDS [STEP]]` · `agent HOME KEYFILE` · `read-preferences HOME` ·
+/// `record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`
 enum TransactionVerbs {
   /// Does `verb`; false where it is none of a transaction.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
@@ -23,6 +24,10 @@ enum TransactionVerbs {
     case "migrate": try migrate(home, rest[0], dyingAt: word(1))
     case "contents": try contents(home, rest[0])
     case "serve": try Serving(home, keyFile: rest[0], agentMilliseconds: word(1).flatMap(Int.init), step: word(2)).run()
+    case "record":
+      var recorder = try Recorder(home, rest)
+      Serving.say("open")
+      try recorder.run(Int(rest[3]) ?? 0)
     case "agent": try runAgent(home, rest[0])
     case "read-preferences": try read(home)
     default: return false

@@ -61,7 +61,7 @@ struct DefaultsImportCommand: Command {
     if options.json { return try Output.line(JSONText.encode(plan)) }
     let rows = [("added", plan.added), ("replaced", plan.replaced), ("kept", plan.kept)]
       .flatMap { word, keys in keys.map { [word, $0] } }
-    if !rows.isEmpty { try Output.line(Columns.align(rows)) }
+    try Table.show(rows, under: ["DONE", "KEY"])
     context.note("nothing was changed: this was --dry-run")
   }
 

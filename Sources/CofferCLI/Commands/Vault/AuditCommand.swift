@@ -58,7 +58,7 @@ struct VaultAuditCommand: OpeningCommand {
     if !findings.isEmpty {
       try Output.line(Columns.align(findings.map { [$0.kind.rawValue, $0.service, $0.account, $0.what] }))
     }
-    context.note("\(items) items \(rest)")
+    context.note("\(counted(items, "item")) \(rest)")
   }
 
   private static func table(_ findings: [Audit.AuditFinding], _ total: String, _ time: LocalTime = LocalTime()) -> Table {

@@ -92,10 +92,9 @@ struct VaultImportCommand: OpeningCommand {
 
   private func tell(_ plan: ImportPlan, _ leftOut: [LeftOut], _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode(Answer(plan.rows, leftOut))) }
-    guard !Output.isTerminal || verbose else {
-      return try Output.line((dryRun ? "" : Sign.doneAtTerminal) + plan.total(isTrial: dryRun))
-    }
-    if !plan.rows.isEmpty { try Output.line(Columns.align(plan.rows)) }
+    let total = (dryRun ? "" : Sign.doneAtTerminal) + plan.total(isTrial: dryRun)
+    guard !Output.isTerminal || verbose else { return try Output.line(total) }
+    try Table.show(plan.rows, under: ["DONE", "SERVICE", "ACCOUNT", "FIELD"], footer: total)
   }
 
   private func add(

@@ -72,9 +72,8 @@ struct VaultMergeCommand: OpeningCommand {
   private func tell(_ plan: MergePlanText, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode(plan.answer)) }
     if !context.showsPlans { for remark in plan.remarks { context.note(remark) } }
-    guard !Output.isTerminal || verbose else {
-      return try Output.line((dryRun ? "" : Sign.doneAtTerminal) + plan.total(isTrial: dryRun))
-    }
-    if !plan.rows.isEmpty { try Output.line(Columns.align(plan.rows)) }
+    let total = (dryRun ? "" : Sign.doneAtTerminal) + plan.total(isTrial: dryRun)
+    guard !Output.isTerminal || verbose else { return try Output.line(total) }
+    try Table.show(plan.rows, under: ["DONE", "SERVICE", "ACCOUNT", "FIELD"], footer: total)
   }
 }

@@ -1,0 +1,121 @@
+internal import CofferAgent
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferTestSupport
+internal import CofferVault
+internal import Foundation
+internal import SystemPackage
+
+/// A process that works on both stores at random, and notes each call and each answer in a record that other processes append to as well:
+/// `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with how long the agent may take for an answer, where it is asked.
+///
+/// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is noted before anything is done, and an answer after it came, each
+/// by one write(2), which a kill does not divide.
+struct Recorder {
+  private let plain: any Store<Plain>
+  private let vault: any Store<Vault>
+  private let router: StorageRouter
+  private let keys = TransactionKeys()
+  private let record: Int32
+  private var random: Random
+  private var last = 0
+
+  init(_ home: FilePath, _ rest: [String]) throws {
+    let preferences = try TransactionVerbs.plainStore(home), place = VaultPlace.file(home.appending("vault.sqlite"))
+    plain = preferences
+    if rest.count > 4, let milliseconds = Int(rest[4]) {
+      let client = AgentClient(
+        folder: home.appending("run"), vault: place, options: .withoutPins, answerTime: .milliseconds(milliseconds))
+      vault = try AgentStore(service: "app", vault: place, client: client)
+    } else {
+      vault = try TransactionVerbs.vaultStore(home, rest[0])
+    }
+    router = try StorageRouter(plain: preferences, vault: vault, keys: keys)
+    record = open(rest[1], O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o600)
+    random = Random(seed: UInt64(rest[2]) ?? 0)
+  }
+
+  mutating func run(_ count: Int) throws {
+    for _ in 0..<count { try make(.random(in: 0..<12, using: &random)) }
+  }
+
+  private mutating func make(_ choice: Int) throws {
+    last += 1
+    let value = "\(getpid()).\(last)"
+    switch choice {
+    case 0: try change(["w:plain=\(value)"]) { try plain.save(.string(value), for: "plain") }
+    case 1: try ask(["r:plain="]) { ["r:plain=\(try Self.text(plain.load("plain")))"] }
+    case 2: try change(["w:secret=\(value)"]) { try vault.save(Self.form(value), for: "secret") }
+    case 3: try ask(["r:secret="]) { ["r:secret=\(try VaultVerbs.text(vault.load("secret")) ?? "")"] }
+    case 4: try ask(["a:visits="]) { ["a:visits=\(try addPlain())"] }
+    case 5: try ask(["a:uses="]) { ["a:uses=\(try addSecret())"] }
+    case 6...8:
+      try change(["w:theme=\(value)", "w:token=\(value)"]) {
+        try router.transaction { transaction in
+          try transaction.set(value, for: keys.theme)
+          try transaction.set(Sealed(value), for: keys.token)
+        }
+      }
+    case 9:
+      try change(["w:token=\(value)"]) { try router.set(Sealed(value), for: keys.token) }
+    default:
+      try ask(["r:theme=", "r:token="]) {
+        let (token, theme) = try router.values(keys.token, keys.theme)
+        return ["r:theme=\(theme)", "r:token=\(try token.map { try $0.reveal() } ?? "absent")"]
+      }
+    }
+  }
+
+  private func addPlain() throws -> Int64 {
+    var sum: Int64 = 0
+    try plain.update("visits") { (old) throws(StoreError) in
+      if case .integer(let value)? = old { sum = value + 1 } else { sum = 1 }
+      return .integer(sum)
+    }
+    return sum
+  }
+
+  private func addSecret() throws -> Int {
+    var sum = 0
+    try vault.update("uses") { (old) throws(StoreError) in
+      sum = (VaultVerbs.text(old).flatMap { Int($0) } ?? 0) + 1
+      do { return try Self.form("\(sum)") } catch { throw StoreError(.memory, "no guarded memory", cure: "free some") }
+    }
+    return sum
+  }
+
+  private static func form(_ text: String) throws -> SecretForm { SecretForm(try VaultVerbs.secret(text)) }
+  private static func text(_ form: PlainForm?) -> String { if case .string(let text)? = form { text } else { "" } }
+
+  // MARK: The record
+
+  /// A change, whose answer says no more than its call.
+  private func change(_ call: [String], _ body: () throws -> Void) throws {
+    try ask(call) {
+      try body()
+      return call
+    }
+  }
+
+  /// A question, which `body` answers.
+  private func ask(_ call: [String], _ body: () throws -> [String]) throws {
+    write("call", call)
+    do { write("ok", try body()) } catch let error as StoreError {
+      switch error.kind {
+      // Nothing was changed.
+      case .busy, .conflict: write("failed", [])
+      // What became of it is not known, or this process cannot go on: the call stays without an answer, and the process ends.
+      default:
+        FileHandle.standardError.write(Data("\(error)\n".utf8))
+        exit(3)
+      }
+    }
+  }
+
+  private func write(_ word: String, _ parts: [String]) {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    let line = Array("\(now.tv_sec * 1_000_000_000 + now.tv_nsec) \(getpid()) \(word) \(parts.joined(separator: " "))\n".utf8)
+    guard Foundation.write(record, line, line.count) == line.count else { exit(5) }
+  }
+}
