@@ -226,6 +226,13 @@ let package = Package(
         "CofferTestSupport", systemPackage,
       ],
       swiftSettings: strict),
+    // What reads bytes of others, each behind one function, on the inputs of Fixtures/Fuzz. `.ci/fuzz` builds it for libFuzzer too.
+    .testTarget(
+      name: "CofferParserTests",
+      dependencies: [
+        "CofferCLI", "CofferSecretService", "Coffer", "CofferAgent", "CofferDefaults", "CofferVault", "CofferPlatform",
+        "CofferStorage", "CofferMemory", systemPackage,
+      ]),
     .testTarget(
       name: "CofferCLITests",
       dependencies: [

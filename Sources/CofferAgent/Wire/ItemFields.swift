@@ -265,7 +265,9 @@ extension FrameReader {
     var batch = Batch<Vault>()
     for _ in 0..<(try countOfNames(ofAtLeast: 8)) {
       let name = try text()
-      batch.expectations[name] = try version()
+      guard batch.expectations.updateValue(try version(), forKey: name) == nil else {
+        throw Self.malformed("a version of a name is expected twice")
+      }
     }
     for _ in 0..<(try countOfNames(ofAtLeast: 5)) {
       let name = try text()

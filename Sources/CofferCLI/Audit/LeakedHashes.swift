@@ -101,7 +101,7 @@ struct LeakedHashes {
 }
 
 /// `HASH:COUNT`, with or without a carriage return at the end.
-private struct HashLine {
+struct HashLine {
   private let hash: UnsafeRawBufferPointer
   let count: Int
 
@@ -112,11 +112,10 @@ private struct HashLine {
     guard line.count > digits + 1, line.count <= digits + 20, line[digits] == UInt8(ascii: ":"),
       line.prefix(digits).allSatisfy(Self.isHex)
     else { return nil }
-    var count = 0
-    for byte in line[(digits + 1)...] {
-      guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
-      count = count * 10 + Int(byte - UInt8(ascii: "0"))
-    }
+    // Nineteen digits may be more than an integer holds. A sign is no digit.
+    let text = line[(digits + 1)...]
+    guard text.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }), let count = Int(String(decoding: text, as: UTF8.self))
+    else { return nil }
     (hash, self.count) = (UnsafeRawBufferPointer(rebasing: line[..<digits]), count)
   }
 

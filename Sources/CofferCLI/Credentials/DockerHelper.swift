@@ -40,7 +40,22 @@ struct DockerHelper {
 
   private func store() throws {
     let request = try SecretReader.read(0, limit: Self.largest, what: "docker's request", place: "standard input")
-    let (server, user, secret) = try request.withUnsafeBytes { raw in
+    let (server, user, secret) = try Self.credential(in: request)
+    guard !server.isEmpty else { throw Refusal.noServer }
+    guard !user.isEmpty else { throw Refusal.noUser }
+    context.reason = "docker wants to keep the password of \(server)."
+    let items = try context.itemsToRead()
+    let name = try ItemName(service: Self.service(of: server), account: user)
+    let value = try secret.bytes.duplicate()
+    let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
+    // One credential for each server: the former user's would be handed out by chance.
+    let others = try items.list(service: name.service).map(\.name).filter { $0 != name }
+    try items.apply([.set(form, for: name)] + others.map { .remove($0) })
+  }
+
+  /// What `request` is to have stored.
+  static func credential(in request: borrowing SecretBytes) throws -> (server: String, user: String, secret: SecretForm) {
+    try request.withUnsafeBytes { raw in
       var scanner = JSONScanner(raw, place: "standard input", outcome: "nothing was stored")
       var (server, user) = ("", "")
       var secret = SecretForm(try SecretBytes(zeros: 0))
@@ -56,16 +71,6 @@ struct DockerHelper {
       try scanner.end()
       return (server, user, secret)
     }
-    guard !server.isEmpty else { throw Refusal.noServer }
-    guard !user.isEmpty else { throw Refusal.noUser }
-    context.reason = "docker wants to keep the password of \(server)."
-    let items = try context.itemsToRead()
-    let name = try ItemName(service: Self.service(of: server), account: user)
-    let value = try secret.bytes.duplicate()
-    let form = SecretForm(value, metadata: ItemMetadata(label: "Docker credentials of \(server)", contentType: "text/plain"))
-    // One credential for each server: the former user's would be handed out by chance.
-    let others = try items.list(service: name.service).map(\.name).filter { $0 != name }
-    try items.apply([.set(form, for: name)] + others.map { .remove($0) })
   }
 
   private func get() throws {
@@ -107,9 +112,12 @@ struct DockerHelper {
     try items.list(service: Self.service(of: server)).sorted { $0.modified > $1.modified }
   }
 
-  /// The address that is all of the request.
   private func server() throws -> String {
-    let request = try SecretReader.read(0, limit: Self.largest, what: "docker's request", place: "standard input")
+    try Self.server(in: SecretReader.read(0, limit: Self.largest, what: "docker's request", place: "standard input"))
+  }
+
+  /// The address that is all of `request`.
+  static func server(in request: borrowing SecretBytes) throws -> String {
     guard let text = request.withUnsafeBytes({ PlainBytes.text($0) }) else { throw Refusal.noServer }
     let server = text.split(whereSeparator: \.isNewline).joined().trimmingCharacters
     guard !server.isEmpty else { throw Refusal.noServer }

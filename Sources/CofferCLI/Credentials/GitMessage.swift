@@ -17,21 +17,19 @@ struct GitMessage {
 
   /// Reads a message from `descriptor`.
   ///
+  /// - Throws: what ``init(_:)`` throws; `.tooLarge`.
+  init(from descriptor: Int32) throws { try self.init(Self.receive(descriptor)) }
+
   /// - Throws: `.damaged` for a line without `=` and for a value with a NUL or a carriage return, which could end a line somewhere
-  ///   else; `.tooLarge`.
-  init(from descriptor: Int32) throws {
-    let bytes = try Self.receive(descriptor)
-    var message = GitMessage()
-    try bytes.withUnsafeBytes { raw in
+  ///   else.
+  init(_ message: borrowing SecretBytes) throws {
+    try message.withUnsafeBytes { raw in
       for line in raw.split(separator: 0x0A, omittingEmptySubsequences: false) {
         guard !line.isEmpty else { return }
-        try message.add(UnsafeRawBufferPointer(rebasing: line))
+        try add(UnsafeRawBufferPointer(rebasing: line))
       }
     }
-    self = message
   }
-
-  private init() {}
 
   private mutating func add(_ line: UnsafeRawBufferPointer) throws {
     guard !line.contains(0), !line.contains(0x0D) else {

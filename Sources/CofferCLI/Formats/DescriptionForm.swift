@@ -29,7 +29,7 @@ enum DescriptionForm {
       "expires: \(metadata.expires.map(Moment.text) ?? "never")",
     ]
     lines += metadata.attributes.filter { !Attributes.isReserved($0.key) }.sorted { $0.key < $1.key }.map { name, value in
-      "attribute: \(escaped(name).replacing("=", with: "\\="))=\(escaped(value))"
+      "attribute: \(escaped(name, and: "="))=\(escaped(value))"
     }
     return lines.joined(separator: "\n") + "\n"
   }
@@ -37,8 +37,9 @@ enum DescriptionForm {
   /// What `text` says of `item`.
   static func read(_ text: String, of item: VaultItem) throws -> ItemMetadata {
     var metadata = ItemMetadata(attributes: item.metadata.attributes.filter { Attributes.isReserved($0.key) })
-    for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-      let line = line.hasSuffix("\r") ? line.dropLast() : line
+    // By scalars: a carriage return and the newline behind it are one character.
+    for (number, line) in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let line = Substring(line.last == "\r" ? line.dropLast() : line)
       guard !line.hasPrefix("#"), !line.allSatisfy(\.isWhitespace) else { continue }
       do throws(Failure) { try take(line, of: item, into: &metadata) } catch {
         throw Failure.usage(
@@ -92,8 +93,18 @@ enum DescriptionForm {
     }
   }
 
-  private static func escaped(_ text: String) -> String {
-    text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n").replacing("\r", with: "\\r")
+  /// By scalars, as they are read: with a mark above it a backslash is another character.
+  private static func escaped(_ text: String, and special: Unicode.Scalar? = nil) -> String {
+    var result = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+      case "\r": result.append(contentsOf: "\\r".unicodeScalars)
+      case "\\", special: result.append(contentsOf: ["\\", scalar])
+      default: result.append(scalar)
+      }
+    }
+    return String(result)
   }
 
   private static func unescaped(_ text: Substring) -> String {

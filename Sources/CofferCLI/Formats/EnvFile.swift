@@ -35,6 +35,8 @@ struct EnvFile {
 
   private mutating func entries() throws -> [Entry] {
     var entries: [Entry] = []
+    // Counted as the reader goes on: to count from the beginning for each entry would take hours for a large file.
+    var (line, counted) = (1, 0)
     while true {
       skip { $0 == 0x20 || $0 == 0x09 || $0 == 0x0D || $0 == 0x0A }
       guard let byte = peek else { return entries }
@@ -42,7 +44,8 @@ struct EnvFile {
         skip { $0 != 0x0A }
         continue
       }
-      let line = line
+      line += bytes[counted..<offset].count { $0 == 0x0A }
+      counted = offset
       let name = try name()
       entries.append(Entry(name: name, value: SecretForm(try value()), line: line))
     }
@@ -92,7 +95,7 @@ struct EnvFile {
   }
 
   private mutating func quoted(_ put: (UInt8) -> Void) throws(StoreError) {
-    let opening = line
+    let opening = offset
     let quote = bytes[offset]
     offset += 1
     while let byte = peek {
@@ -115,7 +118,7 @@ struct EnvFile {
         put(escaped)
       }
     }
-    throw damaged("the quote of line \(opening) has no end")
+    throw damaged("the quote of line \(line(at: opening)) has no end")
   }
 
   private mutating func bare(_ put: (UInt8) -> Void) throws(StoreError) {
@@ -145,7 +148,7 @@ struct EnvFile {
   // MARK: Steps
 
   private var peek: UInt8? { offset < bytes.count ? bytes[offset] : nil }
-  private var line: Int { bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1 }
+  private func line(at offset: Int) -> Int { bytes[..<min(offset, bytes.count)].count { $0 == 0x0A } + 1 }
   private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
 
   private mutating func skip(while isSkipped: (UInt8) -> Bool) {
@@ -153,6 +156,6 @@ struct EnvFile {
   }
 
   private func damaged(_ what: String) -> StoreError {
-    StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct the file; nothing was done")
+    StoreError(.damaged, "line \(line(at: offset)): \(what)", place: place, cure: "correct the file; nothing was done")
   }
 }

@@ -168,7 +168,8 @@ struct Template {
         at += 1
         continue
       }
-      let line = raw[..<at].count { $0 == 0x0A } + 1
+      // Counted for an error alone: a template may have many references.
+      var line: Int { raw[..<at].count { $0 == 0x0A } + 1 }
       guard let end = inside.end, let text = PlainBytes.text(UnsafeRawBufferPointer(rebasing: raw[inside.start..<end.text]))
       else {
         throw Failure.usage(

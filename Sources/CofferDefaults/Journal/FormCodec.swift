@@ -58,7 +58,9 @@ enum FormCodec {
     case .unsigned: return input.number(UInt64.self).map { .unsigned($0) }
     case .real: return input.number(UInt64.self).map { .real(Double(bitPattern: $0)) }
     case .date:
-      return input.number(UInt64.self).map { .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: $0))) }
+      // What is no number is no date of a list's either: once folded into one it would make all of it unreadable.
+      guard let seconds = input.number(UInt64.self).map(Double.init(bitPattern:)), seconds.isFinite else { return nil }
+      return .date(Date(timeIntervalSinceReferenceDate: seconds))
     case .string: return input.text().map { .string($0) }
     case .data: return input.bytes().map { .data(Data($0)) }
     case .array: return array(&input, depth + 1)

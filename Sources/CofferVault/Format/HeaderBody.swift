@@ -98,7 +98,8 @@ struct HeaderBody: ~Copyable, Sendable {
     }
   }
 
-  private init(from reader: inout ByteReader, slots: [SealedSlot]) throws(FormatError) {
+  /// Reads what is sealed before the lineage: the ids of `slots`, in their order.
+  init(from reader: inout ByteReader, slots: [SealedSlot]) throws(FormatError) {
     let created = try reader.counter("time")
     let rotated = try reader.counter("time")
     let floor = PassphraseCost(passes: try reader.number(), mebibytes: try reader.number())

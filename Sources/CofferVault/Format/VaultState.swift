@@ -71,7 +71,7 @@ struct VaultState: Hashable, Sendable {
 
   /// The bytes of the row.
   func sealed(epoch: UInt64, header: Digest32, keys: borrowing Subkeys) -> [UInt8] {
-    let count = Self.fixedBytes + replicas.count * Self.replicaBytes
+    let count = contentCount
     let context = Self.context(epoch: epoch, generation: generation, header: header)
     let vault = keys.vault
     return withWipedScratch(count) { content in
@@ -121,7 +121,10 @@ struct VaultState: Hashable, Sendable {
 }
 
 extension VaultState {
-  private func write(to out: inout ByteWriter) {
+  /// Bytes of what is sealed.
+  var contentCount: Int { Self.fixedBytes + replicas.count * Self.replicaBytes }
+
+  func write(to out: inout ByteWriter) {
     out.write(commit)
     out.write(root)
     out.write(counts.records)
@@ -140,7 +143,8 @@ extension VaultState {
     out.writeNoExtension()
   }
 
-  private init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
+  /// Reads what is sealed. The generation stands before it in the clear.
+  init(from reader: inout ByteReader, generation: UInt64) throws(FormatError) {
     guard generation <= FileCounter.most else { throw reader.damaged("its generation is beyond what can be") }
     guard generation > 0 else { throw reader.damaged("its generation is 0, and 1 is the first") }
     self.generation = generation

@@ -55,6 +55,14 @@ import Testing
     #expect(kind { _ = try LeakedHashes(folder.path.appending("none").string) } == .io(ENOENT))
   }
 
+  @Test func `a count that no integer has is refused`() throws {
+    let hash = try hash("known")
+    #expect(try count("known", file("list", "\(hash):9223372036854775807\n")) == .max)
+    for number in ["9223372036854775808", "9999999999999999999"] {
+      #expect(kind { _ = try count("known", try file("list", "\(hash):\(number)\n")) } == .damaged)
+    }
+  }
+
   @Test(arguments: ["", ".txt"])
   func `a folder of ranges answers by the file of the first five digits`(suffix: String) throws {
     let (known, padding) = (try hash("known"), try hash("padding"))

@@ -13,6 +13,14 @@ import Testing
     }
   }
 
+  /// To count the lines from the beginning for each entry took the square of them.
+  @Test func `a file of very many lines is read as fast as one of few, and an error names the line`() throws {
+    let lines = String(repeating: "A=\n\n", count: 20_000)
+    #expect(try read(lines).count == 20_000)
+    let error = #expect(throws: StoreError.self) { try read(lines + "B='\n\n") }
+    #expect(error?.what.contains("the quote of line 40001") == true, "\(error?.what ?? "")")
+  }
+
   @Test
   func `names and values in every spelling that environment files have`() throws {
     let found = try read(

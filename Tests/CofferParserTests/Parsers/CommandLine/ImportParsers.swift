@@ -1,0 +1,97 @@
+import Coffer
+import CofferStorage
+import CofferVault
+
+#if canImport(FuzzShared)
+  import FuzzShared
+#endif
+
+@testable import CofferCLI
+
+/// The files of other programs, as an import reads them and as `coffer doctor --fix` cuts them.
+enum ImportParsers {
+  static let all =
+    [
+      format(
+        .bitwarden, "import-bitwarden", ["bitwarden.json", "bitwarden.csv"],
+        json + ["\"items\"", "\"login\"", "\"fields\"", "\"encrypted\"", "name,notes,fields"]),
+      format(
+        .onePassword, "import-1password", ["1password.csv"],
+        json + ["\"accounts\"", "\"vaults\"", "\"sections\"", "\"concealed\"", "\"totp\""]),
+      format(
+        .keepass, "import-keepass", ["keepass.xml", "keepass1.csv", "keepassxc.csv"],
+        [
+          "<KeePassFile>", "<Root>", "<Group>", "<Entry>", "<String>", "<Key>", "<Value", "Protected=\"True\"", "<![CDATA[",
+          "<!--",
+        ]),
+      format(.chrome, "import-csv", ["chrome.csv"], ["name,url,username,password,note", "\"", ",", "\r\n", "\"\""]),
+      format(.firefox, "import-firefox", ["firefox.csv"], ["\"url\",\"username\",\"password\"", "\"", ",", "\"\""]),
+      format(.netrc, "import-netrc", ["netrc"], ["machine", "default", "login", "password", "account", "macdef", "\n\n"]),
+      format(.gitCredentials, "import-git", ["git-credentials"], ["https://", ":", "@", "%40", "/"]),
+      format(.docker, "import-docker", ["docker-config.json"], json + ["\"auths\"", "\"auth\"", "\"identitytoken\"", "dTpw"]),
+      format(.aws, "import-aws", ["aws-credentials"], ["[default]", "aws_access_key_id", "aws_secret_access_key", " = ", "#"]),
+      format(.gh, "import-gh", ["gh-hosts.yml"], ["github.com:", "    oauth_token:", "users:", "user:", "\n  "]),
+      pass, items, recognition,
+    ]
+
+  static let json = ["{", "}", "[", "]", "\"", "\\u0041", "\\ud83d\\ude00", "null", "true", ":", ","]
+
+  private static func format(_ format: ImportFormat, _ name: String, _ files: [String], _ words: [String]) -> Parser {
+    Parser(name, longest: 2048, words: words, fixtures: files.map { "Imports/\($0)" }) { input in
+      let text = try ImportText.read(CommandLineParsers.secret(input), place: "file")
+      try check(format.entries(in: text, place: "file"), text)
+    }
+  }
+
+  /// What a format gave must be items that a vault takes, and places of the file that can be cut out.
+  private static func check(_ found: ImportedEntries, _ text: borrowing SecretBytes) throws {
+    let count = text.count
+    for cut in found.entries.flatMap(\.cuts) {
+      try promise(cut.range.lowerBound >= 0 && cut.range.upperBound <= count, "a place to cut is not in the file")
+    }
+    let made = try EntryItems(found)
+    try promise(Set(made.items.map(\.name)).count == made.items.count, "two items have one name")
+    for item in made.items {
+      let name = item.name
+      let again = try ItemName(service: name.service, account: name.account)
+      try promise(name.field.isEmpty || (try again.field(named: name.field)) == name, "an item has a name that none may have")
+      try promise(item.form.bytes.count <= VaultItem.largestValue, "a value is larger than any may be")
+    }
+    try promise(made.parts.count == found.entries.count, "an entry became nothing")
+  }
+
+  /// An entry of pass, or where the first byte is odd of gopass.
+  private static let pass = Parser(
+    "import-pass", words: ["user: ", "url: ", "otpauth://totp/a?secret=", "---\n", "GOPASS-SECRET-1.0\n", "\n  "]
+  ) { input in
+    let (first, content) = input.choice
+    var entry = ImportedEntry()
+    entry.service = "service"
+    let text = try CommandLineParsers.secret(content)
+    try PassBody.read(text, style: first & 1 == 1 ? .gopass : .pass, into: &entry)
+    var found = ImportedEntries()
+    found.add(entry)
+    try check(found, text)
+  }
+
+  /// What `coffer vault export --reveal` prints.
+  private static let items = Parser(
+    "import-items",
+    words: json + [
+      "\"coffer\":1", "\"items\"", "\"service\"", "\"account\"", "\"value\"", "\"base64\"", "\"attributes\"", "\"created\"",
+    ]
+  ) { input in
+    for item in try JSONItems.read(CommandLineParsers.secret(input), place: "file") {
+      _ = try ItemName(service: item.name.service, account: item.name.account)
+    }
+  }
+
+  /// Which program a file is of.
+  private static let recognition = Parser(
+    "import-any", words: json + ["\"coffer\"", "machine", "<KeePassFile", "[x]", "aws_", "oauth_token:"], fixtures: ["Imports"]
+  ) { input in
+    let text = try ImportText.read(CommandLineParsers.secret(input), place: "file")
+    _ = try ImportFormat.recognized(in: text, place: "file")
+    _ = try DockerHelperSetting.cuts(text, "file")
+  }
+}

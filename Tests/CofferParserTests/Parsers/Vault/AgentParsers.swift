@@ -1,0 +1,184 @@
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import CofferVault
+
+#if canImport(FuzzShared)
+  import FuzzShared
+#endif
+
+@testable import CofferAgent
+
+/// What goes between an agent and its clients, either way. The first byte of an answer says to which request.
+enum AgentParsers {
+  static let all = [request, answer]
+
+  private typealias Fields = FrameReader
+  private typealias Writer = FrameWriter
+
+  static let request = Parser("agent-request") { body in
+    let frame = try frame(body)
+    let request = try frame.request()
+    try keeps(body, "a request", try read(request, frame))
+  }
+
+  /// Reads the request as the agent does. Of what comes out it gives back what writes it again, where only one body says so.
+  private static func read(_ request: AgentProtocol.Request, _ frame: borrowing Frame) throws(StoreError) -> Rewriting? {
+    switch request {
+    case .status, .lock, .stop, .verify, .describe:
+      try frame.noArguments()
+      return .nothing
+    case .greet: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.greeting() }) { try $1.put($0) }
+    case .unlock:
+      try frame.arguments { (fields) throws(StoreError) in
+        _ = try fields.credentials()
+        _ = try fields.unlockTimes()
+      }
+      return nil
+    case .get, .item, .fields, .revisions, .undelete:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.itemName() }) { try $1.put($0) }
+    case .find: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.query() }) { try $1.put($0) }
+    case .apply:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.changes() }) { changes, writer in
+        try writer.put(UInt32(changes.count))
+        for change in changes { try writer.put(change) }
+      }
+    case .delete:
+      try frame.arguments { (fields) throws(StoreError) in
+        _ = (try fields.itemName(), try fields.condition(), try fields.optionalDate())
+      }
+      return nil
+    case .revision, .revert:
+      try frame.arguments { (fields) throws(StoreError) in
+        _ = (try fields.itemName(), try fields.number(UInt64.self))
+        if request == .revert { _ = try fields.condition() }
+      }
+      return nil
+    case .deleted:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.optionalText() }) { try $1.put($0) }
+    case .prune:
+      try frame.arguments { (fields) throws(StoreError) in
+        _ = try fields.pruneRule()
+        if try fields.flag() { _ = try fields.itemName() }
+      }
+      return nil
+    case .load:
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.text(), try fields.texts()) }
+      return nil
+    case .contains, .version:
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.text(), try fields.text()) }
+      return nil
+    case .names:
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.optionalText(), try fields.text()) }
+      return nil
+    case .marked: return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.text() }) { try $1.put($0) }
+    case .commit:
+      let (service, batch) = try frame.arguments { (fields) throws(StoreError) in (try fields.text(), try fields.batch()) }
+      return Rewriting((service, batch), isOrdered: false) { pair, writer in
+        try writer.put(pair.0)
+        try writer.put(pair.1)
+      }
+    case .forget:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.transactionID() }) { try $1.put($0) }
+    case .watch:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.optionalMoment() }) { moment, writer in
+        try writer.put(moment != nil)
+        if let moment { try writer.put(moment) }
+      }
+    case .log:
+      try frame.arguments { (fields) throws(StoreError) in if try fields.flag() { _ = try fields.number(UInt64.self) } }
+      return nil
+    case .contents:
+      return Rewriting(try frame.arguments { (fields) throws(StoreError) in try fields.itemNames() }) { names, writer in
+        try writer.put(UInt32(names.count))
+        for name in names { try writer.put(name) }
+      }
+    case .stage:
+      try frame.arguments { (fields) throws(StoreError) in _ = (try fields.flag(), try fields.importedItems()) }
+      return nil
+    case .add:
+      try frame.arguments { (fields) throws(StoreError) in
+        _ = (try fields.number(UInt64.self), try DuplicatePolicy(number: fields.number()), try fields.flag())
+      }
+      return nil
+    }
+  }
+
+  static let answer = Parser("agent-answer") { input in
+    let (first, body) = input.choice
+    let frame = try frame(body)
+    let kind = try frame.answerKind()
+    try frame.arguments { (fields) throws(StoreError) in
+      guard kind != .failed else { return _ = try fields.error() }
+      guard let request = AgentProtocol.Request(rawValue: first) else { return }
+      switch request {
+      case .item, .apply, .fields, .deleted, .revert, .undelete:
+        _ = try pages(&fields) { (fields) throws(StoreError) in try fields.item() }
+      case .revisions: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.revision() }
+      case .find:
+        var found = ItemDescriptions(place: "agent")
+        _ = try pages(&fields) { (fields) throws(StoreError) in
+          try fields.withPrefixed { (raw) throws(StoreError) in try found.append(raw) }
+        }
+        _ = try found.items()
+      case .names: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.text() }
+      case .load: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.reading() }
+      case .marked: _ = try pages(&fields) { (fields) throws(StoreError) in (try fields.text(), try fields.version()) }
+      case .contents: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.content() }
+      case .log: _ = try pages(&fields) { (fields) throws(StoreError) in try fields.logEntry() }
+      case .get, .revision: _ = try fields.optionalForm()
+      case .status, .unlock: _ = try fields.status()
+      case .describe: _ = try fields.vaultDescription()
+      case .version: _ = try fields.version()
+      case .watch: _ = try fields.moment()
+      case .delete, .contains: _ = try fields.flag()
+      case .prune: _ = try fields.number(UInt64.self)
+      case .verify: for _ in 0..<3 { _ = try fields.number(UInt64.self) }
+      case .add:
+        var report = ImportReport()
+        _ = try pages(&fields) { (fields) throws(StoreError) in try report.take(&fields) }
+      case .greet, .lock, .stop, .commit, .forget, .stage: return
+      }
+    }
+  }
+
+  private static func pages<Element>(
+    _ fields: inout FrameReader, _ element: (inout FrameReader) throws(StoreError) -> Element
+  ) throws(StoreError) -> [Element] {
+    var elements: [Element] = []
+    for _ in 0..<(try fields.count(ofAtLeast: 1)) { elements.append(try element(&fields)) }
+    return elements
+  }
+
+  private static func frame(_ body: [UInt8]) throws -> Frame {
+    // No shorter one is a frame: whoever receives it counts.
+    guard body.count >= 2 else { throw FrameReader.malformed("it is no frame") }
+    return Frame(body: try VaultParsers.secret(body))
+  }
+
+  /// How what was read is written.
+  private struct Rewriting {
+    let put: (inout FrameWriter) throws -> Void
+    /// Whether there is one order of its parts.
+    let isOrdered: Bool
+
+    static var nothing: Rewriting { Rewriting(()) { _, _ in } }
+
+    init<Value>(
+      _ value: Value, isOrdered: Bool = true, _ put: @escaping (Value, inout FrameWriter) throws -> Void
+    ) {
+      self.put = { writer in try put(value, &writer) }
+      self.isOrdered = isOrdered
+    }
+  }
+
+  /// A message says what it says in one way: lengths and order are the sender's only where a set is told.
+  private static func keeps(_ body: [UInt8], _ what: String, _ rewriting: Rewriting?) throws {
+    guard let rewriting, let request = AgentProtocol.Request(rawValue: body[1]) else { return }
+    var writer = try FrameWriter(request: request)
+    try rewriting.put(&writer)
+    let written = writer.withFrame { Array($0.dropFirst(4)) }
+    let isSame = rewriting.isOrdered && request != .apply ? written == body : written.count == body.count
+    try promise(isSame, "\(what) \(request) has another encoding")
+  }
+}
