@@ -41,8 +41,8 @@ struct LinearizabilityCampaign {
     let found = try Peer(home, ["serve", home.path, home.keyFile]).ask("read")?.split(separator: " ") ?? []
     guard found.count == 3 else { throw Peer.Failed(what: "the stores cannot be read: \(found)") }
     let record = try String(contentsOfFile: file, encoding: .utf8)
-    let begin = "0 0 call w:theme=v0 w:token=v0\n1 0 ok w:theme=v0 w:token=v0\n"
-    let end = "\(UInt64.max - 1) 0 call r:theme= r:token=\n\(UInt64.max) 0 ok r:theme=\(found[1]) r:token=\(found[0])\n"
+    let begin = "0 0 call w:theme=v0 w:token=v0 .\n1 0 ok w:theme=v0 w:token=v0 .\n"
+    let end = "\(UInt64.max - 1) 0 call r:theme= r:token= .\n\(UInt64.max) 0 ok r:theme=\(found[1]) r:token=\(found[0]) .\n"
     return (begin + record + end, kills + peers.count)
   }
 

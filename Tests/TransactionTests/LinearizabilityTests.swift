@@ -5,7 +5,8 @@ import Testing
 struct LinearizabilityTests {
   /// Names that fit no order in a record.
   private func failures(_ record: String) throws -> [[String]] {
-    Linearizability.failures(in: try RecordedOperation.operations(in: record))
+    let lines = record.split(separator: "\n").map { "\($0) ." }.joined(separator: "\n")
+    return Linearizability.failures(in: try RecordedOperation.operations(in: lines))
   }
 
   @Test func `operations at the same time may have any order`() throws {
@@ -77,6 +78,11 @@ struct LinearizabilityTests {
 
   @Test func `what failed did not happen`() throws {
     #expect(try failures("10 1 call w:x=a\n11 1 failed\n12 2 call r:x=\n13 2 ok r:x=a") == [["x"]])
+  }
+
+  @Test func `a line that was cut is none`() throws {
+    let record = "10 1 call w:x=a .\n11 1 ok w:x=a .\n12 1 call r:x= .\n13 1 ok r:x=\n14 2 call r:x= .\n15 2 ok r:x=a ."
+    #expect(Linearizability.failures(in: try RecordedOperation.operations(in: record)) == [])
   }
 
   @Test func `a record that says nothing is refused`() throws {

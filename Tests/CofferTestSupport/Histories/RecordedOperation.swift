@@ -43,16 +43,16 @@ public struct UnreadableRecord: Error {
 extension RecordedOperation {
   /// The operations of a record, which any number of processes append to, one line an event:
   ///
-  /// `TIME PROCESS call PART…` · `TIME PROCESS ok PART…` · `TIME PROCESS failed`
+  /// `TIME PROCESS call PART… .` · `TIME PROCESS ok PART… .` · `TIME PROCESS failed .`
   ///
   /// A part is `w:NAME=VALUE`, `r:NAME=VALUE` or `a:NAME=NUMBER`; in a call, what is read or answered is left out. An operation that failed
-  /// did not happen. One without a second line is pending.
+  /// did not happen. One without a second line is pending. A line without its period is one that a kill has cut: it was never written.
   ///
   /// - Throws: ``UnreadableRecord``.
   public static func operations(in record: String) throws -> [RecordedOperation] {
     var open: [Int: (time: UInt64, parts: [Part])] = [:], found: [RecordedOperation] = []
-    for line in record.split(separator: "\n") {
-      let words = line.split(separator: " ").map(String.init)
+    for line in record.split(separator: "\n") where line.hasSuffix(" .") {
+      let words = line.dropLast(2).split(separator: " ").map(String.init)
       guard words.count >= 3, let time = UInt64(words[0]), let process = Int(words[1]) else {
         throw UnreadableRecord(line: String(line))
       }

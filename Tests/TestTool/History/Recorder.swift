@@ -10,7 +10,7 @@ internal import SystemPackage
 /// `TestTool record HOME KEYFILE RECORD SEED COUNT [MILLISECONDS]`, with how long the agent may take for an answer, where it is asked.
 ///
 /// The record's lines are those of ``/CofferTestSupport/RecordedOperation``. A call is noted before anything is done, and an answer after it came, each
-/// by one write(2), which a kill does not divide.
+/// by one write(2). A kill may cut it: each line begins with an end of line, and ends with a period.
 struct Recorder {
   private let plain: any Store<Plain>
   private let vault: any Store<Vault>
@@ -115,7 +115,7 @@ struct Recorder {
   private func write(_ word: String, _ parts: [String]) {
     var now = timespec()
     clock_gettime(CLOCK_MONOTONIC, &now)
-    let line = Array("\(now.tv_sec * 1_000_000_000 + now.tv_nsec) \(getpid()) \(word) \(parts.joined(separator: " "))\n".utf8)
+    let line = Array("\n\(now.tv_sec * 1_000_000_000 + now.tv_nsec) \(getpid()) \(word) \(parts.joined(separator: " ")) .\n".utf8)
     guard Foundation.write(record, line, line.count) == line.count else { exit(5) }
   }
 }
