@@ -23,10 +23,16 @@ public enum Campaign {
     stride(from: 0, to: count, by: isLong ? share : max(1, count / max(1, short)))
   }
 
-  /// Runs `body` for the numbers below `workers` at once, as many as the machine has cores for; what it throws is recorded as an issue.
+  /// Runs `body` for the numbers below `workers` at once, each on a thread of its own; what it throws is recorded as an issue.
   public static func concurrently(_ workers: Int, _ body: @escaping @Sendable (Int) throws -> Void) {
-    DispatchQueue.concurrentPerform(iterations: workers) { worker in
-      do { try body(worker) } catch { Issue.record(error) }
+    let group = DispatchGroup()
+    for worker in 0..<workers {
+      group.enter()
+      Thread.detachNewThread {
+        defer { group.leave() }
+        do { try body(worker) } catch { Issue.record(error) }
+      }
     }
+    group.wait()
   }
 }

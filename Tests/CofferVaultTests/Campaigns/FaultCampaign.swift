@@ -204,7 +204,7 @@ struct FaultCampaign {
     }
   }
 
-  /// Runs `body` for each step, on as many benches as the machine has cores for.
+  /// Runs `body` for each step. Where a lock can never be had SQLite waits some ten seconds, so that the long form has a bench for each step.
   private func forEachStep(
     _ title: String, of steps: [(name: String, new: Facts)] = Self.steps, withRollbackJournal: Bool = false,
     _ body: @escaping @Sendable (Bench, (name: String, new: Facts)) throws -> Void
@@ -212,7 +212,7 @@ struct FaultCampaign {
     guard try Tool.canTrace() else { return print("skipped: strace cannot trace a process here") }
     let kept = try Self.prepared(withRollbackJournal: withRollbackJournal)
     let tallies = Collected()
-    let workers = 2
+    let workers = Campaign.isLong ? steps.count : 2
     Campaign.concurrently(workers) { worker in
       let bench = try Bench(kept)
       for (number, step) in steps.enumerated() where number % workers == worker { try body(bench, step) }
