@@ -67,7 +67,8 @@ let package = Package(
         "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferSecretService", "CofferStorage",
         "CofferVault", "CCofferLibraries", arguments, logging, system,
       ],
-      // Its entry is none here.
+      // Its entry is none here. Were it in a file of the name Main.swift, SwiftPM would take the target for a program, and another program
+      // would get none of its code.
       swiftSettings: watched + [
         .unsafeFlags(["-parse-as-library", "-Xfrontend", "-entry-point-function-name", "-Xfrontend", "coffer_main"])
       ]),
