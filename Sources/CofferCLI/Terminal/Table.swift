@@ -120,6 +120,7 @@ extension Table {
   /// - Parameter footer: a last line at a terminal alone.
   static func show(_ rows: [[String]], under titles: [String], footer: String = "") throws {
     guard Output.isTerminal else { return rows.isEmpty ? () : try Output.line(Columns.align(rows)) }
+    guard !rows.isEmpty || !footer.isEmpty else { return }
     let columns = titles.enumerated().map { $0 == 0 ? Column.fixed($1) : .text($1) }
     let cells = rows.map { row in titles.indices.map { Cell($0 < row.count ? row[$0] : "") } }
     try Table(columns: columns, rows: cells, footer: footer).show()

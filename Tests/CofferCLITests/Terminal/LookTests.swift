@@ -84,6 +84,11 @@ struct LookTests {
       #expect(lines.contains { $0.hasPrefix(head) }, "coffer \(line): \(lines)")
       for text in lines { #expect(Cells.count(text) <= 80, "coffer \(line): \(text)") }
     }
+    // Nothing is left to do, and no empty line says so.
+    let terminal = try PseudoTerminal()
+    let child = try terminal.coffer("doctor --fix --yes", in: home)
+    terminal.showsAll()
+    #expect(try child.wait() == 0 && !terminal.shown.hasPrefix("\r\n") && terminal.shown.contains("nothing lies in the clear"))
   }
 
   @Test func `a tree, findings, former contents and what was deleted are counted, with their dates in local time`() throws {
