@@ -12,4 +12,8 @@ static inline int coffer_sqlite3_bind_blob_copy(sqlite3_stmt *s, int i, const vo
   return sqlite3_bind_blob64(s, i, p, n, SQLITE_TRANSIENT);
 }
 
+// Codes that are made of others, which the importer drops.
+static const int coffer_sqlite3_ioerr_read = SQLITE_IOERR_READ;
+static const int coffer_sqlite3_ioerr_corruptfs = SQLITE_IOERR_CORRUPTFS;
+
 #endif

@@ -97,12 +97,11 @@ struct Restoration: ~Copyable {
     // Outside of the transaction, as it may run Argon2id.
     var slot: OpenSlot?
     if let found { slot = try presentSlot(found.header, others) }
-    let replacement = try VaultReplacement(of: current, by: backup.view.database)
-    // From here on nobody else writes: what is kept, and the generation, are of the last commit.
-    let before = try VaultDatabase.open(place)
-    let kept = try KeptName.beside(place)
-    try before.backUp(to: kept)
+    let (kept, replacement) = try keep(current)
     do throws(StoreError) {
+      // What is kept is what stands there, which nobody reads while it is about to be replaced.
+      let before = try VaultDatabase.open(kept)
+      defer { before.close() }
       var present = PresentHeader.none
       if let slot = slot.take() { present = try self.present(before, slot) }
       switch consume present {
@@ -110,14 +109,46 @@ struct Restoration: ~Copyable {
       case .refuted: try commitAlone(beside: nil, nil, &returned)
       case .none: try commitAlone(beside: try Self.header(of: before)?.header, nil, &returned)
       }
+      try replacement.commit()
     } catch {
       // Nothing is replaced, and what opened the vault once would open the copy.
-      VaultDatabase.remove(kept)
+      if error.kind != .outcomeUnknown { VaultDatabase.remove(kept) }
       throw error
     }
-    before.close()
-    try replacement.commit()
     return kept
+  }
+
+  /// How often the vault is copied anew because somebody wrote between the copy and the lock: they have some microseconds for it.
+  private static let mostCopies = 20
+
+  /// Copies `current` to beside it and lets nobody else write to it from then on, so that the copy is of its last commit.
+  ///
+  /// - Returns: where the copy is, and the replacement, which has begun.
+  private func keep(_ current: VaultDatabase) throws(StoreError) -> (FilePath, VaultReplacement) {
+    for _ in 0..<Self.mostCopies {
+      let kept = try KeptName.beside(place)
+      var isKept = false
+      do throws(StoreError) {
+        // With a rollback journal a file cannot be read once it is about to be replaced. While it is copied, readers go on.
+        try current.connection.write { () throws(StoreError) in
+          let before = try VaultDatabase.open(place)
+          defer { before.close() }
+          try before.backUp(to: kept)
+          isKept = true
+        } wasMade: { () throws(StoreError) in
+          false
+        }
+        let version = try current.connection.pagerVersion()
+        let replacement = try VaultReplacement(of: current, by: backup.view.database)
+        if try current.connection.pagerVersion() == version { return (kept, replacement) }
+      } catch {
+        if isKept { VaultDatabase.remove(kept) }
+        throw error
+      }
+      VaultDatabase.remove(kept)
+    }
+    throw StoreError(
+      .busy, "other processes keep changing the vault", place: place.string, cure: "try again; nothing was changed")
   }
 
   private static func header(of current: VaultDatabase) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {

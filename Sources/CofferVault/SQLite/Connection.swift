@@ -103,6 +103,16 @@ final class Connection {
     return sqlite3_column_int64(statement, 0)
   }
 
+  /// Changes whenever what is known of the file's pages is no longer true, as somebody committed since. Unlike ``dataVersion()``, it can be
+  /// asked while the file's whole content is being replaced, as it runs no statement (sqlite.org/c3ref/c_fcntl_begin_atomic_write.html).
+  func pagerVersion() throws(StoreError) -> UInt32 {
+    try checkOpen()
+    var version: UInt32 = 0
+    let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_DATA_VERSION, &version)
+    guard code == SQLITE_OK else { throw failure(code, Verb.dataVersion.doing) }
+    return version
+  }
+
   /// The error of a call that has just returned `code`.
   func failure(_ code: Int32, _ doing: String) -> StoreError {
     if files.wasAskedForAnotherFile { return SideFiles.namesAnotherFile(path) }

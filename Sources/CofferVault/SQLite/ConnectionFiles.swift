@@ -18,7 +18,7 @@ final class ConnectionFiles {
   private let base: UnsafeMutablePointer<sqlite3_vfs>
   private let system: UnsafeMutablePointer<sqlite3_vfs>
   private let database: String
-  /// Those of the database's file and those of its write-ahead log, which hold its pages.
+  /// Those of each of ``kinds``, in their order.
   private let methods: UnsafeMutablePointer<CheckedMethods>
 
   /// The files of the database at `path`, which is absolute and free of links.
@@ -31,8 +31,10 @@ final class ConnectionFiles {
     }
     self.base = base
     database = path.string
-    methods = .allocate(capacity: 2)
-    methods.initialize(repeating: CheckedMethods(), count: 2)
+    methods = .allocate(capacity: Self.kinds.count)
+    for (place, kind) in Self.kinds.enumerated() {
+      (methods + place).initialize(to: CheckedMethods(isUnchecked: !kind.hasPages))
+    }
     system = .allocate(capacity: 1)
     // Unique as long as it is in use.
     let unique = "coffer-\(UInt(bitPattern: system))"
@@ -55,7 +57,7 @@ final class ConnectionFiles {
 
   /// From now on pages are read unchecked: for a copy of the file as it is, which looks into none.
   func readsPagesUnchecked(_ isUnchecked: Bool) {
-    for kind in 0..<2 { methods[kind].isUnchecked = isUnchecked }
+    for kind in Self.kinds.indices where Self.kinds[kind].hasPages { methods[kind].isUnchecked = isUnchecked }
   }
 
   private func fill() {
@@ -103,9 +105,9 @@ final class ConnectionFiles {
 }
 
 extension ConnectionFiles {
-  /// What kinds of file SQLite opens by a name, and what that is beside the database's own.
-  private static let kinds: [(flag: Int32, suffix: String)] = [
-    (SQLITE_OPEN_MAIN_DB, ""), (SQLITE_OPEN_MAIN_JOURNAL, "-journal"), (SQLITE_OPEN_WAL, "-wal"),
+  /// What kinds of file SQLite opens by a name, what that is beside the database's own, and whether pages are read from it that it believes.
+  fileprivate static let kinds: [(flag: Int32, suffix: String, hasPages: Bool)] = [
+    (SQLITE_OPEN_MAIN_DB, "", true), (SQLITE_OPEN_MAIN_JOURNAL, "-journal", false), (SQLITE_OPEN_WAL, "-wal", true),
   ]
 
   fileprivate func open(
@@ -113,15 +115,14 @@ extension ConnectionFiles {
     _ given: UnsafeMutablePointer<Int32>?
   ) -> Int32 {
     file?.pointee.pMethods = nil
+    let kind = Self.kinds.firstIndex { flags & $0.flag != 0 }
     if let name {
-      let kind = Self.kinds.first { flags & $0.flag != 0 }
-      guard let kind, isNamed(name, kind.suffix) else { return refuse() }
+      guard let kind, isNamed(name, Self.kinds[kind].suffix) else { return refuse() }
     }
     // A file without a name is one that SQLite makes up and that nobody else can name: what a statement needs to undo itself.
     let code = base.pointee.xOpen(base, name, file, flags, given)
-    guard code == SQLITE_OK, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) != 0, let file else { return code }
-    let place = methods + (flags & SQLITE_OPEN_WAL == 0 ? 0 : 1)
-    file.pointee.pMethods = CheckedMethods.put(over: file.pointee.pMethods, at: place)
+    guard code == SQLITE_OK, let kind, let file else { return code }
+    file.pointee.pMethods = CheckedMethods.put(over: file.pointee.pMethods, at: methods + kind)
     return code
   }
 

@@ -59,12 +59,14 @@ enum PageCheck {
   }
 }
 
-/// SQLite's methods of one open file, of which `xRead` is replaced. They lie at the place that the file points to, so that what follows
+/// SQLite's methods of one open file, of which `xRead` is replaced: it looks at pages, and a disk that fails is no damage. They lie at the place that the file points to, so that what follows
 /// them here is found from the file alone.
 struct CheckedMethods {
   private var methods = sqlite3_io_methods()
   private var base: UnsafePointer<sqlite3_io_methods>?
-  var isUnchecked = false
+  var isUnchecked: Bool
+
+  init(isUnchecked: Bool) { self.isUnchecked = isUnchecked }
 
   /// Puts these methods over those of a file just opened.
   ///
@@ -87,6 +89,9 @@ struct CheckedMethods {
     let checked = UnsafeRawPointer(methods).assumingMemoryBound(to: CheckedMethods.self)
     guard let base = checked.pointee.base else { return SQLITE_IOERR }
     let code = base.pointee.xRead(file, bytes, count, offset)
+    // The disk failed, and nothing is known of the bytes. SQLite would tell of this code as of a damaged file (vdbe.c), and whoever reads
+    // that restores a backup over a vault that is sound.
+    if code == coffer_sqlite3_ioerr_corruptfs { return coffer_sqlite3_ioerr_read }
     guard code == SQLITE_OK, count >= 512, count & (count - 1) == 0, !checked.pointee.isUnchecked else { return code }
     return PageCheck.accepts(UnsafeRawBufferPointer(start: bytes, count: Int(count))) ? code : SQLITE_CORRUPT
   }

@@ -79,14 +79,12 @@ extension VaultDatabase {
   ) throws(StoreError) -> Result {
     let usual = try connection.number("PRAGMA cache_size")
     try connection.execute("PRAGMA cache_size=-\(kibibytes)")
-    do throws(StoreError) {
-      let result = try body()
-      try connection.execute("PRAGMA cache_size=\(usual)")
-      return result
-    } catch {
-      if connection.isOpen { try connection.execute("PRAGMA cache_size=\(usual)") }
-      throw error
+    defer {
+      // To set it SQLite reads the schema, which may fail. What `body` did holds all the same, and an error would deny that: all that this
+      // costs is memory.
+      do throws(StoreError) { try connection.execute("PRAGMA cache_size=\(usual)") } catch {}
     }
+    return try body()
   }
 
   /// How long to wait for readers before old bytes are left to a later write, in milliseconds: a read takes microseconds, and a

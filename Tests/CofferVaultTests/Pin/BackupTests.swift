@@ -2,6 +2,7 @@ import CofferTestSupport
 import CofferPlatform
 import CofferStorage
 import Foundation
+import Synchronization
 import SystemPackage
 import Testing
 
@@ -68,6 +69,36 @@ import Testing
     try RestorableBackup(backup, toRestoreAt: pinned.place.path)
       .restore(
         with: TemporaryVault.credentials(), options: pinned.options, replacing: replacing, acceptingOlderKey: acceptingOlderKey)
+  }
+
+  /// Without a write-ahead log nobody reads a file that is being replaced.
+  @Test(arguments: ["WAL", "DELETE"])
+  func `every write acknowledged while a backup is restored is kept or stands in the restored vault`(mode: String) async throws {
+    let (pinned, backup) = try prepared()
+    try pinned.place.attack("PRAGMA journal_mode=\(mode)")
+    let isOver = Mutex(false)
+    let store = try VaultStore(service: "app", vault: pinned.unlock())
+    async let writer: Int = Task.detached {
+      var written = 0
+      while !isOver.withLock({ $0 }) || written == 0 {
+        var batch = Batch<Vault>()
+        batch.writes["item \(written)"] = .set(try form("\(written)"))
+        try store.commit(batch, decision: nil)
+        written += 1
+      }
+      return written
+    }.value
+    let report = try restore(backup, pinned)
+    isOver.withLock { $0 = true }
+    let written = try await writer
+    let kept = try LockedVault.open(#require(report.kept), options: .withoutPins).unlock(with: TemporaryVault.credentials())
+    let restored = try pinned.unlock()
+    for number in 0..<written {
+      let name = try ItemName(service: "app", account: "item \(number)")
+      let found = [text(try kept.get(name)), text(try restored.get(name))].compactMap(\.self)
+      #expect(found == ["\(number)"], "item \(number) of \(written)")
+    }
+    _ = try restored.verify()
   }
 
   @Test func `a restored backup is the newest commit, for this machine and for others, and what was there is kept`() throws {
