@@ -24,6 +24,7 @@ let package = Package(
     .library(name: "CofferAgent", targets: ["CofferAgent"]),
     .library(name: "CofferDefaults", targets: ["CofferDefaults"]),
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
+    .library(name: "CofferLogin", targets: ["CofferLogin"]),
     .library(name: "CofferObservation", targets: ["CofferObservation"]),
     .library(name: "CofferStorage", targets: ["CofferStorage"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
@@ -45,7 +46,7 @@ let package = Package(
     .systemLibrary(name: "CCofferSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CCofferSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
     .target(name: "CCofferPlatform"),
-    // Libraries that only some people use, each loaded when it is asked for: ZIP archives, the bus of a session and its ciphers.
+    // Libraries that only some people use, each loaded when it is asked for: ZIP archives, the bus of a session and its ciphers, HTTP.
     // Beside them the commit, if whoever builds says it: COFFER_COMMIT=$(git rev-parse --short HEAD) swift build.
     .target(
       name: "CCofferLibraries",
@@ -106,10 +107,18 @@ let package = Package(
         "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage,
       ],
       swiftSettings: strict),
+    // Logins at servers that speak OAuth 2, over libcurl.
+    .target(
+      name: "CofferLogin",
+      dependencies: [
+        "Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries",
+      ],
+      swiftSettings: strict),
     .executableTarget(
       name: "CofferCLI",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferMemory", "CofferPlatform", "CofferSecretService", "CofferStorage",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferMemory", "CofferPlatform", "CofferSecretService",
+        "CofferStorage",
         "CofferVault",
         "CCofferLibraries",
         argumentParser,
@@ -211,6 +220,14 @@ let package = Package(
         "CofferTestSupport",
         systemPackage,
       ]),
+    .testTarget(
+      name: "CofferLoginTests",
+      dependencies: [
+        "CofferLogin", "Coffer", "CofferPlatform", "CofferStorage", "CofferMemory", "CofferTestSupport",
+      ],
+      // A program of Python's.
+      exclude: ["Servers"],
+      swiftSettings: strict),
     .testTarget(
       name: "CofferTests",
       dependencies: [

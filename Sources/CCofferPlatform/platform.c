@@ -13,6 +13,8 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -180,6 +182,23 @@ int coffer_local_listen(const char *path, int backlog) {
   if (fd < 0) return -1;
   if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) return closed(fd);
   if (listen(fd, backlog) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0) return closed(fd);
+  return fd;
+}
+
+int coffer_loopback_listen(unsigned short *port) {
+#ifdef __linux__
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+#else
+  int fd = socket(AF_INET, SOCK_STREAM, 0);
+  if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
+#endif
+  if (fd < 0) return -1;
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof address;
+  if (bind(fd, (struct sockaddr *)&address, size) != 0) return closed(fd);
+  if (listen(fd, 8) != 0 || fcntl(fd, F_SETFL, O_NONBLOCK) != 0) return closed(fd);
+  if (getsockname(fd, (struct sockaddr *)&address, &size) != 0) return closed(fd);
+  *port = ntohs(address.sin_port);
   return fd;
 }
 

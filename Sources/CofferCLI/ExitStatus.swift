@@ -33,9 +33,9 @@ enum ExitStatus: Int32, CaseIterable {
     case .locked: "the vault is locked and there is nothing to unlock it with"
     case .cannotCreate: "cannot create: it is already there"
     case .io: "input or output failed: disk full, read-only, or the system's message"
-    case .busy: "busy: try again"
+    case .busy: "busy, or a server cannot be reached: try again"
     case .newerVersion: "made by a newer version of coffer"
-    case .refused: "wrong passphrase or key, or refused permission"
+    case .refused: "wrong passphrase or key, refused permission, or a server refuses a login"
     case .noVault: "no vault here"
     case .notStarted: "coffer run did not start the command: a reference, the vault or an option is wrong"
     case .cannotExecute: "the command of coffer run cannot be executed"
@@ -59,12 +59,12 @@ extension StoreError.Kind {
     case .locked, .noAgent, .noCredentials: .locked
     case .alreadyExists: .cannotCreate
     case .noSpace, .readOnly, .memory, .io: .io
-    case .busy, .conflict, .pending: .busy
+    case .busy, .conflict, .pending, .unreachable: .busy
     // Not .busy, which scripts answer by doing it again: this may have been done.
     case .outcomeUnknown: .io
     case .newerFormat: .newerVersion
     case .wrongSecret, .denied, .refused, .unsupported, .incomplete, .closureThrew, .givenUp, .unfitSecret, .lastSlot,
-      .otherVault, .inUse:
+      .otherVault, .inUse, .loginRefused:
       .refused
     case .noVault: .noVault
     }

@@ -55,6 +55,8 @@ extension StoreError.Kind {
     case .moved: (45, "moved")
     case .inUse: (46, "inUse")
     case .memory: (47, "memory")
+    case .unreachable: (48, "unreachable")
+    case .loginRefused: (49, "loginRefused")
     }
   }
 
@@ -66,5 +68,6 @@ extension StoreError.Kind {
     .replaced, .newerFormat(found: 0, supported: 0), .kdfMemory(needs: 0, has: 0), .busy, .denied, .readOnly,
     .noSpace, .io(0), .outcomeUnknown, .unsupported, .incomplete, .closureThrew, .afterFork, .givenUp, .noAgent,
     .noCredentials, .unfitSecret, .lastSlot, .otherVault, .unproven, .moved, .inUse, .memory,
+    .unreachable, .loginRefused,
   ]
 }

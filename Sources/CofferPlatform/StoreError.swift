@@ -95,6 +95,12 @@ public struct StoreError: Error, Sendable {
     /// Unlocking needs more memory than there is, in bytes.
     case kdfMemory(needs: Int, has: Int)
 
+    // A server.
+    /// It cannot be reached, or did not answer in time.
+    case unreachable
+    /// It refuses a login, or what should renew one.
+    case loginRefused
+
     // The machine.
     /// Another process holds the lock.
     case busy

@@ -26,8 +26,10 @@ import Testing
     "CofferSecretService": [
       "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
     ],
+    "CofferLogin": ["Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries"],
     "CofferCLI": [
-      "Coffer", "CofferAgent", "CofferDefaults", "CofferSecretService", "CofferVault", "CofferStorage", "CofferMemory",
+      "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferSecretService", "CofferVault", "CofferStorage",
+      "CofferMemory",
       "CofferPlatform",
       "CCofferLibraries", "ArgumentParser", "Logging", "SystemPackage",
     ],

@@ -11,7 +11,7 @@ struct Consumer: Sendable {
     self.body = body
   }
 
-  static let all = [application, vault, defaults, values, store, agent, foundation, tests, handlers]
+  static let all = [application, vault, defaults, values, store, agent, foundation, tests, handlers, login]
 
   private static let application = Consumer(
     "Coffer",
@@ -172,6 +172,20 @@ struct Consumer: Sendable {
         let store = try AgentStore(service: "app", vault: .file(vault), client: client)
         _ = try store.value(for: StorageKey("token", secret: String.self))
         return try client.get(ItemName(service: "smtp", account: "ada"))
+      }
+    """)
+
+  private static let login = Consumer(
+    "CofferLogin",
+    """
+      static func person(_ secret: consuming SecretBytes) async throws -> SecretForm {
+        let server = try await AuthorizationServer.discover(issuer: "https://id.example")
+        let client = OAuthClient(id: "app", secret: SecretForm(secret), at: server, scopes: ["read"])
+        let login = try await client.loginByCode()
+        print(login.verificationURL, login.userCode)
+        do { return try await login.wait().access } catch let error as StoreError where error.kind == .loginRefused {
+          return try await client.loginByBrowser().wait().access
+        }
       }
     """)
 

@@ -51,6 +51,9 @@ int coffer_local_connect(const char *path, int patience);
 /// listening.
 int coffer_local_listen(const char *path, int backlog);
 
+/// A socket of 127.0.0.1 that listens on a port nobody else has, and does not block.
+int coffer_loopback_listen(unsigned short *port);
+
 /// accept(2) with close-on-exec.
 int coffer_accept(int fd);
 

@@ -11,12 +11,16 @@ enum RefreshLockFile {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/denied``, ``/CofferPlatform/StoreError/Kind/noVault`` where the vault's folder is not there or is not to be trusted.
   static func path(for key: String, in router: StorageRouter) throws(StoreError) -> FilePath? {
-    let vault = FilePath(router.vault.place)
+    try path(for: key, of: router.vault.part, beside: FilePath(router.vault.place))
+  }
+
+  /// - Parameter part: what of the vault the key is in.
+  static func path(for key: String, of part: String, beside vault: FilePath) throws(StoreError) -> FilePath? {
     guard vault.isAbsolute, let file = vault.lastComponent?.string else { return nil }
     guard let folder = try TrustedPath.privateFolder(vault.removingLastComponent()) else {
       throw StoreError(.noVault, "there is no folder for the vault", key: key, place: vault.string, cure: "make the vault first")
     }
-    return folder.appending("refresh-" + hash([file, router.vault.part, key]) + ".lock")
+    return folder.appending("refresh-" + hash([file, part, key]) + ".lock")
   }
 
   /// FNV-1a over the parts. Two that share a name wait for each other now and then, and no harm is done.

@@ -1,5 +1,6 @@
-internal import CofferPlatform
+package import CofferPlatform
 internal import CofferStorage
+package import CofferVault
 internal import Synchronization
 internal import SystemPackage
 
@@ -12,7 +13,7 @@ final class RefreshGate: Sendable {
 }
 
 /// A turn to refresh: held across the renewal, given back by ``end()`` or by the death of the process.
-struct RefreshTurn: Sendable {
+package struct RefreshTurn: Sendable {
   private let lock: DescriptorLock?
   private let gate: RefreshGate?
 
@@ -28,14 +29,35 @@ struct RefreshTurn: Sendable {
     var pause = shortestPause
     while true {
       if let turn = try attempt(path, gate) { return turn }
-      guard ContinuousClock.now < deadline else {
-        throw StoreError(
-          .busy, "another refresh has taken \(limit.inWords)", place: path?.string,
-          cure: "try again; if it stays so, end the process that holds the lock")
-      }
+      guard ContinuousClock.now < deadline else { throw late(limit, path) }
       try await Task.sleep(for: .milliseconds(Double.random(in: pause / 2...pause)))
       pause = min(pause * 2, longestPause)
     }
+  }
+
+  /// The same for the credential `key` of the vault at `place`, on the calling thread.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/busy`` when others kept it for `limit`; what opening the file throws.
+  package static func take(for key: String, beside place: VaultPlace, within limit: Duration) throws(StoreError) -> RefreshTurn {
+    let path = try place.path.flatMap { (vault) throws(StoreError) in try RefreshLockFile.path(for: key, of: "", beside: vault) }
+    let gate = RefreshGate()
+    let deadline = ContinuousClock.now + limit
+    var pause = shortestPause
+    while true {
+      if let turn = try attempt(path, gate) {
+        if turn.isAlone(at: path) { return turn }
+        turn.end()
+      }
+      guard ContinuousClock.now < deadline else { throw late(limit, path) }
+      usleep(UInt32(Double.random(in: pause / 2...pause) * 1000))
+      pause = min(pause * 2, longestPause)
+    }
+  }
+
+  private static func late(_ limit: Duration, _ path: FilePath?) -> StoreError {
+    StoreError(
+      .busy, "another refresh has taken \(limit.inWords)", place: path?.string,
+      cure: "try again; if it stays so, end the process that holds the lock")
   }
 
   private static func attempt(_ path: FilePath?, _ gate: RefreshGate) throws(StoreError) -> RefreshTurn? {
@@ -49,7 +71,7 @@ struct RefreshTurn: Sendable {
     return lock.isStill(path)
   }
 
-  func end() {
+  package func end() {
     lock?.release()
     gate?.leave()
   }

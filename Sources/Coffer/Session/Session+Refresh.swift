@@ -59,7 +59,7 @@ extension Session {
   }
 
   /// The credential unless it has expired.
-  private func live<Credential>(
+  package func live<Credential>(
     _ key: StorageKey<Sealed<Credential>?, Vault>
   ) throws(StoreError) -> Sealed<Credential>? {
     do throws(StoreError) {

@@ -21,7 +21,7 @@ public import CofferStorage
 /// machine's uptime has passed. Where the clock stands a day or more behind the vault's last write, expiry cannot be judged, and the state
 /// is ``State/expired`` until the credential is renewed or the clock is set.
 public final class Session<User: Sendable>: Sendable {
-  let router: StorageRouter
+  package let router: StorageRouter
   let keys: SessionKeys<User>
   let clock: SessionTime
   let gate = RefreshGate()

@@ -1,6 +1,7 @@
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
 

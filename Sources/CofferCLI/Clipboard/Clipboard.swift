@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Coffer
 internal import CofferMemory
 internal import CofferPlatform
+internal import CofferStorage
 
 /// Whether a value goes to the clipboard in place of standard output.
 struct ClipboardOptions: ParsableArguments {

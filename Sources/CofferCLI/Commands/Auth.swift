@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Coffer
+internal import CofferLogin
 internal import CofferStorage
 internal import CofferPlatform
 internal import FoundationEssentials
@@ -8,68 +9,14 @@ struct AuthCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "auth", abstract: "Log in to hosts: a token for each host and account, one of them the active one.",
     discussion: """
-      A token comes from standard input (--with-token) or from the hidden prompt, never from an argument. It is an item of the vault, \
-      'coffer vault get HOST ACCOUNT' finds it, and so is which account is active: nothing about it is readable outside.
+      A server that speaks OAuth 2 logs in by a code or in the browser, and its tokens are renewed; any other token comes from standard input \
+      (--with-token) or from the hidden prompt, never from an argument. A token is an item of the vault, 'coffer vault get HOST ACCOUNT' finds \
+      it, and so is which account is active: nothing about it is readable outside.
       """,
     subcommands: [
-      AuthLoginCommand.self, AuthLogoutCommand.self, AuthStatusCommand.self, AuthTokenCommand.self, AuthSwitchCommand.self,
+      AuthLoginCommand.self, AuthLogoutCommand.self, AuthStatusCommand.self, AuthTokenCommand.self, AuthRefreshCommand.self,
+      AuthSwitchCommand.self, AuthProviderCommand.self, AuthSetupGitCommand.self,
     ])
-}
-
-typealias LoginCommand = LoginCommandAt<RootPlace>
-typealias AuthLoginCommand = LoginCommandAt<FamilyPlace>
-
-/// `coffer login` and `coffer auth login`.
-struct LoginCommandAt<Place>: OpeningCommand {
-  static var configuration: CommandConfiguration {
-    CommandConfiguration(
-      commandName: "login",
-      abstract: Place.self == RootPlace.self
-        ? "Log in to a host (the same as 'coffer auth login')." : "Store a token for a host.",
-      discussion: """
-        The token comes from standard input with --with-token, else from the hidden prompt. It replaces the one of that account, \
-        which becomes the active one of its host.
-        """)
-  }
-
-  @Argument(help: "The host, for example github.com.") var host: String
-  // Here only so that a token in the wrong place is refused with its reason, and not quoted by the parser.
-  @Argument(help: .hidden) var surplus: [String] = []
-  @Option(help: ArgumentHelp("Whose token it is, where a host knows several.", valueName: "name")) var account: String?
-  @Flag(help: "Take the token from standard input.") var withToken = false
-  @Option(help: ArgumentHelp("When the token stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
-  var expires: String?
-  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
-
-  func perform(_ context: Context) throws {
-    guard surplus.isEmpty else { throw SecretArguments.refusal("a token") }
-    let host = try AuthHost.check(host)
-    let account = try StoredName.check(account ?? AuthAccounts.unnamed, as: "account")
-    let expires = try expires.map { try Expiry.parse($0) }
-    if withToken { try context.input.claim(for: "the token") }
-    let accounts = AuthAccounts(items: try context.items())
-    let token = try token(for: host)
-    try accounts.store(token, host, account, expires: expires)
-    let done = "logged in to \(Printable.line(host)) as \(Printable.line(account))"
-    context.done(done, elsewhere: done)
-  }
-
-  private func token(for host: String) throws -> SecretBytes {
-    guard withToken else {
-      guard let terminal = Terminal() else {
-        throw Failure.usage("there is no token, and no terminal to ask at", try: "--with-token, and the token on standard input")
-      }
-      return try terminal.secret(Question("Token for \(host)"))
-    }
-    let read = try SecretReader.read(
-      STDIN_FILENO, limit: SecretReader.largestValue, what: "the token", place: "standard input")
-    let token = try read.withoutTrailingNewline(.lineFeedOrCRLF)
-    guard token.count > 0 else {
-      throw Failure.usage("the token is empty", try: "the token on standard input; nothing was stored")
-    }
-    return token
-  }
 }
 
 typealias LogoutCommand = LogoutCommandAt<RootPlace>
@@ -83,8 +30,8 @@ struct LogoutCommandAt<Place>: OpeningCommand {
       abstract: Place.self == RootPlace.self
         ? "Log out of a host (the same as 'coffer auth logout')." : "Remove the token of a host.",
       discussion: """
-        Removes the token from the vault; the host itself is told nothing, so revoke the token there as well. Where one other account \
-        remains it becomes the active one.
+        Takes the token back at the server, where that gave it and has a way for that, and removes it from the vault in any case. Of a token \
+        that was stored by hand the host is told nothing: revoke it there as well. Where one other account remains it becomes the active one.
         """)
   }
 
@@ -103,11 +50,27 @@ struct LogoutCommandAt<Place>: OpeningCommand {
     let accounts = AuthAccounts(items: try context.items())
     let gone = try all ? accounts.logins(of: host) : [accounts.login(host, account)]
     guard !gone.isEmpty else { throw AuthAccounts.nobody(host) }
+    for login in gone { revoke(try accounts.name(of: login), accounts.items, context) }
     let next = try accounts.remove(gone)
     for login in gone {
       context.note("logged out of \(Printable.line(login.host)), account \(Printable.line(login.account))")
     }
     if let next { context.note("\(Printable.line(next)) is the active account now") }
+  }
+}
+
+extension LogoutCommandAt {
+  /// Takes a token back at its server. Never an error: the login goes in any case, and the person is told what the server still takes.
+  private func revoke(_ name: ItemName, _ items: VaultItems, _ context: Context) {
+    do {
+      guard let item = try items.item(name), let client = try RenewableLogin.client(of: item, in: items) else { return }
+      // What renews is taken back with all that came of it (RFC 7009, 2.1).
+      guard let token = try items.get(name.field(named: RenewableLogin.refreshField)) ?? items.get(name) else { return }
+      guard try !client.revoke(token, nil) else { return }
+      context.note("\(Printable.line(name.service)) has no way to take a token back: remove it on its own page as well")
+    } catch {
+      context.note("the token was not taken back at \(Printable.line(name.service)): \(Main.failure(error)?.what ?? "\(error)")")
+    }
   }
 }
 
@@ -149,31 +112,62 @@ struct AuthStatusCommand: OpeningCommand {
 
   private func expiry(of login: AuthAccounts.Login) -> String {
     guard let moment = login.expires else { return "does not expire" }
-    return (login.hasExpired ? "expired " : "expires ") + Moment.text(moment)
+    return (login.hasExpired ? "expired " : "expires ") + Moment.text(moment) + (login.isRenewable ? ", renewed on demand" : "")
   }
 }
 
 /// A login in JSON.
 struct LoginJSON: Encodable {
   let host: String, account: String, active: Bool, expired: Bool
+  let renewable: Bool
   let since: Date
   let expires: Date?
+  let scope: String?
 
   init(_ login: AuthAccounts.Login) {
     host = login.host
     account = login.account
     active = login.isActive
     expired = login.hasExpired
+    renewable = login.isRenewable
     since = login.since
     expires = login.expires
+    scope = login.scope
   }
 }
 
 struct AuthTokenCommand: OpeningCommand {
   static let configuration = CommandConfiguration(
-    commandName: "token", abstract: "Print the token of a host's active account.",
-    discussion:
-      "Exactly the stored bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where it has expired.")
+    commandName: "token", abstract: "Print the token of a host's active account, renewed where it has ended.",
+    discussion: """
+      Exactly the token's bytes go to a pipe; only a terminal gets a newline after them. Exits with 1 where nobody is logged in, or the token has \
+      expired and nothing renews it; with 77 where the server refuses to renew it; with 75 where the server cannot be reached. However many \
+      processes ask at once, one asks the server.
+      """)
+
+  @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
+  @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
+  @Flag(help: "Renew it although it has not ended.") var fresh = false
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let host = try host.map { try AuthHost.check($0) }
+    let accounts = AuthAccounts(items: try context.itemsToRead())
+    let login = try accounts.login(host, account)
+    let token = try LiveToken(items: accounts.items, context: context).token(of: accounts.name(of: login), fresh: fresh)
+    if options.json {
+      return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
+    }
+    try Output.write(token.bytes)
+    if Output.isTerminal { try Output.write("\n") }
+  }
+}
+
+struct AuthRefreshCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "refresh", abstract: "Renew the token of a host's active account now.",
+    discussion: "Exits as 'coffer auth token' does.")
 
   @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
@@ -182,14 +176,11 @@ struct AuthTokenCommand: OpeningCommand {
 
   func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }
-    let accounts = AuthAccounts(items: try context.itemsToRead())
+    let accounts = AuthAccounts(items: try context.items())
     let login = try accounts.login(host, account)
-    let token = try accounts.token(of: login)
-    if options.json {
-      return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
-    }
-    try Output.write(token.bytes)
-    if Output.isTerminal { try Output.write("\n") }
+    _ = try LiveToken(items: accounts.items, context: context).token(of: accounts.name(of: login), fresh: true)
+    let done = "the token of \(Printable.line(login.account)) at \(Printable.line(login.host)) is renewed"
+    context.done(done, elsewhere: done)
   }
 }
 

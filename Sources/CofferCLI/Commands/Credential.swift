@@ -40,7 +40,7 @@ struct CredentialGitCommand: OpeningCommand {
     guard operation != "store" else { return try store(service, message, context) }
     context.reason =
       operation == "get" ? "git wants the password of \(service)." : "git wants to forget the password of \(service)."
-    let helper = GitHelper(items: try context.itemsToRead(), message: message)
+    let helper = GitHelper(items: try context.itemsToRead(), message: message, context: context)
     switch operation {
     case "get": try helper.get(service)
     default: try helper.erase(service)
@@ -50,7 +50,7 @@ struct CredentialGitCommand: OpeningCommand {
   /// Stores what git used with success. Git says so after every fetch, mostly of what is stored already: nobody is asked for that.
   private func store(_ service: String, _ message: GitMessage, _ context: Context) throws {
     context.questions = .nowhere
-    do { try GitHelper(items: try context.itemsToRead(), message: message).store(service) } catch {
+    do { try GitHelper(items: try context.itemsToRead(), message: message, context: context).store(service) } catch {
       guard Main.failure(error)?.status == .locked else { throw error }
       if isatty(STDERR_FILENO) == 1 { context.note("the vault is locked, so it was not asked to keep git's password") }
     }

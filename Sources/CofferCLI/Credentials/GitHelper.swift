@@ -13,6 +13,7 @@ struct GitHelper {
 
   let items: VaultItems
   let message: GitMessage
+  let context: Context
 
   /// The service of the items that are meant; nil where the message names no place, and nothing is meant.
   static func service(_ message: GitMessage) -> String? {
@@ -33,7 +34,62 @@ struct GitHelper {
       guard let credential = try credential(item.name) else { continue }
       if try answer(credential, item) { return }
     }
+    try answerByLogin()
   }
+
+  // MARK: Logins
+
+  /// The name that a token is used with where its account has none. Source: GitHub, GitLab and Bitbucket take it with a token of OAuth.
+  private static let unnamedUser = "oauth2"
+
+  /// The login of `coffer auth` at the host that git names; nil where there is none, or it is another user's.
+  private func login() throws -> AuthAccounts.Login? {
+    guard message.texts["protocol"] == "https", let host = message.texts["host"]?.lowercased(), !host.isEmpty else { return nil }
+    let logins = try AuthAccounts(items: items).logins(of: host)
+    let user = message.texts["username"]
+    guard let user, user != Self.unnamedUser else {
+      return logins.first { $0.isActive } ?? (logins.count == 1 ? logins.first : nil)
+    }
+    return logins.first { $0.account == user }
+  }
+
+  /// Prints the token of a login, renewed where it has ended. Never a browser: git does not wait for a person.
+  private func answerByLogin() throws {
+    guard let login = try login() else { return }
+    let name = try AuthAccounts(items: items).name(of: login)
+    let token: SecretForm
+    do { token = try LiveToken(items: items, context: context).token(of: name) } catch let error as StoreError {
+      // git asks the next helper, or its user; both hear why.
+      guard [.expired, .loginRefused, .unreachable, .notFound].contains(error.kind) else { throw error }
+      return context.note("\(error.about(key: name.description))")
+    }
+    guard let item = try items.item(name) else { return }
+    var lines = SecretLines()
+    lines.add("username", login.account == AuthAccounts.unnamed ? Self.unnamedUser : try Self.oneLine(login.account, item))
+    lines.add("password", try Self.oneLine(token, item))
+    if let expires = item.metadata.expires {
+      lines.add("password_expiry_utc", String(UInt64(max(0, expires.timeIntervalSince1970))))
+    }
+    try Output.write(lines.bytes())
+  }
+
+  /// Whether `credential` is the token of a login, which is kept there and nowhere else.
+  private func isOfLogin(_ credential: GitCredential) throws -> Bool {
+    guard let login = try login(), !login.hasExpired else { return false }
+    return GitCredential.isSame(credential.password, try items.get(AuthAccounts(items: items).name(of: login)))
+  }
+
+  /// Has the token of a login renewed when it is asked for next, where that is the one that was refused.
+  private func expireLogin() throws {
+    guard let login = try login(), login.isRenewable, try isOfLogin(GitCredential(message)) else { return }
+    let name = try AuthAccounts(items: items).name(of: login)
+    guard let item = try items.item(name) else { return }
+    var metadata = item.metadata
+    metadata.expires = Date()
+    try items.apply([.describe(name, as: metadata, if: item.isUnchanged, keeping: 0)])
+  }
+
+  // MARK: Items
 
   /// The items that may answer, the one written last first.
   private func candidates(_ service: String) throws -> [VaultItem] {
@@ -102,6 +158,7 @@ struct GitHelper {
   func store(_ service: String) throws {
     let credential = GitCredential(message)
     guard credential.password != nil || credential.credential != nil, !credential.isExpired, !isTrue("ephemeral") else { return }
+    guard try !isOfLogin(credential) else { return }
     let name = try ItemName(service: service, account: message.texts["username"] ?? "")
     if let stored = try self.credential(name), stored.isSame(as: credential) { return }
     try items.set(credential.form(), for: name)
@@ -114,6 +171,7 @@ struct GitHelper {
   /// Removes what was refused, also where it was deleted and can be brought back. Where git says which password that was, one that was
   /// stored meanwhile stays.
   func erase(_ service: String) throws {
+    try expireLogin()
     for item in try candidates(service) where try isRefused(item, { try credential(item.name) }) {
       try items.remove(item.name, if: item.isUnchanged)
     }

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferStorage
 
 /// Has docker ask `docker-credential-coffer`.
 enum DockerHelperSetting {

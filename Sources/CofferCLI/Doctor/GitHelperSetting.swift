@@ -30,6 +30,16 @@ struct GitHelperSetting {
     }
   }
 
+  /// Has git ask coffer alone for `host`.
+  func add(to host: String) throws {
+    let key = "credential.https://\(host).helper"
+    let values = try GitConfig.helpers().filter { $0.key == key }.map(\.value)
+    guard values.suffix(after: \.isEmpty) != [helper] || !values.contains("") else { return }
+    // An empty value takes back what stands before it.
+    for value in ["", helper] { try GitConfig.add(value, to: key) }
+    context.note("git asks coffer alone for \(host) from now on: \(key)")
+  }
+
   private static func isStore(_ value: String) -> Bool { value == "store" || value.hasPrefix("store ") }
 
   private func add(to key: String, _ values: [String]) throws {

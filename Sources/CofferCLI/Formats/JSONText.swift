@@ -1,4 +1,6 @@
 internal import Coffer
+internal import CofferMemory
+internal import CofferStorage
 internal import FoundationEssentials
 
 /// JSON on one line, keys in order, so that equal answers are equal text.

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferMemory
 internal import CofferStorage
 
 /// Percent-encoding. Source: RFC 3986, section 2.1.

@@ -176,18 +176,3 @@ enum JSONForm {
     }
   }
 }
-
-/// Whether bytes are UTF-8, decided in place.
-enum UTF8Validity {
-  static func isValid(_ raw: UnsafeRawBufferPointer) -> Bool {
-    var decoder = UTF8()
-    var bytes = raw.makeIterator()
-    while true {
-      switch decoder.decode(&bytes) {
-      case .scalarValue: continue
-      case .emptyInput: return true
-      case .error: return false
-      }
-    }
-  }
-}

@@ -136,12 +136,25 @@ extension Example {
     "auth login": [
       Example("the token typed at a prompt", "coffer auth login github.com --account ada"),
       Example("from another program", "gh auth token | coffer auth login github.com --with-token"),
+      Example("by a code, at a server of your own", "coffer auth login git.example --issuer https://id.example --client-id cli"),
     ],
     "auth logout": [Example("remove the token of the active account", "coffer auth logout github.com")],
     "auth status": [Example("where you are logged in", "coffer auth status")],
     "auth token": [
       Example("for a program", "curl -H \"Authorization: Bearer $(coffer auth token github.com)\" https://api.github.com/user")
     ],
+    "auth refresh": [Example("renew it before a long job", "coffer auth refresh github.com")],
+    "auth provider": [
+      Example("name a server that is known", "coffer auth provider add github.com --client-id Iv1.8a61f9b3a7aba766 --scope repo")
+    ],
+    "auth provider add": [
+      Example("one that is known", "coffer auth provider add github.com --client-id Iv1.8a61f9b3a7aba766 --scope repo"),
+      Example("any other", "coffer auth provider add git.example --issuer https://id.example --client-id cli"),
+    ],
+    "auth provider list": [Example("which servers have a name", "coffer auth provider list")],
+    "auth provider show": [Example("one of them", "coffer auth provider show github.com")],
+    "auth provider remove": [Example("forget one", "coffer auth provider remove github.com")],
+    "auth setup-git": [Example("for one host", "coffer auth setup-git github.com")],
     "auth switch": [Example("another account of a host", "coffer auth switch github.com --account work")],
     "login": [Example("the token typed at a prompt", "coffer login github.com --account ada")],
     "logout": [Example("every account of a host", "coffer logout github.com --all")],

@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferMemory
 internal import CofferPlatform
 internal import CofferStorage
 

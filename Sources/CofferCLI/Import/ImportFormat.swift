@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Coffer
 internal import CofferPlatform
+internal import CofferStorage
 
 /// What `--from` names: a program, whose files are told from each other by what stands in them.
 enum ImportFormat: String, ExpressibleByArgument, CaseIterable {

@@ -1,5 +1,7 @@
 internal import Coffer
+internal import CofferMemory
 internal import CofferPlatform
+internal import CofferStorage
 
 /// Text of another program as UTF-8 without a byte order mark.
 enum ImportText {

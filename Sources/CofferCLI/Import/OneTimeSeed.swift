@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferMemory
 internal import CofferStorage
 
 /// A seed of one-time passwords as other programs keep it: an `otpauth://` URI, or the seed alone with its settings.

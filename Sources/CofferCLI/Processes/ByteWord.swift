@@ -1,4 +1,5 @@
 internal import CofferPlatform
+internal import CofferStorage
 
 /// A word of a command line, byte for byte: the names of files need not be UTF-8, and a command gets the very words it was given.
 struct ByteWord: ExpressibleByStringLiteral, Sendable {

@@ -1,5 +1,6 @@
 internal import Coffer
 internal import CofferPlatform
+internal import CofferStorage
 
 /// The terminal that the process was started from, wherever its standard streams go. Questions are asked here and nowhere else.
 struct Terminal: ~Copyable {

@@ -116,7 +116,8 @@ struct AuthCommandTests {
     #expect(try !home.coffer("auth login github.com ghp_secret").err.contains("ghp_secret"))
     try home.transcript("auth login github.com --with-token", in: "\n", err: "the token is empty", exit: 64)
     try home.transcript("auth login github.com", err: "no terminal to ask at", exit: 64)
-    try home.transcript("auth login https://github.com/ --with-token", in: "t", err: "a host is a name, not a URL", exit: 64)
+    try home.transcript(
+      "auth login https://github.com/ada --with-token", in: "t", err: "a host is a name without a path", exit: 64)
     try home.transcript("auth login github.com --with-token --expires yesterday", in: "t", err: "--expires", exit: 64)
     try home.transcript(
       "auth login github.com --with-token --passphrase-file -", in: "t", err: "standard input", exit: 64)

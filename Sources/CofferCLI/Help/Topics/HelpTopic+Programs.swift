@@ -19,6 +19,7 @@ extension HelpTopic.Part {
         account. Without a user, `get` gives the one that was written last. git stores a password after each use; one that is stored already is not
         written again. `store` asks nobody: while the vault is locked it stores nothing. `get` and `erase` say what they want the vault for when they
         ask. `get` and `erase` without a path do not touch what was stored with one.
+      - Where nothing is stored for `https://HOST`, the token of `coffer auth` for that host is given.
       - `password_expiry_utc` is honored; an expired password that has an `oauth_refresh_token` leaves that. `authtype`, `credential`, `ephemeral`
         and `state[]` are spoken with a git that announces them. `erase` removes a password only if git names the same password. A value with a
         NUL, a carriage return or a newline is neither taken nor given. An operation that the protocol does not know is ignored.

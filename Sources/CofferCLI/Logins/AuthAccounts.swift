@@ -1,4 +1,5 @@
 internal import Coffer
+internal import CofferLogin
 internal import CofferStorage
 internal import CofferVault
 internal import FoundationEssentials
@@ -20,6 +21,10 @@ struct AuthAccounts {
     let isActive: Bool
     let since: Date
     let expires: Date?
+    /// Whether a server that is known gave it, and renews it.
+    let isRenewable: Bool
+    /// What the token may be used for; nil where nobody said.
+    let scope: String?
     var hasExpired: Bool { expires.map { $0 <= Date() } ?? false }
   }
 
@@ -36,7 +41,7 @@ struct AuthAccounts {
       if active[host] == nil { active[host] = try self.active(host) ?? "" }
       return Login(
         host: host, account: item.name.account, isActive: active[host] == item.name.account, since: item.created,
-        expires: item.metadata.expires)
+        expires: item.metadata.expires, isRenewable: RenewableLogin.isOne(item), scope: RenewableLogin.scope(of: item))
     }
   }
 
@@ -71,26 +76,59 @@ struct AuthAccounts {
       cure: "name one with --account, or make one active with coffer auth switch")
   }
 
-  /// The token of `login`.
-  func token(of login: Login) throws -> SecretForm {
-    guard let form = try items.get(ItemName(service: login.host, account: login.account)) else {
-      throw Self.nobody(login.host, login.account)
-    }
-    return form
+  /// The item of a login.
+  func name(of login: Login) throws -> ItemName { try ItemName(service: login.host, account: login.account) }
+
+  /// Checks that a login of that name can be stored: the vault is open, it can be written and has room, and no other item has the name.
+  ///
+  /// A person who has logged in would else hear only then that there is no place for the token.
+  func reserve(_ host: String, _ account: String) throws {
+    let name = try checkedName(host, account)
+    guard try items.item(name) == nil else { return }
+    let form = SecretForm(
+      try SecretBytes(zeros: 64), metadata: ItemMetadata(attributes: [Self.mark: "begun"], expires: .distantPast))
+    try items.apply([.set(form, for: name, if: .absent, keeping: 0)])
+    try items.remove(name)
   }
 
   /// Stores `token` and makes its account the active one, in one transaction. An item that is no login is not replaced.
   func store(_ token: consuming SecretBytes, _ host: String, _ account: String, expires: Date?) throws {
-    let name = try ItemName(service: host, account: account)
-    try NewName.check(name)
-    if let there = try items.item(name), !Self.isToken(there) {
-      throw StoreError(
-        .refused, "the vault has an item of that name which is no login", key: name.description,
-        cure: "choose another account, or rename the item with coffer vault rename")
-    }
+    let name = try checkedName(host, account)
     let metadata = ItemMetadata(attributes: [Self.mark: Self.token], expires: expires)
     // Of a token nothing stays after a logout, nor before it.
-    try items.apply([.set(SecretForm(token, metadata: metadata), for: name, keeping: 0), try pointer(host, to: account)])
+    try items.apply(
+      [.set(SecretForm(token, metadata: metadata), for: name, keeping: 0), try pointer(host, to: account)]
+        + secrets(of: name, refresh: nil, client: nil))
+  }
+
+  /// The same for what a server gave, with what renews it.
+  func store(_ tokens: OAuthTokens, from client: OAuthClient, clientSecret: SecretForm?, _ host: String, _ account: String) throws
+  {
+    let name = try checkedName(host, account)
+    var attributes = RenewableLogin.attributes(of: client, tokens)
+    attributes[Self.mark] = Self.token
+    let metadata = ItemMetadata(attributes: attributes, expires: tokens.expires)
+    try items.apply(
+      [.set(tokens.access.with(metadata), for: name, keeping: 0), try pointer(host, to: account)]
+        + secrets(of: name, refresh: tokens.refresh, client: clientSecret))
+  }
+
+  /// The fields of a login, of which none of a former one stays.
+  private func secrets(of name: ItemName, refresh: SecretForm?, client: SecretForm?) throws -> [ItemChange] {
+    try [(RenewableLogin.refreshField, refresh), (RenewableLogin.secretField, client)].map { field, value in
+      let name = try name.field(named: field)
+      return value.map { .set($0.with(ItemMetadata()), for: name, keeping: 0) } ?? .remove(name)
+    }
+  }
+
+  /// The name of a login that can be stored.
+  private func checkedName(_ host: String, _ account: String) throws -> ItemName {
+    let name = try ItemName(service: host, account: account)
+    try NewName.check(name)
+    guard let there = try items.item(name), !Self.isToken(there) else { return name }
+    throw StoreError(
+      .refused, "the vault has an item of that name which is no login", key: name.description,
+      cure: "choose another account, or rename the item with coffer vault rename")
   }
 
   /// Makes `login` its host's active one.
@@ -136,11 +174,14 @@ struct AuthAccounts {
 
 /// The name of a host on the command line.
 enum AuthHost {
-  /// The host, in lower case: names of hosts have no case (RFC 4343).
+  /// The host, in lower case: names of hosts have no case (RFC 4343). Of an address that was pasted, the host is meant.
   static func check(_ text: String) throws(Failure) -> String {
-    guard !text.contains("/"), !text.contains(where: \.isWhitespace), !text.isEmpty else {
-      throw .usage("a host is a name, not a URL", try: "github.com, without https:// and a path")
+    var host = text[...]
+    for scheme in ["https://", "http://"] where host.lowercased().hasPrefix(scheme) { host = host.dropFirst(scheme.count) }
+    if host.count < text.count, host.hasSuffix("/") { host = host.dropLast() }
+    guard !host.contains("/"), !host.contains("@"), !host.contains(where: \.isWhitespace), !host.isEmpty else {
+      throw .usage("a host is a name without a path and a user", try: "github.com")
     }
-    return text.lowercased()
+    return host.lowercased()
   }
 }

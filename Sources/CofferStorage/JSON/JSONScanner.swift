@@ -1,29 +1,29 @@
-internal import Coffer
-internal import CofferStorage
+package import CofferMemory
+package import CofferPlatform
 
 /// Reads JSON where it lies: a string that is a secret goes straight to guarded memory, and never becomes a `String`.
 ///
 /// Source: RFC 8259. What the caller does not ask for is not accepted, or passed over without recursion, so no depth has to be
 /// bounded.
-struct JSONScanner {
+package struct JSONScanner {
   private let bytes: UnsafeRawBufferPointer
   private let place: String
   private let outcome: String
   /// Bytes that are read already.
-  private(set) var offset = 0
+  package private(set) var offset = 0
 
   /// - Parameter outcome: what an error adds, which is thrown before anything is done.
-  init(_ bytes: UnsafeRawBufferPointer, place: String, outcome: String = "nothing was imported") {
+  package init(_ bytes: UnsafeRawBufferPointer, place: String, outcome: String = "nothing was imported") {
     self.bytes = bytes
     self.place = place
     self.outcome = outcome
   }
 
   /// The number of the line that is read, from 1.
-  var line: Int { bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1 }
+  package var line: Int { bytes[..<min(offset, bytes.count)].count { $0 == UInt8(ascii: "\n") } + 1 }
 
   /// Says where, and never what. Where nothing follows, what is wrong is the end.
-  func damaged(_ what: String) -> StoreError {
+  package func damaged(_ what: String) -> StoreError {
     guard bytes[offset...].allSatisfy(Self.isSpace) else {
       return StoreError(.damaged, "line \(line): \(what)", place: place, cure: "correct it; \(outcome)")
     }
@@ -35,12 +35,12 @@ struct JSONScanner {
   private static func isSpace(_ byte: UInt8) -> Bool { [0x20, 0x09, 0x0A, 0x0D].contains(byte) }
 
   /// The next byte that is no white space; nil at the end.
-  mutating func peek() -> UInt8? {
+  package mutating func peek() -> UInt8? {
     while offset < bytes.count, Self.isSpace(bytes[offset]) { offset += 1 }
     return offset < bytes.count ? bytes[offset] : nil
   }
 
-  mutating func expect(_ byte: Unicode.Scalar) throws(StoreError) {
+  package mutating func expect(_ byte: Unicode.Scalar) throws(StoreError) {
     guard peek() == UInt8(ascii: byte) else { throw damaged("'\(byte)' is missing") }
     offset += 1
   }
@@ -54,7 +54,7 @@ struct JSONScanner {
   /// Calls `body` with the name of each field, to read its value.
   ///
   /// A name that stands there twice is refused: which of its values is meant nobody knows. Source: RFC 8259, section 4.
-  mutating func object(_ body: (inout JSONScanner, String) throws -> Void) throws {
+  package mutating func object(_ body: (inout JSONScanner, String) throws -> Void) throws {
     try expect("{")
     guard !takes("}") else { return }
     // By their bytes: Swift takes two spellings of a character for the same.
@@ -69,7 +69,7 @@ struct JSONScanner {
   }
 
   /// Calls `body` for each element, to read it.
-  mutating func array(_ body: (inout JSONScanner) throws -> Void) throws {
+  package mutating func array(_ body: (inout JSONScanner) throws -> Void) throws {
     try expect("[")
     guard !takes("]") else { return }
     repeat { try body(&self) } while takes(",")
@@ -77,7 +77,7 @@ struct JSONScanner {
   }
 
   /// Passes over a value of any kind, looking no closer than its end needs.
-  mutating func skip() throws(StoreError) {
+  package mutating func skip() throws(StoreError) {
     var depth = 0
     repeat {
       switch peek() {
@@ -105,12 +105,12 @@ struct JSONScanner {
   }
 
   /// Nothing may follow.
-  mutating func end() throws(StoreError) {
+  package mutating func end() throws(StoreError) {
     guard peek() == nil else { throw damaged("something follows the end") }
   }
 
   /// A whole number that is not negative.
-  mutating func number() throws(StoreError) -> Int {
+  package mutating func number() throws(StoreError) -> Int {
     _ = peek()
     let start = offset
     while offset < bytes.count, (0x30...0x39).contains(bytes[offset]) { offset += 1 }
@@ -119,7 +119,7 @@ struct JSONScanner {
   }
 
   /// Whether `null` stands here, which is then read.
-  mutating func isNull() throws(StoreError) -> Bool {
+  package mutating func isNull() throws(StoreError) -> Bool {
     guard peek() == UInt8(ascii: "n") else { return false }
     for byte in "null".utf8 {
       guard offset < bytes.count, bytes[offset] == byte else { throw damaged("'null' is not spelt out") }
@@ -129,7 +129,7 @@ struct JSONScanner {
   }
 
   /// A string that is no secret.
-  mutating func text() throws(StoreError) -> String {
+  package mutating func text() throws(StoreError) -> String {
     var text: [UInt8] = []
     try string { text.append($0) }
     guard let valid = String(validating: text, as: UTF8.self) else { throw damaged("a text is not UTF-8") }
@@ -137,7 +137,7 @@ struct JSONScanner {
   }
 
   /// A string in guarded memory.
-  mutating func secretText() throws -> SecretBytes {
+  package mutating func secretText() throws -> SecretBytes {
     let start = offset
     let secret = try SecretBytes.written { (put) throws(StoreError) in
       offset = start
@@ -149,7 +149,7 @@ struct JSONScanner {
   }
 
   /// A string that is no secret; empty where `null` or anything else but a string stands, which is passed over.
-  mutating func textOrNothing() throws(StoreError) -> String {
+  package mutating func textOrNothing() throws(StoreError) -> String {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
       return ""
@@ -158,7 +158,7 @@ struct JSONScanner {
   }
 
   /// A string in guarded memory; nil where it is empty, and where `null` or anything else stands, which is passed over.
-  mutating func secretOrNothing() throws -> SecretForm? {
+  package mutating func secretOrNothing() throws -> SecretForm? {
     guard peek() == UInt8(ascii: "\"") else {
       try skip()
       return nil
@@ -168,11 +168,11 @@ struct JSONScanner {
   }
 
   /// A number, `true`, `false` or `null` as it stands there.
-  mutating func literal() throws(StoreError) -> String {
+  package mutating func literal() throws(StoreError) -> String {
     _ = peek()
     let start = offset
     try word()
-    return String(decoding: bytes[start..<offset], as: UTF8.self).trimmedEnd
+    return String(decoding: bytes[start..<offset], as: UTF8.self)
   }
 
   /// Hands the bytes of a string to `put`, escapes resolved.

@@ -1,0 +1,161 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferLogin
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
+typealias LoginCommand = LoginCommandAt<RootPlace>
+typealias AuthLoginCommand = LoginCommandAt<FamilyPlace>
+
+/// How the server of a login is named, and how it is asked.
+struct ServerOptions: ParsableArguments {
+  @Option(help: ArgumentHelp("The server's issuer, which says where everything is: https://…", valueName: "url")) var issuer:
+    String?
+  @Option(help: ArgumentHelp("The client id that the server gave you.", valueName: "id")) var clientID: String?
+  @Option(help: ArgumentHelp("A file with the client's secret, where it has one.", valueName: "path"), completion: .file())
+  var clientSecretFile: String?
+  @Option(help: ArgumentHelp("What to ask for; may be given several times.", valueName: "scope")) var scope: [String] = []
+
+  /// The secret of the client; nil where none is given.
+  func secret() throws -> SecretForm? {
+    guard let path = clientSecretFile else { return nil }
+    let read = try SecretReader.file(path, limit: 4096, what: "the client's secret")
+    let secret = try read.withoutTrailingNewline(.lineFeedOrCRLF)
+    guard secret.count > 0 else {
+      throw Failure.usage("the file of the client's secret is empty", try: "the secret, and nothing else")
+    }
+    return SecretForm(secret)
+  }
+}
+
+/// `coffer login` and `coffer auth login`.
+struct LoginCommandAt<Place>: OpeningCommand {
+  static var configuration: CommandConfiguration {
+    CommandConfiguration(
+      commandName: "login",
+      abstract: Place.self == RootPlace.self
+        ? "Log in to a host (the same as 'coffer auth login')." : "Log in to a host, or store a token for it.",
+      discussion: """
+        With --provider, --issuer, --device or --web the host's server is asked: it shows a code to enter on any device, or its page opens in \
+        this machine's browser; its token is renewed from then on. Without them the token comes from standard input with --with-token, else \
+        from the hidden prompt. It replaces the one of that account, which becomes the active one of its host.
+        """)
+  }
+
+  @Argument(help: "The host, for example github.com.") var host: String
+  // Here only so that a token in the wrong place is refused with its reason, and not quoted by the parser.
+  @Argument(help: .hidden) var surplus: [String] = []
+  @Option(help: ArgumentHelp("Whose token it is, where a host knows several.", valueName: "name")) var account: String?
+  @Flag(help: "Take the token from standard input.") var withToken = false
+  @Option(help: ArgumentHelp("When the token stops being handed out: 30d, 12h, 2026-12-31.", valueName: "when"))
+  var expires: String?
+  @Flag(help: "Log in by a code, which is entered on any device.") var device = false
+  @Flag(help: "Log in with the browser of this machine.") var web = false
+  @Flag(help: "Open no browser.") var noBrowser = false
+  @Option(
+    help: ArgumentHelp("A server of 'coffer auth provider', or github, gitlab, google, microsoft.", valueName: "name"))
+  var provider: String?
+  @OptionGroup var server: ServerOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func validate() throws {
+    guard !(device && web) else { throw ValidationError("--device and --web exclude each other") }
+    guard provider == nil || server.issuer == nil else { throw ValidationError("--provider and --issuer exclude each other") }
+    let asksServer = device || web || provider != nil || server.issuer != nil
+    guard !asksServer || (!withToken && expires == nil) else {
+      throw ValidationError("--with-token and --expires are for a token that is there already; a server tells when its own ends")
+    }
+  }
+
+  func perform(_ context: Context) throws {
+    guard surplus.isEmpty else { throw SecretArguments.refusal("a token") }
+    let host = try AuthHost.check(host)
+    let account = try StoredName.check(account ?? AuthAccounts.unnamed, as: "account")
+    let expires = try expires.map { try Expiry.parse($0) }
+    guard let asked = try askedServer(host, context) else { return try storeToken(host, account, expires, context) }
+    let secret = try server.secret()
+    let accounts = AuthAccounts(items: try context.items())
+    let clientSecret = try secret ?? asked.name.flatMap { try accounts.items.get(LoginServers.secretName($0)) }
+    try accounts.reserve(host, account)
+    let client = OAuthClient(
+      id: asked.server.client, secret: clientSecret, at: try asked.server.server(), scopes: asked.server.scopes)
+    let tokens = try LoginFlow(context: context, opensBrowser: !noBrowser).tokens(client, device ? .device : web ? .web : nil)
+    try accounts.store(tokens, from: client, clientSecret: clientSecret, host, account)
+    if tokens.refresh == nil, tokens.expires != nil {
+      context.note("the server gave nothing that renews the token: log in again when it ends")
+    }
+    done(host, account, context)
+  }
+
+  private func done(_ host: String, _ account: String, _ context: Context) {
+    let done = "logged in to \(Printable.line(host)) as \(Printable.line(account))"
+    context.done(done, elsewhere: done)
+  }
+
+  // MARK: A server
+
+  /// The server that is to be asked, and the name that the user gave it; nil where the token is there already.
+  private func askedServer(_ host: String, _ context: Context) throws -> (server: LoginServer, name: String?)? {
+    if let issuer = server.issuer {
+      return (LoginServer(place: .issuer(issuer), client: try clientID(nil), scopes: server.scope), nil)
+    }
+    let names = provider.map { [$0] } ?? (withToken ? [] : [host])
+    for name in names {
+      if var saved = try LoginServers(context: context).server(name) {
+        if let client = server.clientID { saved.client = client }
+        if !server.scope.isEmpty { saved.scopes = server.scope }
+        return (saved, name)
+      }
+      guard provider != nil || device || web || server.clientID != nil, let known = LoginServer.known(name) else { continue }
+      return (LoginServer(place: .known(known), client: try clientID(name), scopes: server.scope), nil)
+    }
+    if let provider {
+      throw Failure.usage(
+        "no server has the name '\(Printable.line(provider))'",
+        try:
+          "coffer auth provider add \(Printable.line(provider)) --issuer URL --client-id ID, or github, gitlab, google, microsoft"
+      )
+    }
+    guard !device, !web, server.clientID == nil else {
+      throw Failure.usage(
+        "how \(Printable.line(host)) logs in is not known",
+        try: "--issuer URL, or --provider NAME; coffer auth provider list shows names")
+    }
+    return nil
+  }
+
+  private func clientID(_ name: String?) throws(Failure) -> String {
+    if let id = server.clientID { return id }
+    throw .usage(
+      "the server asks which program logs in, and no client id is given",
+      try: "--client-id ID, with the id of a program that you registered at \(name.map(Printable.line) ?? "the server")")
+  }
+
+  // MARK: A token that is there
+
+  private func storeToken(_ host: String, _ account: String, _ expires: Date?, _ context: Context) throws {
+    if withToken { try context.input.claim(for: "the token") }
+    let accounts = AuthAccounts(items: try context.items())
+    let token = try token(for: host)
+    try accounts.store(token, host, account, expires: expires)
+    done(host, account, context)
+  }
+
+  private func token(for host: String) throws -> SecretBytes {
+    guard withToken else {
+      guard let terminal = Terminal() else {
+        throw Failure.usage("there is no token, and no terminal to ask at", try: "--with-token, and the token on standard input")
+      }
+      return try terminal.secret(Question("Token for \(host)"))
+    }
+    let read = try SecretReader.read(
+      STDIN_FILENO, limit: SecretReader.largestValue, what: "the token", place: "standard input")
+    let token = try read.withoutTrailingNewline(.lineFeedOrCRLF)
+    guard token.count > 0 else {
+      throw Failure.usage("the token is empty", try: "the token on standard input; nothing was stored")
+    }
+    return token
+  }
+}

@@ -1,0 +1,156 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferLogin
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+struct AuthProviderCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "provider", abstract: "Name the servers that log in, with the client id that each gave you.",
+    discussion: """
+      A server and a client id are settings of this program, and no secret; the secret of a client is an item of the vault. A server that has \
+      the name of a host is the one that 'coffer auth login HOST' asks.
+      """,
+    subcommands: [
+      AuthProviderAddCommand.self, AuthProviderListCommand.self, AuthProviderShowCommand.self, AuthProviderRemoveCommand.self,
+    ])
+}
+
+struct AuthProviderAddCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Name a server: by its issuer, or one that is known.",
+    discussion: """
+      Known are github, gitlab, google and microsoft, whose endpoints are public and fixed: --as says which one a host is. Of any other server \
+      the issuer is asked where everything is, at each login. The vault is opened for --client-secret-file alone.
+      """)
+
+  @Argument(help: "The name: the host that it logs in to, or another.") var name: String
+  @Option(name: .customLong("as"), help: ArgumentHelp("github, gitlab, google or microsoft.", valueName: "name")) var known:
+    String?
+  @OptionGroup var server: ServerOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
+
+  func perform(_ context: Context) throws {
+    let name = try StoredName.check(name, as: "name")
+    guard let client = server.clientID, !client.isEmpty else {
+      throw Failure.usage(
+        "a client id is missing", try: "--client-id ID, with the id of a program that you registered at the server")
+    }
+    let place: LoginServer.Place
+    if let issuer = server.issuer {
+      guard known == nil else { throw Failure.usage("--issuer and --as exclude each other", try: "one of them") }
+      // An address that is none, or that is not https, is told here and not at the first login.
+      _ = try AuthorizationServer(token: issuer)
+      place = .issuer(issuer)
+    } else if let found = LoginServer.known(known ?? name) {
+      place = .known(found)
+    } else {
+      throw Failure.usage(
+        "how '\(Printable.line(known ?? name))' logs in is not known",
+        try: "--issuer URL, or --as github, gitlab, google or microsoft")
+    }
+    let secret = try server.secret()
+    if let secret {
+      try context.items().set(secret, for: LoginServers.secretName(name), keeping: 0)
+    }
+    try LoginServers(context: context).set(LoginServer(place: place, client: client, scopes: server.scope), as: name)
+    let done =
+      "\(Printable.line(name)) logs in at \(Printable.line(LoginServer(place: place, client: "", scopes: []).description))"
+    context.done(done, elsewhere: done)
+  }
+}
+
+/// A named server in JSON.
+private struct ProviderJSON: Encodable {
+  let name: String, server: String, client: String
+  let scopes: [String]
+
+  init(_ name: String, _ server: LoginServer) {
+    self.name = name
+    self.server = server.description
+    client = server.client
+    scopes = server.scopes
+  }
+}
+
+struct AuthProviderListCommand: Command {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the servers that have a name.")
+
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    let all = try LoginServers(context: context).all()
+    guard !options.json else { return try Output.line(JSONText.encode(all.map(ProviderJSON.init))) }
+    guard !Output.isTerminal else {
+      return try Table(
+        columns: [.text("NAME"), .text("SERVER"), .text("CLIENT")],
+        rows: all.map { [Table.Cell($0.name), Table.Cell($0.server.description), Table.Cell($0.server.client)] },
+        footer: counted(all.count, "server")
+      ).show()
+    }
+    guard !all.isEmpty else { return }
+    try Output.line(Columns.align(all.map { [$0.name, $0.server.description, $0.server.client] }))
+  }
+}
+
+struct AuthProviderShowCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Show a server that has a name.", discussion: "Exits with 1 where no server has it.")
+
+  @Argument(help: "The name.") var name: String
+  @OptionGroup var options: AnswerOptions
+
+  func perform(_ context: Context) throws {
+    guard let server = try LoginServers(context: context).server(name) else { throw noServer(name) }
+    guard !options.json else { return try Output.line(JSONText.encode(ProviderJSON(name, server))) }
+    try Output.line(
+      Columns.align(
+        [["server", server.description], ["client", server.client], ["scopes", server.scopes.joined(separator: " ")]]))
+  }
+}
+
+struct AuthProviderRemoveCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "remove", abstract: "Forget a server that has a name.",
+    discussion: "Logins at it stay, and are renewed as before. The secret of its client goes with it, where the vault has one.")
+
+  @Argument(help: "The name.") var name: String
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
+
+  func perform(_ context: Context) throws {
+    let servers = LoginServers(context: context)
+    guard try servers.server(name) != nil else { throw noServer(name) }
+    // First, so that where the vault cannot be opened nothing is forgotten by half.
+    if let vault = context.places.vault.path, FileFacts.exists(vault) {
+      try context.items().remove(LoginServers.secretName(name))
+    }
+    _ = try servers.remove(name)
+    let done = "\(Printable.line(name)) is forgotten"
+    context.done(done, elsewhere: done)
+  }
+}
+
+private func noServer(_ name: String) -> StoreError {
+  StoreError(.notFound, "no server has the name", key: name, cure: "coffer auth provider list shows names")
+}
+
+struct AuthSetupGitCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "setup-git", abstract: "Have git ask coffer for passwords and tokens.",
+    discussion: """
+      Sets git-credential-coffer, which must be on PATH ('coffer install'), as a helper in your own configuration of git: for all hosts beside \
+      the helpers that are there, or for one host alone and in their place.
+      """)
+
+  @Argument(help: "One host alone, for example github.com.", completion: Completions.hosts) var host: String?
+  @OptionGroup var options: CommonOptions
+
+  func perform(_ context: Context) throws {
+    let setting = try GitHelperSetting(context)
+    guard let host else { return try setting.add() }
+    try setting.add(to: AuthHost.check(host))
+  }
+}

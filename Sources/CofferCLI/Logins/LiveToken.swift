@@ -1,0 +1,70 @@
+internal import Coffer
+internal import CofferLogin
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+/// The token of a login that has not ended: the stored one, or a new one, which one process asks the server for however many want it.
+struct LiveToken {
+  let items: VaultItems
+  let context: Context
+
+  /// A renewal takes its server's time; others wait for it no longer than this.
+  private static let patience: Duration = .seconds(60)
+
+  /// - Parameter fresh: whether it is renewed although it has not ended.
+  /// - Throws: `.notFound` where nobody is logged in; `.expired` where the token has ended and nothing renews it; `.loginRefused` where the
+  ///   server refuses to; `.unreachable` where it cannot be reached.
+  func token(of name: ItemName, fresh: Bool = false) throws -> SecretForm {
+    guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
+    if !fresh, !Self.hasEnded(item), let form = try items.get(name) { return form }
+    guard RenewableLogin.isOne(item) else {
+      if fresh { throw Self.unrenewable(name) }
+      return try items.value(of: name)
+    }
+    return try renewed(name, replacing: item)
+  }
+
+  private static func hasEnded(_ item: VaultItem) -> Bool { item.metadata.expires.map { $0 <= Date() } ?? false }
+
+  /// The token that comes after that of `seen`.
+  private func renewed(_ name: ItemName, replacing seen: VaultItem) throws -> SecretForm {
+    let turn = try RefreshTurn.take(for: name.description, beside: context.places.vault, within: Self.patience)
+    defer { turn.end() }
+    guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
+    // Another process was first.
+    if item.isUnchanged != seen.isUnchanged, !Self.hasEnded(item), let form = try items.get(name) { return form }
+    guard let client = try RenewableLogin.client(of: item, in: items),
+      let refresh = try items.get(name.field(named: RenewableLogin.refreshField))
+    else { throw Self.unrenewable(name) }
+    let tokens = try client.tokens(refreshing: refresh, nil)
+    var metadata = item.metadata
+    metadata.expires = tokens.expires
+    var changes: [ItemChange] = [.set(tokens.access.with(metadata), for: name, if: item.isUnchanged, keeping: 0)]
+    // In the same transaction: a server that rotates takes the old one for stolen from now on.
+    if let next = tokens.refresh {
+      changes.append(.set(next, for: try name.field(named: RenewableLogin.refreshField), keeping: 0))
+    }
+    do { try items.apply(changes) } catch let error as StoreError where error.kind == .conflict || error.kind == .notFound {
+      throw StoreError(
+        .conflict, "another login, or a logout, came while the token was renewed", key: name.description,
+        cure: "try again; the renewed token was dropped")
+    }
+    return tokens.access
+  }
+
+  private static func unrenewable(_ name: ItemName) -> StoreError {
+    StoreError(
+      .expired, "nothing renews the token", key: name.description, cure: "coffer auth login \(name.service)")
+  }
+}
+
+extension SecretForm {
+  /// The same value, of which other things are said.
+  func with(_ metadata: ItemMetadata) -> SecretForm {
+    var form = self
+    form.metadata = metadata
+    return form
+  }
+}

@@ -1,0 +1,86 @@
+internal import Coffer
+internal import CofferLogin
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+internal import SystemPackage
+
+/// A login with a person: says where to go, waits, and comes back with tokens.
+struct LoginFlow {
+  enum Way { case device, web }
+
+  let context: Context
+  /// Whether a browser of this machine may be opened.
+  let opensBrowser: Bool
+
+  /// - Parameter way: nil for the way that fits: by a code where the server has that, as it works everywhere.
+  func tokens(_ client: OAuthClient, _ way: Way?) throws -> OAuthTokens {
+    let way = way ?? (client.server.deviceAuthorizationEndpoint == nil ? .web : .device)
+    defer { StatusLine.clear() }
+    switch way {
+    case .device:
+      let login = try client.loginByCode(nil)
+      try say(url: login.verificationURL, code: login.userCode, expires: login.expires)
+      open(login.completeURL ?? login.verificationURL)
+      Spinner.show("waiting for the login; the code ends at \(Self.time(login.expires))", context)
+      return try login.wait(Cancellation())
+    case .web:
+      let login = try client.loginByBrowser()
+      try say(url: login.url, code: nil, expires: nil)
+      open(login.url)
+      Spinner.show("waiting for the browser", context)
+      return try login.wait(Cancellation())
+    }
+  }
+
+  private static func time(_ moment: Date) -> String { String(Moment.text(moment).prefix(16)) }
+
+  /// The page, and the code to enter there: for a person at a terminal in a sentence, otherwise a line each, or JSON.
+  private func say(url: String, code: String?, expires: Date?) throws {
+    guard !context.json else {
+      var fields = ["url": url]
+      fields["code"] = code
+      fields["expires"] = expires.map(Moment.text)
+      return try Output.line(JSONText.encode(fields))
+    }
+    guard Display.errors.isTerminal else {
+      try Output.line(url)
+      if let code { try Output.line(code) }
+      return
+    }
+    let what = code.map { "Open \(url) and enter the code \(Style.bold.text($0, .errors))" } ?? "Open \(url)"
+    Output.message(what)
+  }
+
+  /// Opens the page where a browser is, which tells of itself; without one the person opens it. The address holds no secret.
+  private func open(_ url: String) {
+    guard opensBrowser, Display.errors.isTerminal, !context.json else { return }
+    let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { ProcessEnvironment.value($0)?.isEmpty == false }
+    guard ProcessEnvironment.value("BROWSER") != nil || hasDisplay else { return }
+    let program = ProcessEnvironment.value("BROWSER") ?? "xdg-open"
+    BackgroundProgram.start(program, url)
+  }
+}
+
+/// A program that goes on beside this one, and of which nobody waits for an answer.
+enum BackgroundProgram {
+  static func start(_ program: String, _ argument: String) {
+    // Through env(1), which looks along PATH; setsid(1) so that control-C here does not end it.
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for descriptor in 0...2 as ClosedRange<Int32> {
+      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
+    }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    var words: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup(argument), nil]
+    defer { for word in words { free(word) } }
+    var process = pid_t()
+    // Without a browser the person opens the page; the address stands on the screen.
+    _ = posix_spawnp(&process, program, &actions, &attributes, &words, environ)
+  }
+}

@@ -1,0 +1,100 @@
+internal import Coffer
+internal import CofferLogin
+internal import CofferPlatform
+internal import CofferStorage
+
+/// A server that logs in, and this program as it knows it: by an issuer, which says where everything is, or by a name that is known.
+struct LoginServer: Equatable {
+  enum Place: Equatable {
+    case issuer(String)
+    case known(AuthorizationServer.Known)
+  }
+  var place: Place
+  var client: String
+  var scopes: [String]
+
+  /// What the server and its endpoints are now.
+  func server() throws -> AuthorizationServer {
+    switch place {
+    case .known(let known): try AuthorizationServer(known)
+    case .issuer(let issuer): try AuthorizationServer.discover(issuer: issuer, nil)
+    }
+  }
+
+  /// Where it is, for people.
+  var description: String {
+    switch place {
+    case .known(let known): known.rawValue
+    case .issuer(let issuer): issuer
+    }
+  }
+
+  /// The server that is known by `text`: its name, or the host that it logs in to.
+  static func known(_ text: String) -> AuthorizationServer.Known? {
+    AuthorizationServer.Known(rawValue: text)
+      ?? [
+        "github.com": .gitHub, "gitlab.com": .gitLab, "accounts.google.com": .google, "login.microsoftonline.com": .microsoft,
+      ][text]
+  }
+}
+
+/// The servers that the user gave a name: settings of this program, and no secret among them.
+struct LoginServers {
+  let context: Context
+
+  /// What the setting of a name begins with.
+  private static let prefix = "provider."
+  /// The service of the items that hold the secrets of clients.
+  static let secrets = "coffer.auth.provider"
+
+  /// The server `name`; nil where nobody gave one that name.
+  func server(_ name: String) throws -> LoginServer? {
+    try context.domain(Settings.domain).load(Self.prefix + name).flatMap(Self.read)
+  }
+
+  /// All names with their servers, by name.
+  func all() throws -> [(name: String, server: LoginServer)] {
+    try context.domain(Settings.domain).contents().compactMap { key, form in
+      guard key.hasPrefix(Self.prefix), let server = Self.read(form) else { return nil }
+      return (String(key.dropFirst(Self.prefix.count)), server)
+    }.sorted { $0.name < $1.name }
+  }
+
+  func set(_ server: LoginServer, as name: String) throws {
+    var fields: [String: PlainForm] = ["client": .string(server.client), "scopes": .array(server.scopes.map { .string($0) })]
+    switch server.place {
+    case .known(let known): fields["known"] = .string(known.rawValue)
+    case .issuer(let issuer): fields["issuer"] = .string(issuer)
+    }
+    let store = try context.places.openDefaults(Settings.domain)
+    try store.save(.dictionary(fields), for: Self.prefix + name)
+    try store.close()
+  }
+
+  /// - Returns: false where there was none.
+  func remove(_ name: String) throws -> Bool {
+    guard try server(name) != nil else { return false }
+    let store = try context.places.openDefaults(Settings.domain)
+    try store.save(nil, for: Self.prefix + name)
+    try store.close()
+    return true
+  }
+
+  /// The item that holds the secret of the client of `name`.
+  static func secretName(_ name: String) throws -> ItemName { try ItemName(service: secrets, account: name) }
+
+  private static func read(_ form: PlainForm) -> LoginServer? {
+    guard case .dictionary(let fields) = form, case .string(let client) = fields["client"] else { return nil }
+    var scopes: [String] = []
+    if case .array(let found) = fields["scopes"] {
+      scopes = found.compactMap { if case .string(let scope) = $0 { scope } else { nil } }
+    }
+    switch (fields["known"], fields["issuer"]) {
+    case (.string(let word), _):
+      guard let known = AuthorizationServer.Known(rawValue: word) else { return nil }
+      return LoginServer(place: .known(known), client: client, scopes: scopes)
+    case (_, .string(let issuer)): return LoginServer(place: .issuer(issuer), client: client, scopes: scopes)
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,187 @@
+public import CofferPlatform
+internal import CofferMemory
+internal import CofferStorage
+
+/// A server that logs people and services in: the addresses of its endpoints.
+///
+/// Each is https; http is taken for this machine alone. Source: RFC 6749, 8414, 8628, 7009.
+public struct AuthorizationServer: Sendable, Hashable {
+  /// Who the server says it is; nil where that is not known.
+  public let issuer: String?
+  let token: Endpoint
+  let deviceAuthorization: Endpoint?
+  let authorization: Endpoint?
+  let revocation: Endpoint?
+  /// Whether the answer that comes through a browser names the issuer. Source: RFC 9207.
+  let namesIssuer: Bool
+  /// Whether a client's secret goes into the request's body, and not into its header. Source: RFC 6749, 2.3.1.
+  public let takesSecretInBody: Bool
+
+  /// A server whose endpoints are known.
+  ///
+  /// - Parameters:
+  ///   - token: where tokens are handed out.
+  ///   - deviceAuthorization: where a device asks for a code; nil where the server has no such way.
+  ///   - authorization: the page for a browser; nil where the server has no such way.
+  ///   - revocation: where a token is taken back; nil where the server has no such way.
+  ///   - issuer: who the server says it is, where an answer through a browser names it.
+  ///   - takesSecretInBody: whether it wants a client's secret in the request's body, as some do; its header is the standard's way.
+  /// - Throws: `StoreError` `.invalidName` for an address that is none, or that is not https.
+  public init(
+    token: String, deviceAuthorization: String? = nil, authorization: String? = nil, revocation: String? = nil,
+    issuer: String? = nil, takesSecretInBody: Bool = false
+  ) throws(StoreError) {
+    self.token = try Endpoint(token, "token endpoint")
+    self.deviceAuthorization = try deviceAuthorization.map { (text) throws(StoreError) in
+      try Endpoint(text, "device authorization endpoint")
+    }
+    self.authorization = try authorization.map { (text) throws(StoreError) in try Endpoint(text, "authorization endpoint") }
+    self.revocation = try revocation.map { (text) throws(StoreError) in try Endpoint(text, "revocation endpoint") }
+    self.issuer = issuer
+    namesIssuer = false
+    self.takesSecretInBody = takesSecretInBody
+  }
+
+  init(_ document: ServerDocument, issuer: String) throws(StoreError) {
+    guard let token = document.texts["token_endpoint"] else {
+      throw StoreError(
+        .damaged, "the server's document names no token endpoint", place: issuer, cure: "check that the address is the issuer's")
+    }
+    self.token = try Endpoint(token, "token endpoint")
+    deviceAuthorization = try document.endpoint("device_authorization_endpoint")
+    authorization = try document.endpoint("authorization_endpoint")
+    revocation = try document.endpoint("revocation_endpoint")
+    self.issuer = issuer
+    namesIssuer = document.namesIssuer
+    // Without a word about it the header is meant (RFC 8414, section 2).
+    takesSecretInBody = document.methods.map { !$0.contains("client_secret_basic") && $0.contains("client_secret_post") } ?? false
+  }
+
+  /// The address where tokens are handed out.
+  public var tokenEndpoint: String { token.text }
+  /// The address where a device asks for a code; nil where the server has no such way.
+  public var deviceAuthorizationEndpoint: String? { deviceAuthorization?.text }
+  /// The page for a browser; nil where the server has no such way.
+  public var authorizationEndpoint: String? { authorization?.text }
+  /// The address where a token is taken back; nil where the server has no such way.
+  public var revocationEndpoint: String? { revocation?.text }
+}
+
+extension AuthorizationServer {
+  /// A server whose endpoints are public and fixed.
+  public enum Known: String, CaseIterable, Sendable {
+    /// github.com. It answers errors with status 200, and takes no token back that a client without a secret got.
+    case gitHub = "github"
+    /// gitlab.com.
+    case gitLab = "gitlab"
+    /// Accounts of Google.
+    case google
+    /// Accounts of Microsoft, of any organization and personal ones.
+    case microsoft
+  }
+
+  /// A server that is known by name. The client's id is the user's own.
+  ///
+  /// Source: the pages of each about OAuth for devices and programs.
+  public init(_ known: Known) throws(StoreError) {
+    switch known {
+    case .gitHub:
+      try self.init(
+        token: "https://github.com/login/oauth/access_token", deviceAuthorization: "https://github.com/login/device/code",
+        authorization: "https://github.com/login/oauth/authorize", takesSecretInBody: true)
+    case .gitLab:
+      try self.init(
+        token: "https://gitlab.com/oauth/token", deviceAuthorization: "https://gitlab.com/oauth/authorize_device",
+        authorization: "https://gitlab.com/oauth/authorize", revocation: "https://gitlab.com/oauth/revoke",
+        takesSecretInBody: true)
+    case .google:
+      try self.init(
+        token: "https://oauth2.googleapis.com/token", deviceAuthorization: "https://oauth2.googleapis.com/device/code",
+        authorization: "https://accounts.google.com/o/oauth2/v2/auth", revocation: "https://oauth2.googleapis.com/revoke",
+        issuer: "https://accounts.google.com", takesSecretInBody: true)
+    case .microsoft:
+      try self.init(
+        token: "https://login.microsoftonline.com/common/oauth2/v2.0/token",
+        deviceAuthorization: "https://login.microsoftonline.com/common/oauth2/v2.0/devicecode",
+        authorization: "https://login.microsoftonline.com/common/oauth2/v2.0/authorize", takesSecretInBody: true)
+    }
+  }
+}
+
+extension AuthorizationServer {
+  /// The server of `issuer`, by what it says of itself: RFC 8414's document, or OpenID Connect's where there is none.
+  ///
+  /// - Parameter issuer: who the server says it is, such as `https://accounts.google.com`.
+  /// - Throws: `StoreError` `.invalidName`; `.unreachable`; `.damaged` where there is no such document, or one of another issuer;
+  ///   `.denied` for a certificate that this machine does not trust; `.unsupported` without libcurl; `CancellationError`.
+  public static func discover(issuer: String) async throws -> AuthorizationServer {
+    try await Cancellation.run { try discover(issuer: issuer, $0) }
+  }
+
+  /// The same, on the calling thread.
+  package static func discover(issuer: String, _ cancellation: Cancellation?) throws -> AuthorizationServer {
+    let name = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+    _ = try Endpoint(name, "issuer")
+    let places = documents(of: name)
+    for (index, place) in places.enumerated() {
+      let answer = try HTTPExchange(Endpoint(place, "issuer's document")).get(cancellation)
+      if answer.status == 404, index + 1 < places.count { continue }
+      try OAuthFailure.checkReached(answer.status, place)
+      guard answer.status == 200 else { continue }
+      let document = try ServerDocument(answer.body, place: place)
+      // Whoever answers for another issuer would get its tokens (RFC 8414, 3.3).
+      guard let found = document.texts["issuer"], found == issuer || found == name else {
+        throw StoreError(
+          .damaged, "the document is of another issuer than the one that was asked", place: place,
+          cure: "give the issuer as the server names itself")
+      }
+      return try AuthorizationServer(document, issuer: found)
+    }
+    throw StoreError(
+      .damaged, "the server says nothing of its endpoints", place: name,
+      cure: "check the issuer, or give the endpoints themselves")
+  }
+
+  /// Where an issuer's document may be. Source: RFC 8414, 3.1 and 5; OpenID Connect Discovery 1.0, 4.1.
+  static func documents(of issuer: String) -> [String] {
+    let start = issuer.firstRange(of: "://").map { issuer[$0.upperBound...] } ?? issuer[...]
+    let slash = start.firstIndex(of: "/") ?? issuer.endIndex
+    let (origin, path) = (issuer[..<slash], issuer[slash...])
+    return [
+      "\(origin)/.well-known/oauth-authorization-server\(path)", "\(issuer)/.well-known/openid-configuration",
+    ]
+  }
+}
+
+/// What a server says of itself: the parts that are used here.
+struct ServerDocument {
+  var texts: [String: String] = [:]
+  var methods: [String]?
+  var namesIssuer = false
+
+  private static let names: Set = [
+    "issuer", "token_endpoint", "device_authorization_endpoint", "authorization_endpoint", "revocation_endpoint",
+  ]
+
+  init(_ body: borrowing SecretBytes, place: String) throws {
+    try body.withUnsafeBytes { raw in
+      var scanner = JSONScanner(raw, place: place, outcome: "check the address; nothing was changed")
+      try scanner.object { scanner, name in
+        switch name {
+        case _ where Self.names.contains(name): texts[name] = try scanner.text()
+        case "token_endpoint_auth_methods_supported":
+          var found: [String] = []
+          try scanner.array { found.append(try $0.text()) }
+          methods = found
+        case "authorization_response_iss_parameter_supported": namesIssuer = try scanner.literal() == "true"
+        default: try scanner.skip()
+        }
+      }
+      try scanner.end()
+    }
+  }
+
+  func endpoint(_ name: String) throws(StoreError) -> Endpoint? {
+    try texts[name].map { (text) throws(StoreError) in try Endpoint(text, name.split(separator: "_").joined(separator: " ")) }
+  }
+}

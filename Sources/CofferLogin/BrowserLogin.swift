@@ -1,0 +1,107 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
+/// A login that a person completes in the browser of this machine: the page sends them back to a port that only this program listens to.
+///
+/// Source: RFC 6749, 4.1, with PKCE (RFC 7636, S256) and a loopback address (RFC 8252, 7.3).
+public final class BrowserLogin: Sendable {
+  /// The page to open.
+  public let url: String
+
+  private let client: OAuthClient
+  private let door: LoopbackDoor
+  private let state: String
+  private let verifier: SecretForm
+  private let redirect: String
+
+  /// Who has not answered by then has gone away. Seconds.
+  package static let longestWait = 300.0
+
+  init(_ client: OAuthClient, _ page: Endpoint) throws {
+    door = try LoopbackDoor()
+    redirect = "http://127.0.0.1:\(door.port)/callback"
+    state = try Self.randomWord().bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    verifier = try Self.randomWord()
+    self.client = client
+    let challenge = try Self.base64url(SecretDigest.sha256.hash(verifier.bytes))
+    var parameters = [
+      ("response_type", "code"), ("client_id", client.id), ("redirect_uri", redirect), ("state", state),
+      ("code_challenge", challenge.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }),
+      ("code_challenge_method", "S256"),
+    ]
+    if let scope = client.scope { parameters.append(("scope", scope)) }
+    url =
+      page.text + (page.text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")
+      + parameters.map { "\($0)=\(Form.encoded($1))" }.joined(separator: "&")
+  }
+
+  /// Waits until the browser comes back, and fetches the tokens.
+  ///
+  /// - Throws: `StoreError` `.loginRefused` when the person said no, nobody came within five minutes, or what came back is of another login or
+  ///   another server; what ``OAuthClient/tokensOfItsOwn()`` throws.
+  public func wait() async throws -> OAuthTokens { try await Cancellation.run { try self.wait($0) } }
+
+  /// The same, on the calling thread.
+  package func wait(_ cancellation: Cancellation) throws -> OAuthTokens {
+    defer { door.close() }
+    let answer = try door.answer(within: Self.longestWait, cancellation)
+    guard answer["state"] == state else { throw refused("what came back is of another login", cure: "log in again") }
+    if let issuer = answer["iss"], let expected = client.server.issuer, issuer != expected {
+      throw refused("what came back is of another server", cure: "log in again; if it stays so, the page is not the server's")
+    }
+    // Source: RFC 9207, 2.4: a server that says it names itself is not believed without.
+    guard !client.server.namesIssuer || answer["iss"] != nil else {
+      throw refused("what came back does not say which server it is of", cure: "log in again")
+    }
+    if let code = answer["error"] {
+      let isWord = code.utf8.allSatisfy { $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) }
+      throw refused(
+        "the server refuses the login: \(isWord ? code : "an error without a name")", cure: "log in again, and allow it")
+    }
+    guard let code = answer["code"] else { throw refused("what came back holds no code", cure: "log in again") }
+    var form = Form()
+    form.add("grant_type", "authorization_code")
+    form.add("code", SecretForm(try code.utf8Span.span.bytes.withUnsafeBytes { try SecretBytes(copying: $0) }))
+    form.add("redirect_uri", redirect)
+    form.add("code_verifier", verifier)
+    return try client.tokens(form, "the code", cure: "log in again", cancellation)
+  }
+
+  private func refused(_ what: String, cure: String) -> StoreError {
+    StoreError(.loginRefused, what, place: client.server.token.host, cure: cure)
+  }
+
+  /// 32 random bytes as text that needs no encoding. Source: RFC 7636, 4.1.
+  private static func randomWord() throws -> SecretForm { try base64url(SecretBytes.random(32)) }
+
+  /// Source: RFC 4648, section 5, without padding.
+  private static func base64url(_ bytes: borrowing SecretBytes) throws -> SecretForm {
+    let text = try bytes.withUnsafeBytes { raw in
+      try SecretBytes.written { (put) throws(StoreError) in
+        SecretBase64.encode(raw) { digit in
+          switch digit {
+          case UInt8(ascii: "+"): put(UInt8(ascii: "-"))
+          case UInt8(ascii: "/"): put(UInt8(ascii: "_"))
+          case UInt8(ascii: "="): break
+          default: put(digit)
+          }
+        }
+      }
+    }
+    return SecretForm(text)
+  }
+}
+
+extension OAuthClient {
+  /// Begins a login in the browser of this machine: open ``BrowserLogin/url``, then wait.
+  ///
+  /// - Throws: `StoreError` `.unsupported` for a server without such a way; `.io` where no port can be listened to; `.memory`.
+  public func loginByBrowser() throws -> BrowserLogin {
+    guard let page = server.authorization else {
+      throw StoreError(.unsupported, "the server has no page to log in with", place: server.token.host, cure: "log in by a code")
+    }
+    return try BrowserLogin(self, page)
+  }
+}

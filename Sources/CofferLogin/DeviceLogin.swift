@@ -1,0 +1,128 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+public import FoundationEssentials
+
+/// A login that a person completes on any device with a browser: they open a page and enter a code. Source: RFC 8628.
+public struct DeviceLogin: Sendable {
+  /// The page to open.
+  public let verificationURL: String
+  /// The page with the code in it already; nil where the server gave none.
+  public let completeURL: String?
+  /// The code to enter there.
+  public let userCode: String
+  /// When the code ends.
+  public let expires: Date
+
+  private let client: OAuthClient
+  private let deviceCode: SecretForm
+  private let firstInterval: Double
+
+  /// Seconds between two questions where the server does not say, as RFC 8628, 3.5 has them.
+  private static let usualInterval = 5.0
+  /// A server that wants longer pauses than a minute is asked each minute: a code lives some minutes.
+  private static let longestInterval = 60.0
+  /// Seconds that a code lives at most, whatever a server says: a day.
+  private static let longestLife = 86_400.0
+  private static let longestCode = 64
+
+  init(_ client: OAuthClient, _ answer: OAuthAnswer, at now: Date, place: String) throws(StoreError) {
+    guard let deviceCode = answer.deviceCode, let userCode = answer.texts["user_code"],
+      // Google's name for it is older than the standard's.
+      let page = answer.texts["verification_uri"] ?? answer.texts["verification_url"]
+    else {
+      throw StoreError(
+        .damaged, "the server's answer holds no code to log in with", place: place,
+        cure: "check that the address is the device authorization endpoint's")
+    }
+    // Both are printed for a person, who trusts them.
+    guard userCode.utf8.count <= Self.longestCode, userCode.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+      throw StoreError(
+        .damaged, "the server's code is none that a person could enter", place: place, cure: "try again, or another server")
+    }
+    verificationURL = try Endpoint(page, "page to open").text
+    completeURL = try answer.texts["verification_uri_complete"].map { (text) throws(StoreError) in
+      try Endpoint(text, "page with the code").text
+    }
+    self.userCode = userCode
+    self.deviceCode = deviceCode
+    self.client = client
+    expires = now.addingTimeInterval(min(max(0, answer.seconds("expires_in") ?? 900), Self.longestLife))
+    let interval = answer.seconds("interval") ?? Self.usualInterval
+    firstInterval = interval > 0 ? min(interval, Self.longestInterval) : Self.usualInterval
+  }
+
+  /// Waits until the person has answered.
+  ///
+  /// A server that cannot be reached is asked again, with longer pauses, until the code ends.
+  ///
+  /// - Throws: `StoreError` `.loginRefused` when the person said no, or the code ended; `.unreachable` when the server could not be reached
+  ///   until the code ended; `.damaged` for answers that are none; `CancellationError`.
+  public func wait() async throws -> OAuthTokens { try await Cancellation.run { try wait($0) } }
+
+  /// The same, on the calling thread.
+  package func wait(_ cancellation: Cancellation) throws -> OAuthTokens {
+    var form = Form()
+    form.add("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
+    form.add("device_code", deviceCode)
+    let deadline = ContinuousClock.now + .seconds(max(0, expires.timeIntervalSinceNow))
+    var (interval, extra) = (firstInterval, 0.0)
+    var unreachable: StoreError?
+    while true {
+      let rest = (deadline - ContinuousClock.now) / .seconds(1)
+      guard rest > 0 else { throw unreachable ?? ended() }
+      cancellation.sleep(min(interval + extra, rest))
+      guard !cancellation.isCancelled else { throw CancellationError() }
+      do {
+        switch try client.answer(form, cancellation) {
+        case .tokens(let tokens): return tokens
+        case .refused(let failure):
+          (unreachable, extra) = (nil, 0)
+          switch failure.code {
+          case "authorization_pending": continue
+          case "slow_down": interval += 5  // For good: RFC 8628, 3.5.
+          case "expired_token": throw ended()
+          default: throw failure.error("the login", client.server.token.text, cure: "log in again, and allow it")
+          }
+        }
+      } catch let error as StoreError where error.kind == .unreachable {
+        // A network that goes away for a moment ends no login. Source: RFC 8628, 3.5: exponential back-off.
+        unreachable = error
+        extra = min(max(interval, extra * 2), Self.longestInterval)
+      }
+    }
+  }
+
+  private func ended() -> StoreError {
+    StoreError(
+      .loginRefused, "the code ended before it was entered", place: client.server.token.text,
+      cure: "log in again, and enter the new code")
+  }
+}
+
+extension OAuthClient {
+  /// Begins a login by a code that a person enters on any device.
+  ///
+  /// - Throws: `StoreError` `.unsupported` for a server without such a way, and without libcurl; what ``tokensOfItsOwn()`` throws.
+  public func loginByCode() async throws -> DeviceLogin { try await Cancellation.run { try loginByCode($0) } }
+
+  /// The same, on the calling thread.
+  package func loginByCode(_ cancellation: Cancellation?) throws -> DeviceLogin {
+    guard let endpoint = server.deviceAuthorization else {
+      throw StoreError(
+        .unsupported, "the server has no login by a code", place: server.token.host,
+        cure: "log in with the browser of this machine")
+    }
+    var form = Form()
+    form.add("scope", scope)
+    let now = Date()
+    let answer = try post(&form, to: endpoint, cancellation)
+    try OAuthFailure.checkReached(answer.status, endpoint.text)
+    let parts = try OAuthAnswer(answer.body, place: endpoint.text)
+    if let code = parts.texts["error"] {
+      throw OAuthFailure(parts, code, form).error(
+        "to begin a login", endpoint.text, cure: "check the client's id and its scopes, and that it may log in by a code")
+    }
+    return try DeviceLogin(self, parts, at: now, place: endpoint.text)
+  }
+}

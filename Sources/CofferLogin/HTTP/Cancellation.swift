@@ -1,0 +1,40 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Says to work that blocks that nobody waits for it any more.
+package final class Cancellation: Sendable {
+  private let isSaid = Atomic<Bool>(false)
+  private let bell = DispatchSemaphore(value: 0)
+
+  package init() {}
+
+  package var isCancelled: Bool { isSaid.load(ordering: .acquiring) }
+
+  package func cancel() {
+    isSaid.store(true, ordering: .releasing)
+    bell.signal()
+  }
+
+  /// Waits for `seconds`, or until it is cancelled.
+  package func sleep(_ seconds: Double) {
+    guard !isCancelled else { return }
+    if bell.wait(timeout: .now() + seconds) == .success { bell.signal() }
+  }
+
+  /// What `body`, which blocks, returns, on a thread of its own: those of Swift's pool must not wait for a server.
+  ///
+  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled.
+  static func run<Value: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> Value) async throws -> Value {
+    let cancellation = Cancellation()
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        DispatchQueue.global().async {
+          let result = Result { try body(cancellation) }
+          continuation.resume(with: cancellation.isCancelled ? .failure(CancellationError()) : result)
+        }
+      }
+    } onCancel: {
+      cancellation.cancel()
+    }
+  }
+}

@@ -1,0 +1,146 @@
+internal import CofferMemory
+internal import CofferPlatform
+public import CofferStorage
+internal import FoundationEssentials
+
+/// A program as an authorization server knows it: an id, and a secret where it has one.
+///
+/// ```swift
+/// let client = OAuthClient(id: "Iv1.8a61f9b3a7aba766", at: try AuthorizationServer(.gitHub), scopes: ["repo"])
+/// let login = try await client.loginByCode()
+/// print("Open \(login.verificationURL) and enter \(login.userCode)")
+/// let tokens = try await login.wait()
+/// ```
+public struct OAuthClient: Sendable {
+  /// The id that the server gave it.
+  public let id: String
+  /// Where it asks.
+  public let server: AuthorizationServer
+  /// What it asks for.
+  public let scopes: [String]
+  let secret: SecretForm?
+
+  /// A client.
+  ///
+  /// - Parameters:
+  ///   - id: the id that the server gave it.
+  ///   - secret: what proves that it is this client; nil for a program that people install, which can keep no secret.
+  ///   - server: where it asks.
+  ///   - scopes: what it asks for.
+  public init(id: String, secret: SecretForm? = nil, at server: AuthorizationServer, scopes: [String] = []) {
+    self.id = id
+    self.secret = secret
+    self.server = server
+    self.scopes = scopes
+  }
+
+  /// Tokens for the client itself, which no person logs in. Source: RFC 6749, 4.4.
+  ///
+  /// - Throws: `StoreError` `.loginRefused`; `.unreachable`; `.damaged` for an answer that is none; `.denied` for a certificate that this
+  ///   machine does not trust; `.unsupported` without libcurl; `CancellationError`.
+  public func tokensOfItsOwn() async throws -> OAuthTokens {
+    try await Cancellation.run { try tokensOfItsOwn($0) }
+  }
+
+  /// The same, on the calling thread.
+  package func tokensOfItsOwn(_ cancellation: Cancellation?) throws -> OAuthTokens {
+    var form = Form()
+    form.add("grant_type", "client_credentials")
+    form.add("scope", scope)
+    return try tokens(form, "the client's own login", cure: "check the client's id, its secret and its scopes", cancellation)
+  }
+
+  /// New tokens for `refresh`. Source: RFC 6749, section 6.
+  ///
+  /// A server may hand out another refresh token with them, and take the old one for stolen from then on: store it before the access token is
+  /// used. Where it hands out none, the old one stays.
+  ///
+  /// - Throws: as ``tokensOfItsOwn()``; `.loginRefused` where the refresh token has ended or was used before: log in again.
+  public func tokens(refreshing refresh: SecretForm) async throws -> OAuthTokens {
+    try await Cancellation.run { try tokens(refreshing: refresh, $0) }
+  }
+
+  /// The same, on the calling thread.
+  package func tokens(refreshing refresh: SecretForm, _ cancellation: Cancellation?) throws -> OAuthTokens {
+    var form = Form()
+    form.add("grant_type", "refresh_token")
+    form.add("refresh_token", refresh)
+    return try tokens(
+      form, "to renew the login", cure: "log in again: it has ended, was revoked, or its refresh token was used before",
+      cancellation)
+  }
+
+  /// Takes `token` back at the server. Source: RFC 7009.
+  ///
+  /// - Returns: false where the server has no way for that.
+  /// - Throws: as ``tokensOfItsOwn()``.
+  public func revoke(_ token: SecretForm) async throws -> Bool {
+    try await Cancellation.run { try revoke(token, $0) }
+  }
+
+  /// The same, on the calling thread.
+  package func revoke(_ token: SecretForm, _ cancellation: Cancellation?) throws -> Bool {
+    guard let endpoint = server.revocation else { return false }
+    var form = Form()
+    form.add("token", token)
+    let answer = try post(&form, to: endpoint, cancellation)
+    try OAuthFailure.checkReached(answer.status, endpoint.text)
+    guard answer.status != 200 else { return true }
+    let parts = try OAuthAnswer(answer.body, place: endpoint.text)
+    throw OAuthFailure(parts, parts.texts["error"] ?? "", form).error(
+      "to take the token back", endpoint.text, cure: "take it back on the server's own page")
+  }
+
+  // MARK: What all ways share
+
+  var scope: String? { scopes.isEmpty ? nil : scopes.joined(separator: " ") }
+
+  /// The tokens that the server gives for `form`.
+  func tokens(_ form: Form, _ doing: String, cure: String, _ cancellation: Cancellation?) throws -> OAuthTokens {
+    switch try answer(form, cancellation) {
+    case .tokens(let tokens): return tokens
+    case .refused(let failure): throw failure.error(doing, server.token.text, cure: cure)
+    }
+  }
+
+  enum Answer { case tokens(OAuthTokens), refused(OAuthFailure) }
+
+  /// What the token endpoint answers to `form`. An error may come with status 200, as GitHub's do.
+  func answer(_ form: Form, _ cancellation: Cancellation?) throws -> Answer {
+    var form = form
+    let now = Date()
+    let place = server.token.text
+    let answer = try post(&form, to: server.token, cancellation)
+    try OAuthFailure.checkReached(answer.status, place)
+    let parts = try OAuthAnswer(answer.body, place: place)
+    if let code = parts.texts["error"] { return .refused(OAuthFailure(parts, code, form)) }
+    guard answer.status == 200 else {
+      throw StoreError(
+        .damaged, "the server answers with status \(answer.status) and no error", place: place,
+        cure: "check that the address is the token endpoint's")
+    }
+    return .tokens(try OAuthTokens(parts, at: now, place: place))
+  }
+
+  /// Sends `form` with what says which client asks. Source: RFC 6749, 2.3.1.
+  func post(_ form: inout Form, to endpoint: Endpoint, _ cancellation: Cancellation?) throws -> HTTPAnswer {
+    guard let secret, !server.takesSecretInBody else {
+      form.add("client_id", id)
+      form.add("client_secret", secret)
+      return try HTTPExchange(endpoint).post(form, cancellation)
+    }
+    return try HTTPExchange(endpoint).post(form, authorization: SecretForm(basic(secret)), cancellation)
+  }
+
+  private func basic(_ secret: SecretForm) throws -> SecretBytes {
+    let pair = try SecretBytes.written { (put) throws(StoreError) in
+      for byte in id.utf8 { Form.encode(byte, put) }
+      put(UInt8(ascii: ":"))
+      secret.bytes.withUnsafeBytes { raw in for byte in raw { Form.encode(byte, put) } }
+    }
+    return try SecretBytes.written { (put) throws(StoreError) in
+      "Basic ".utf8.forEach(put)
+      pair.withUnsafeBytes { SecretBase64.encode($0, put) }
+    }
+  }
+}

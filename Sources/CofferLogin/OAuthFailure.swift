@@ -1,0 +1,41 @@
+internal import CofferMemory
+internal import CofferPlatform
+internal import CofferStorage
+
+/// What a server says when it refuses. Source: RFC 6749, 5.2; RFC 8628, 3.5.
+struct OAuthFailure {
+  let code: String
+  private let description: String?
+
+  private static let longestDescription = 300
+
+  /// - Parameter form: what was sent; a description that gives one of its secrets away is left out.
+  init(_ answer: OAuthAnswer, _ code: String, _ form: Form) {
+    // Codes are words (RFC 6749, 5.2); what else stands there is nothing to print.
+    let isWord = code.utf8.count <= 64 && code.utf8.allSatisfy { $0 == UInt8(ascii: "_") || (0x61...0x7A).contains($0) }
+    self.code = isWord ? code : "an error without a name"
+    description = answer.texts["error_description"].flatMap { text in
+      form.isGivenAway(by: text) ? nil : String(text.prefix(Self.longestDescription))
+    }
+  }
+
+  /// - Parameter doing: what was refused, as a noun.
+  func error(_ doing: String, _ place: String, cure: String) -> StoreError {
+    StoreError(
+      .loginRefused, "the server refuses \(doing): \(code)" + (description.map { " (\($0))" } ?? ""), place: place, cure: cure)
+  }
+
+  /// - Throws: `.unreachable` for a server that has a fault of its own, or sends elsewhere.
+  static func checkReached(_ status: Int, _ place: String) throws(StoreError) {
+    if status >= 500 || status == 429 {
+      throw StoreError(
+        .unreachable, "the server has a fault of its own, or too much to do (status \(status))", place: place,
+        cure: "try again later")
+    }
+    if (300..<400).contains(status) {
+      throw StoreError(
+        .damaged, "the server sends elsewhere (status \(status)), and tokens are sent nowhere but where they were meant for",
+        place: place, cure: "give the address that the server is at now")
+    }
+  }
+}

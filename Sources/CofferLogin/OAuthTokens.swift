@@ -1,0 +1,83 @@
+internal import CofferMemory
+internal import CofferPlatform
+public import CofferStorage
+public import FoundationEssentials
+
+/// What a login gives: an access token, and what renews it where the server hands that out.
+public struct OAuthTokens: Sendable {
+  /// What proves who asks, for as long as it lives.
+  public let access: SecretForm
+  /// What renews it; nil where the server gave none.
+  public let refresh: SecretForm?
+  /// When the access token ends, somewhat early, so that it does not end on its way; nil where the server did not say.
+  public let expires: Date?
+  /// What the token allows, by the server's words; nil where that is what was asked for.
+  public let scope: String?
+  /// How it is used: `Bearer` nearly always.
+  public let type: String
+
+  /// A token is renewed so many seconds before its end, at most: what clocks and requests take.
+  static let longestSkew = 60.0
+  /// Seconds that a token lives at most, whatever a server says: ten years.
+  private static let longestLife = 315_360_000.0
+
+  /// Source: RFC 6749, 5.1.
+  init(_ answer: OAuthAnswer, at now: Date, place: String) throws(StoreError) {
+    guard let access = answer.accessToken else {
+      throw StoreError(
+        .damaged, "the server's answer holds no token", place: place, cure: "check that the address is the token endpoint's")
+    }
+    self.access = access
+    refresh = answer.refreshToken
+    scope = answer.texts["scope"]
+    type = answer.texts["token_type"] ?? "Bearer"
+    expires = answer.seconds("expires_in").map { seconds in
+      let life = min(max(0, seconds), Self.longestLife)
+      return now.addingTimeInterval(life - min(Self.longestSkew, life / 10))
+    }
+  }
+}
+
+/// The parts of a server's answer that are used here.
+struct OAuthAnswer {
+  private(set) var accessToken: SecretForm?
+  private(set) var refreshToken: SecretForm?
+  private(set) var deviceCode: SecretForm?
+  private(set) var texts: [String: String] = [:]
+  private var numbers: [String: Double] = [:]
+
+  private static let texts: Set = [
+    "token_type", "scope", "error", "error_description", "user_code", "verification_uri", "verification_url",
+    "verification_uri_complete",
+  ]
+  /// Bytes of one of them, at most.
+  private static let longestText = 4096
+
+  /// - Throws: `.damaged` for what is no JSON object with texts and numbers where they belong.
+  init(_ body: borrowing SecretBytes, place: String) throws {
+    try body.withUnsafeBytes { raw in
+      var scanner = JSONScanner(raw, place: place, outcome: "check that the address is the server's; nothing was stored")
+      try scanner.object { scanner, name in
+        switch name {
+        case "access_token": accessToken = try scanner.secretOrNothing()
+        case "refresh_token": refreshToken = try scanner.secretOrNothing()
+        case "device_code": deviceCode = try scanner.secretOrNothing()
+        case _ where Self.texts.contains(name):
+          let text = try scanner.textOrNothing()
+          guard text.utf8.count <= Self.longestText else { throw scanner.damaged("a text is longer than any of a login") }
+          if !text.isEmpty { texts[name] = text }
+        // Some servers write numbers as text.
+        case "expires_in", "interval":
+          let text = try scanner.peek() == UInt8(ascii: "\"") ? scanner.text() : scanner.literal()
+          if text == "null" { break }
+          guard let number = Double(text), number.isFinite else { throw scanner.damaged("a number of seconds is none") }
+          numbers[name] = number
+        default: try scanner.skip()
+        }
+      }
+      try scanner.end()
+    }
+  }
+
+  func seconds(_ name: String) -> Double? { numbers[name] }
+}

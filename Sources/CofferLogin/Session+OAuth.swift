@@ -1,0 +1,95 @@
+public import Coffer
+internal import CofferMemory
+internal import CofferPlatform
+public import CofferStorage
+public import FoundationEssentials
+
+/// An access token as a session keeps it: what to declare a credential's key with.
+///
+/// ```swift
+/// let token = StorageKey("token", secret: OAuthToken.self).expires(\.expires).endsWithSession()
+/// let renewal = StorageKey("renewal", secret: String.self).endsWithSession()
+/// ```
+public struct OAuthToken: Codable, Sendable, SecretPayload {
+  /// The token itself.
+  public let access: String
+  /// How it is used: `Bearer` nearly always.
+  public let type: String
+  /// What it allows; nil where the server said nothing.
+  public let scope: String?
+  /// When it ends, in seconds since 1970; nil for never.
+  private let ends: Double?
+
+  /// When it ends; nil for never.
+  public var expires: Date? { ends.map { Date(timeIntervalSince1970: $0) } }
+
+  init(_ tokens: OAuthTokens) {
+    access = tokens.access.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    type = tokens.type
+    scope = tokens.scope
+    ends = tokens.expires?.timeIntervalSince1970
+  }
+}
+
+extension Session {
+  /// The key of an access token, and the key of what renews it. Both end with the session.
+  public struct OAuthKeys: Sendable {
+    let credential: StorageKey<Sealed<OAuthToken>?, Vault>
+    let renewal: StorageKey<Sealed<String>?, Vault>
+
+    /// Two keys of the session's router, both declared with `endsWithSession()`, the first with `expires(\.expires)` as well.
+    public init(credential: StorageKey<Sealed<OAuthToken>?, Vault>, renewal: StorageKey<Sealed<String>?, Vault>) {
+      self.credential = credential
+      self.renewal = renewal
+    }
+  }
+
+  /// Logs `user` in with what a server gave: the tokens, the preferences and whatever else `body` sets are stored in one step.
+  ///
+  /// - Throws: what ``/Coffer/Session/login(as:_:)`` throws. Nothing has changed then.
+  public func login(
+    as user: User, with tokens: OAuthTokens, _ keys: OAuthKeys, _ body: (Transaction) throws -> Void = { _ in }
+  ) throws {
+    try login(as: user) { transaction in
+      try transaction.set(try Sealed(OAuthToken(tokens)), for: keys.credential)
+      if let refresh = tokens.refresh { try transaction.set(Sealed(guarded: refresh.bytes.duplicate()), for: keys.renewal) }
+      try body(transaction)
+    }
+  }
+
+  /// A token that has not ended: the one that is stored, or a new one, for which one process asks the server however many want it.
+  ///
+  /// A refresh token that the server hands out with it is stored before this returns.
+  ///
+  /// - Parameter stale: a token that the server refused although it had not ended; nil for none.
+  /// - Throws: `StoreError` `.notFound` when nobody is logged in; `.loginRefused` when the server refuses to renew it, and the user has to log in again;
+  ///   `.unreachable`; `.expired` where the server gave nothing that renews it; what ``/Coffer/Session/refresh(_:replacing:within:_:)`` throws.
+  public func token(_ keys: OAuthKeys, using client: OAuthClient, replacing stale: Sealed<OAuthToken>? = nil) async throws
+    -> Sealed<OAuthToken>
+  {
+    if stale == nil, let live = try live(keys.credential) { return live }
+    return try await refresh(keys.credential, replacing: stale) { [self] _ in
+      guard let refresh = try router.value(for: keys.renewal) else {
+        throw StoreError(.expired, "nothing renews the token", key: keys.credential.name, cure: "log in again")
+      }
+      let form = try refresh.withBytes { bytes in try bytes.withUnsafeBytes { SecretForm(try SecretBytes(copying: $0)) } }
+      let tokens = try await client.tokens(refreshing: form)
+      // First: the server may take the old one for stolen from now on. Whoever dies in between has the new one, and an access token that has ended.
+      if let next = tokens.refresh { try store(try Sealed(guarded: next.bytes.duplicate()), keys.renewal, replacing: refresh) }
+      return try Sealed(OAuthToken(tokens))
+    }
+  }
+
+  private func store(
+    _ next: Sealed<String>, _ key: StorageKey<Sealed<String>?, Vault>, replacing old: Sealed<String>
+  ) throws {
+    try router.transaction { transaction in
+      guard try transaction.value(for: key) == old else {
+        throw StoreError(
+          .conflict, "another login, or a logout, came while the token was renewed", key: key.name,
+          cure: "use the tokens of that login")
+      }
+      try transaction.set(next, for: key)
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// Logins at a real server, by the program.
+@Suite(.tags(.campaign, .process), .wholeRun) struct ServerLoginTests {
+  /// A home that is logged in at `server` for host `git.example`, with a token that lives for `seconds`.
+  private func loggedIn(_ server: AuthlibServer, for seconds: Int = 3600) throws -> Home {
+    let home = try Home.withVault()
+    try server.control("life", ["seconds": "\(seconds)"])
+    try home.transcript(
+      "auth provider add git.example --issuer \(server.issuer) --client-id program --scope read",
+      err: "coffer: note: git.example logs in at \(server.issuer)\n")
+    let login = try home.start("auth login git.example --account ada")
+    let page = try #require(try login.lines(2))
+    #expect(page[0] == "\(server.issuer)/device")
+    try server.control("allow", ["code": page[1]])
+    #expect(try login.end().status == 0)
+    try server.control("life", ["seconds": "3600"])
+    return home
+  }
+
+  @Test func `a login by a code, its token, git, a renewal and a logout that the server hears of`() throws {
+    guard let server = try AuthlibServer() else { return }
+    let home = try loggedIn(server)
+    let first = try home.coffer("auth token").out
+    #expect(try server.takes(first))
+    #expect(try home.coffer("auth status").out.contains("renewed on demand"))
+    #expect(try home.coffer("auth status --json").out.contains("\"renewable\":true,\"scope\":\"read\""))
+    let asked = "protocol=https\nhost=git.example\n\n"
+    let answer = try home.coffer("credential git get", in: Data(asked.utf8)).out
+    #expect(answer.hasPrefix("username=ada\npassword=\(first)\npassword_expiry_utc="))
+    // What git used is kept in one place.
+    try home.transcript("credential git store", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
+    #expect(try home.coffer("vault list").out.contains("https://") == false)
+    // What git was refused is renewed when it asks next.
+    try home.transcript("credential git erase", in: "protocol=https\nhost=git.example\nusername=ada\npassword=\(first)\n\n")
+    let second = try home.coffer("auth token").out
+    #expect(second != first)
+    #expect(try server.takes(second))
+    try home.transcript("auth refresh", err: "coffer: note: the token of ada at git.example is renewed\n")
+    let third = try home.coffer("auth token git.example").out
+    #expect(third != second)
+    #expect(try server.control("counts")["refresh"] == 2)
+    try home.transcript("auth logout", err: "coffer: note: logged out of git.example, account ada\n")
+    #expect(try !server.takes(third))
+    try home.transcript("auth token", err: "nobody is logged in", exit: 1)
+    try home.transcript("vault list", out: "")
+  }
+
+  @Test func `of processes that find the token ended one asks the server`() throws {
+    guard let server = try AuthlibServer() else { return }
+    let home = try loggedIn(server, for: 1)
+    let count = Campaign.isLong ? 64 : 8
+    sleep(1)
+    let all = try (0..<count).map { _ in try home.start("auth token git.example") }
+    let ends = try all.map { try $0.end() }
+    #expect(ends.allSatisfy { $0.status == 0 } && Set(ends.map(\.out)).count == 1)
+    #expect(try server.takes(ends[0].out))
+    #expect(try server.control("counts")["refresh"] == 1)
+  }
+
+  @Test func `a server that refuses, or is away, is told by the status, and the login stays`() throws {
+    guard let server = try AuthlibServer() else { return }
+    let home = try loggedIn(server, for: 1)
+    sleep(1)
+    try server.control("fault", ["status": "400", "body": "{\"error\": \"invalid_grant\"}", "times": "1"])
+    try home.transcript("auth token", err: "the server refuses to renew the login: invalid_grant", exit: 77)
+    try server.control("fault", ["status": "503", "body": "", "times": "1"])
+    try home.transcript("auth token", err: "status 503", exit: 75)
+    try server.control("fault", ["status": "200", "body": "<html>", "times": "1"])
+    #expect(try home.coffer("auth token").status == 65)
+    server.stop()
+    try home.transcript("auth token", err: "the server cannot be reached", exit: 75)
+    let git = try home.coffer("credential git get", in: Data("protocol=https\nhost=git.example\n\n".utf8))
+    #expect(git.out.isEmpty && git.err.contains("cannot be reached") && git.status == 0)
+    let out = try home.coffer("auth logout")
+    #expect(out.status == 0 && out.err.contains("the token was not taken back") && out.err.contains("logged out of git.example"))
+    try home.transcript("auth status", err: "nobody is logged in", exit: 1)
+  }
+
+  @Test func `what is missing for a login is told before anything is asked`() throws {
+    let home = try Home.withVault()
+    try home.transcript("auth login git.example --device", err: "how git.example logs in is not known", exit: 64)
+    try home.transcript("auth login github.com --device", err: "no client id is given", exit: 64)
+    try home.transcript("auth login github.com --provider nobody", err: "no server has the name 'nobody'", exit: 64)
+    try home.transcript("auth login h --issuer http://id.example --client-id c", err: "is not https", exit: 64)
+    try home.transcript("auth login h --issuer https://id.example --with-token", err: "--with-token and --expires", exit: 64)
+    try home.transcript("auth login h --device --web", err: "exclude each other", exit: 64)
+    try home.transcript("auth provider add x --client-id c", err: "how 'x' logs in is not known", exit: 64)
+    try home.transcript("auth provider add github.com", err: "a client id is missing", exit: 64)
+    try home.transcript("auth provider add x --issuer http://id.example --client-id c", err: "is not https", exit: 64)
+    try home.transcript("auth provider show x", err: "no server has the name", exit: 1)
+    try home.transcript("auth provider list", out: "")
+    try home.transcript("auth token --fresh", err: "nobody is logged in", exit: 1)
+    try home.transcript("auth login h --with-token --quiet", in: "t")
+    try home.transcript("auth refresh h", err: "nothing renews the token", exit: 1)
+  }
+
+  @Test func `servers have names, and their clients' secrets lie in the vault`() throws {
+    let home = try Home.withVault()
+    let file = "\(home.path)/secret"
+    _ = FileManager.default.createFile(
+      atPath: file, contents: Data("client secret\n".utf8), attributes: [.posixPermissions: 0o600])
+    try home.transcript(
+      "auth provider add github.com --client-id c1 --scope repo --scope gist --client-secret-file \(file)",
+      err: "coffer: note: github.com logs in at github\n")
+    try home.transcript("auth provider list", out: "github.com  github  c1\n")
+    try home.transcript("auth provider show github.com", out: "server  github\nclient  c1\nscopes  repo gist\n")
+    try home.transcript(
+      "auth provider list --json",
+      out: "[{\"client\":\"c1\",\"name\":\"github.com\",\"scopes\":[\"repo\",\"gist\"],\"server\":\"github\"}]\n")
+    try home.transcript("vault get coffer.auth.provider github.com", out: "client secret")
+    #expect(try !home.coffer("defaults read coffer.settings").out.contains("client secret"))
+    try home.transcript("auth provider remove github.com", err: "coffer: note: github.com is forgotten\n")
+    try home.transcript("vault list", out: "")
+  }
+}
+
+/// A command that goes on while the test does something else.
+private struct StartedCommand {
+  let child: Child
+  let file: String
+
+  /// What it has printed, once that has `count` lines; nil where it ends before.
+  func lines(_ count: Int) throws -> [String]? {
+    let deadline = Date().addingTimeInterval(60)
+    while Date() < deadline {
+      let lines = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").map(String.init)
+      if lines.count >= count { return lines }
+      usleep(20_000)
+    }
+    return nil
+  }
+
+  /// Its status, and all that it printed.
+  func end() throws -> (status: Int32, out: String) {
+    let status = try child.wait()
+    return (status, try String(contentsOfFile: file, encoding: .utf8))
+  }
+}
+
+extension Home {
+  fileprivate func start(_ line: String) throws -> StartedCommand {
+    let files = try ["in", "out", "err"].map { try file(".run/\(UUID().uuidString).\($0)") }
+    let child = try Child(
+      Self.words(line), environment: environment,
+      opening: [0: (files[0], O_RDONLY), 1: (files[1], O_WRONLY), 2: (files[2], O_WRONLY)])
+    return StartedCommand(child: child, file: files[1])
+  }
+}

@@ -1,0 +1,50 @@
+import Coffer
+import CofferStorage
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferLogin
+
+/// A session whose tokens come from a real server.
+@Suite(.tags(.process), .wholeRun) struct SessionLoginTests {
+  private struct Keys: KeySpace {
+    let user = StorageKey("user", of: String.self).endsWithSession()
+    let token = StorageKey("token", secret: OAuthToken.self).expires { $0.expires }.endsWithSession()
+    let renewal = StorageKey("renewal", secret: String.self).endsWithSession()
+  }
+
+  @Test func `tokens are stored in one step, renewed once for all who ask, and gone after a logout`() async throws {
+    guard let server = try AuthlibServer() else { return }
+    let keys = Keys()
+    let router = try StorageRouter(
+      plain: MemoryStore<Plain>(), vault: MemoryStore<Vault>(), keys: keys)
+    let session = try Session(router, user: keys.user, credential: keys.token)
+    let client = OAuthClient(id: "program", at: try await .discover(issuer: server.issuer), scopes: ["read"])
+    try server.control("life", ["seconds": "1"])
+    let login = try await client.loginByCode()
+    try server.control("allow", ["code": login.userCode])
+    let oauth = Session<String>.OAuthKeys(credential: keys.token, renewal: keys.renewal)
+    try session.login(as: "ada", with: try await login.wait(), oauth)
+    try server.control("life", ["seconds": "3600"])
+    try await Task.sleep(for: .seconds(1))
+    #expect(try session.state() == .expired)
+
+    let tokens = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<8 { group.addTask { try await session.token(oauth, using: client).reveal().access } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(Set(tokens).count == 1 && tokens.count == 8)
+    #expect(try server.takes(tokens[0]))
+    #expect(try server.control("counts")["refresh"] == 1)
+    // One that the server refused before its time.
+    let stale = try await session.token(oauth, using: client)
+    let next = try await session.token(oauth, using: client, replacing: stale).reveal()
+    #expect(next.access != tokens[0] && next.type == "Bearer" && next.scope == "read")
+    #expect(try session.state() == .loggedIn("ada"))
+
+    try session.logout()
+    #expect(try router.value(for: keys.renewal) == nil)
+    await #expect(throws: StoreError.self) { try await session.token(oauth, using: client) }
+  }
+}
