@@ -23,6 +23,17 @@ public struct OAuthToken: Codable, Sendable, SecretPayload {
   /// When it ends; nil for never.
   public var expires: Date? { ends.map { Date(timeIntervalSince1970: $0) } }
 
+  private enum CodingKeys: CodingKey { case access, type, scope, ends }
+
+  /// The token that was stored.
+  public init(from decoder: any Decoder) throws {
+    let values = try decoder.container(keyedBy: CodingKeys.self)
+    access = try values.decode(String.self, forKey: .access)
+    type = try values.decode(String.self, forKey: .type)
+    scope = try values.decodeIfPresent(String.self, forKey: .scope)
+    ends = try values.decodeIfPresent(Double.self, forKey: .ends)
+  }
+
   init(_ tokens: OAuthTokens) {
     access = tokens.access.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     type = tokens.type
@@ -61,7 +72,10 @@ extension Session {
   ///
   /// A refresh token that the server hands out with it is stored before this returns.
   ///
-  /// - Parameter stale: a token that the server refused although it had not ended; nil for none.
+  /// - Parameters:
+  ///   - keys: where the tokens are.
+  ///   - client: who asks the server.
+  ///   - stale: a token that the server refused although it had not ended; nil for none.
   /// - Throws: `StoreError` `.notFound` when nobody is logged in; `.loginRefused` when the server refuses to renew it, and the user has to log in again;
   ///   `.unreachable`; `.expired` where the server gave nothing that renews it; what ``/Coffer/Session/refresh(_:replacing:within:_:)`` throws.
   public func token(_ keys: OAuthKeys, using client: OAuthClient, replacing stale: Sealed<OAuthToken>? = nil) async throws
