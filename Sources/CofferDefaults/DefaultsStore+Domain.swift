@@ -12,8 +12,8 @@ extension DefaultsStore {
     let values = try engine.contents()
     guard !prefix.isEmpty else { return values }
     var own: [String: PlainForm] = [:]
-    for (name, form) in values where name.hasPrefix(prefix) && name.utf8.count > prefix.utf8.count {
-      own[String(name.dropFirst(prefix.count))] = form
+    for (name, form) in values {
+      if let rest = name.rest(after: prefix), !rest.isEmpty { own[rest] = form }
     }
     return own
   }

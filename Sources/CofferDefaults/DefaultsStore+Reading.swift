@@ -38,9 +38,7 @@ extension DefaultsStore {
     try check()
     var names = Set(registered.keys)
     for stored in try [engine.names()] + suiteNames() + [Array(arguments.texts.keys)] {
-      for name in stored where name.hasPrefix(prefix) && name.utf8.count > prefix.utf8.count {
-        names.insert(String(name.dropFirst(prefix.count)))
-      }
+      names.formUnion(stored.compactMap { $0.rest(after: prefix) }.filter { !$0.isEmpty })
     }
     return names.sorted()
   }
@@ -77,7 +75,7 @@ extension DefaultsStore {
 
   /// The names that the command line or a registered value has.
   public var unstoredNames: [String] {
-    arguments.names.compactMap { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : nil } + registered.keys
+    arguments.names.compactMap { $0.rest(after: prefix) } + registered.keys
   }
 
   private func override(of full: String) -> PlainForm? {

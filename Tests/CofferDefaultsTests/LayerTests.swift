@@ -161,6 +161,18 @@ struct LayerTests {
     #expect(try all.names() == ["launches"])
   }
 
+  @Test func `a name that begins with a combining mark is one of its prefix`() throws {
+    let folder = try TemporaryFolder()
+    let all = try folder.open()
+    let ui = try folder.open(layers: DefaultsLayers([], nil, [:], "ui."))
+    try all.save(.integer(1), for: "launches")
+    try ui.save(.integer(2), for: "\u{301}zoom")
+    #expect(try ui.names() == ["\u{301}zoom"])
+    #expect(try ui.contents() == ["\u{301}zoom": .integer(2)])
+    try ui.removeAll()
+    #expect(try all.names() == ["launches"])
+  }
+
   private func increment(_ form: PlainForm?) -> PlainForm? {
     guard case .integer(let number)? = form else { return .integer(1) }
     return .integer(number + 1)

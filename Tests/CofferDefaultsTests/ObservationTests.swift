@@ -235,10 +235,13 @@ struct ObservationTests {
     #expect(heard.wait { $0.changes.count == 3 })
     try suite.save(.integer(2), for: "my.other")
     #expect(heard.waitFor("other"))
+    try plain.save(.integer(1), for: "my.\u{301}mark")
+    #expect(heard.waitFor("\u{301}mark"))
     #expect(
       heard.changes == [
         Change("theme", .overridden, by: .thisProcess), Change("size", .set, by: .thisProcess),
         Change("size", .overridden, by: .thisProcess), Change("other", .set, by: .thisProcess),
+        Change("\u{301}mark", .set, by: .thisProcess),
       ])
   }
 

@@ -146,11 +146,12 @@ enum Completions {
   /// The references that `text` begins; nil where it begins none.
   private static func references(_ text: String, _ items: VaultItems) throws -> Set<String>? {
     guard Reference.isMeant(by: text) || Reference.scheme.hasPrefix(text) else { return nil }
-    let parts = text.dropFirst(Reference.scheme.count).split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    guard parts.count == 2, let service = try Reference(Reference.scheme + parts[0]).service as String? else {
+    let parts = Reference.parts(of: text)
+    guard parts.count > 1 else {
       // One item of a service: no account need be told.
       return Set(try items.names(of: nil, prefix: "").map { Reference(service: $0, account: nil).description })
     }
+    let service = try Reference(Reference.scheme + String(Substring(parts[0]))).service
     return Set(try items.names(of: service, prefix: "").map { Reference(service: service, account: $0).description })
   }
 

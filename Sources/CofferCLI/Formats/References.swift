@@ -28,7 +28,7 @@ struct Reference: Hashable, CustomStringConvertible {
     guard Self.isMeant(by: text) else {
       throw .usage("a reference begins with \(Self.scheme)", try: "coffer://service/account")
     }
-    let parts = text.dropFirst(Self.scheme.count).split(separator: "/", omittingEmptySubsequences: false)
+    let parts = Self.parts(of: text)
     guard parts.count <= 3 else {
       throw Self.malformed(text, "has more parts than service, account and attribute", "%2F for a slash within a part")
     }
@@ -44,15 +44,26 @@ struct Reference: Hashable, CustomStringConvertible {
     attribute = decoded.count > 2 ? decoded[2] : nil
   }
 
+  /// What stands between the slashes after the scheme. Not among characters: a combining mark after a slash makes one character of both.
+  static func parts(of text: String) -> [Substring.UTF8View] {
+    text.utf8.dropFirst(scheme.utf8.count).split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+  }
+
+  /// Whether both are the same bytes, as the names of two items are.
+  static func == (left: Reference, right: Reference) -> Bool { left.description.hasSameBytes(as: right.description) }
+
+  /// The encoded form has only ASCII, of which Unicode never holds two spellings for one.
+  func hash(into hasher: inout Hasher) { hasher.combine(description) }
+
   var description: String {
     Self.scheme + [service, account, attribute].compactMap { $0.map(Self.encode) }.joined(separator: "/")
   }
 
   // MARK: Percent-encoding
 
-  private static func decode(_ part: Substring, of text: String) throws(Failure) -> String {
+  private static func decode(_ part: Substring.UTF8View, of text: String) throws(Failure) -> String {
     var bytes: [UInt8] = []
-    var rest = part.utf8[...]
+    var rest = part[...]
     while let byte = rest.popFirst() {
       switch byte {
       case UInt8(ascii: "%"):

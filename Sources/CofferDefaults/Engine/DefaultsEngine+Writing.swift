@@ -66,7 +66,7 @@ extension DefaultsEngine {
     try holdingLock { (journal) throws(StoreError) in
       try writable(journal, []) { (state) throws(StoreError) in
         try ForeignChanges(engine: self).rereadIfChanged(&state, patiently: true)
-        let names = state.values.keys.filter { $0.hasPrefix(prefix) }
+        let names = state.values.keys.filter { $0.rest(after: prefix) != nil }
         for name in names { try state.batches.checkDecided(name, files.list) }
         if !names.isEmpty { try append(.write(names.map { ($0, nil) }), &state, journal) }
       }

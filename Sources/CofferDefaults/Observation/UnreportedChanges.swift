@@ -123,8 +123,7 @@ struct LayeredChanges: Sendable {
   }
 
   private func told(_ change: Change, _ depth: Int) -> Change? {
-    guard change.name.hasPrefix(prefix), change.name.utf8.count > prefix.utf8.count || prefix.isEmpty else { return nil }
-    let name = String(change.name.dropFirst(prefix.count))
+    guard let name = change.name.rest(after: prefix), !name.isEmpty || prefix.isEmpty else { return nil }
     return Change(name, isHidden(change.name, depth) ? .overridden : change.cause, by: change.origin)
   }
 

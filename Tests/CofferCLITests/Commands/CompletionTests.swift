@@ -44,6 +44,10 @@ struct CompletionTests {
     #expect(
       try home.coffer("---completion run -- --env 3 18 coffer run --env X=coffer://github/").out
         == "X=coffer://github/ada\nX=coffer://github/bob\n")
+    // A combining mark after the slash makes one character of both, and ends the service all the same.
+    #expect(
+      try home.coffer("---completion run -- --env 3 19 coffer run --env X=coffer://github/\u{301}").out
+        == "X=coffer://github/ada\nX=coffer://github/bob\n")
     #expect(try home.coffer("---completion vault slot remove -- positional@0 0 0 coffer vault slot remove").out.count == 33)
     home.locked()
     #expect(try offers(home, "coffer vault get", "positional@0").isEmpty)

@@ -29,4 +29,21 @@ import Testing
     let error = #expect(throws: Failure.self) { try Reference(text) }
     #expect(error?.status == .usage && error?.what.contains(reason) == true, "\(error?.what ?? "")")
   }
+
+  @Test
+  func `a combining mark after a slash belongs to the part behind it`() throws {
+    let marked = try Reference("coffer://github/\u{301}ada/\u{308}env")
+    #expect(marked.service == "github" && marked.account == "\u{301}ada" && marked.attribute == "\u{308}env")
+    #expect(try Reference(marked.description) == marked)
+    let first = try Reference("coffer://\u{301}x/a")
+    #expect(first.service == "\u{301}x" && first.account == "a")
+    #expect(throws: Failure.self) { try Reference("coffer://a/b/c/\u{301}d") }
+  }
+
+  @Test
+  func `two spellings of one letter are two references, as they are two items`() throws {
+    let composed = try Reference("coffer://caf%C3%A9/a"), decomposed = try Reference("coffer://cafe%CC%81/a")
+    #expect(composed != decomposed && Set([composed, decomposed]).count == 2)
+    #expect(try composed == Reference("coffer://caf\u{E9}/a"))
+  }
 }

@@ -102,6 +102,17 @@ import Testing
     #expect(error?.kind == .damaged && error?.what.contains("YAML that gh does not write") == true, "\(error?.what ?? "read")")
   }
 
+  @Test(arguments: [
+    ("h:\n  users:\n    ann:\n      oauth_token: a\n    bob:\n      oauth_token: b\n    ann:\n      oauth_token: c\n", 7),
+    ("h:\n  oauth_token: a\n  oauth_token: b\n", 3), ("h:\n  user: a\ng:\n  user: a\n\"h\":\n  user: b\n", 5),
+    ("h:\n  users:\n    ann:\n      oauth_token: a\n  users:\n    bob:\n      oauth_token: b\n", 5),
+  ])
+  func `YAML with a name that is given twice is refused, as nobody knows which value is meant`(text: String, line: Int) {
+    let error = #expect(throws: StoreError.self) { try ImportFixture.items(Data(text.utf8), .gh) }
+    #expect(
+      error?.kind == .damaged && error?.what == "line \(line): a name stands in a mapping twice", "\(error?.what ?? "read")")
+  }
+
   @Test func `CSV that is not one is refused by its line`() throws {
     let head = "name,url,username,password\n"
     for (text, line, what) in [

@@ -153,6 +153,19 @@ import Testing
     #expect(gh.reasons == ["ghe.example (its token is in the system's keyring, not in this file)"])
   }
 
+  @Test func `of a host of gh with many accounts one token is compared, and each is cut out once`() throws {
+    let accounts = (0..<200).map { "    user\($0):\n      oauth_token: gho_\($0)\n" }.joined()
+    let text = "host:\n  users:\n\(accounts)  user: user7\n  oauth_token: gho_7\n"
+    var compared = 0
+    let found = try GitHubHosts.read(Home.secret(text), place: "file") { one, other in
+      compared += 1
+      return one.bytes.isEqual(to: other.bytes)
+    }
+    #expect(compared == 1)
+    #expect(found.entries.map(\.user) == (0..<200).map { "user\($0)" })
+    #expect(found.entries.map(\.cuts.count) == (0..<200).map { $0 == 7 ? 2 : 1 })
+  }
+
   @Test func `an entry of pass is split where people wrote its parts, and stays whole where they did not`() throws {
     func read(_ text: String, _ style: PassBody.Style) throws -> EntryItems {
       var entry = ImportedEntry()

@@ -6,21 +6,38 @@ internal import CofferStorage
 ///
 /// gh writes plain mappings and nothing else of YAML; what is more is refused. Source: `internal/config` of github.com/cli/cli.
 struct GitHubHosts {
+  /// A name whose mapping is read.
   private struct Key {
     let indent: Int
     let name: String
+    /// The names in its mapping.
+    var names: Set<String> = []
   }
 
+  /// What a host's mapping says.
+  private struct Host {
+    let name: String
+    var active = ""
+    /// The token that stands there once more, for who is active.
+    var copy: Token?
+    var tokens: [(user: String, token: Token)] = []
+  }
+  private typealias Token = (form: SecretForm, cut: ImportedEntry.Cut)
+
   private var open: [Key] = []
-  /// By host: the accounts with their tokens, and who is active.
-  private var hosts: [(name: String, tokens: [(user: String, token: SecretForm, cut: ImportedEntry.Cut)], active: String)] = []
+  private var hosts: [Host] = []
+  private var names: Set<String> = []
   private let place: String
 
-  static func read(_ file: borrowing SecretBytes, place: String) throws -> ImportedEntries {
+  /// - Parameter areEqual: compares two tokens, which is done once for each host at most.
+  static func read(
+    _ file: borrowing SecretBytes, place: String,
+    areEqual: (SecretForm, SecretForm) -> Bool = { $0.bytes.isEqual(to: $1.bytes) }
+  ) throws -> ImportedEntries {
     try file.withUnsafeBytes { raw in
       var reader = GitHubHosts(place: place)
       for (number, line) in TextLines(raw) { try reader.take(line, number) }
-      return reader.found()
+      return reader.found(areEqual)
     }
   }
 
@@ -34,22 +51,23 @@ struct GitHubHosts {
     guard !line.prefix(indent).contains(0x09), first != UInt8(ascii: "-"), let (name, value) = text.parted(at: ":") else {
       throw damaged("no 'name: value'", number)
     }
-    while let last = open.last, last.indent >= indent { open.removeLast() }
+    while let last = open.last?.indent, last >= indent { open.removeLast() }
     let key = name.trimmed.word.filter { $0 != "\"" && $0 != "'" }
-    if open.isEmpty { hosts.append((key, [], "")) }
+    // Nobody knows which of two is meant.
+    let isNew = open.isEmpty ? names.insert(key).inserted : open[open.count - 1].names.insert(key).inserted
+    guard isNew else { throw damaged("a name stands in a mapping twice", number) }
+    if open.isEmpty { hosts.append(Host(name: key)) }
     let scalar = try self.scalar(value.trimmed, number)
-    if let scalar, let host = open.first, host.name == hosts.last?.name {
-      take(key, scalar, line.lineCut, in: open.dropFirst().map(\.name))
-    }
+    if let scalar, !open.isEmpty { take(key, (scalar, line.lineCut), in: open.dropFirst().map(\.name)) }
     open.append(Key(indent: indent, name: key))
   }
 
-  private mutating func take(_ key: String, _ value: SecretForm, _ cut: ImportedEntry.Cut, in path: [String]) {
+  private mutating func take(_ key: String, _ value: Token, in path: [String]) {
     let last = hosts.count - 1
     switch (key, path.count) {
-    case ("user", 0): hosts[last].active = value.plainText
-    case ("oauth_token", 0): hosts[last].tokens.append(("", value, cut))
-    case ("oauth_token", 2) where path[0] == "users": hosts[last].tokens.append((path[1], value, cut))
+    case ("user", 0): hosts[last].active = value.form.plainText
+    case ("oauth_token", 0): hosts[last].copy = value
+    case ("oauth_token", 2) where path[0] == "users": hosts[last].tokens.append((path[1], value))
     default: break
     }
   }
@@ -73,24 +91,25 @@ struct GitHubHosts {
     return try SecretForm.copy(value)
   }
 
-  private func found() -> ImportedEntries {
+  private func found(_ areEqual: (SecretForm, SecretForm) -> Bool) -> ImportedEntries {
     var found = ImportedEntries()
     for host in hosts {
-      // The token of who is active stands there twice.
-      let named = Set(host.tokens.map(\.user))
-      let all = host.tokens.map { token in
-        (user: token.user.isEmpty ? host.active : token.user, token: token.token, isCopy: token.user.isEmpty, cut: token.cut)
+      var tokens = host.tokens, copy = host.copy
+      if let alone = copy, !tokens.contains(where: { $0.user == host.active }) {
+        tokens.append((host.active, alone))
+        copy = nil
       }
-      let tokens = all.filter { !$0.isCopy || !named.contains($0.user) }
       if tokens.isEmpty { found.leaveOut(host.name, LeftOut.inKeyring) }
-      for (user, token, _, _) in tokens {
+      for (user, token) in tokens {
         var entry = ImportedEntry()
         entry.service = host.name
         entry.user = user
         entry.title = "GitHub token of \(host.name)"
         entry.urls = ["https://\(host.name)"]
-        entry.value = token
-        entry.cuts = all.filter { $0.user == user && $0.token.bytes.isEqual(to: token.bytes) }.map(\.cut)
+        entry.value = token.form
+        entry.cuts = [token.cut]
+        // No name stands there twice: of each host one token is compared with one other.
+        if let copy, user == host.active, areEqual(copy.form, token.form) { entry.cuts.append(copy.cut) }
         found.add(entry)
       }
     }
