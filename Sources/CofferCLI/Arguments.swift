@@ -113,7 +113,11 @@ enum ProgramOptions {
 enum ProgramName {
   static let helpers: [String: [String]] = [
     "git-credential-coffer": ["credential", "git"], "docker-credential-coffer": ["credential", "docker"],
+    "cargo-credential-coffer": ["credential", "cargo"], "coffer-askpass": ["credential", "askpass"],
   ]
+
+  /// The name of another program's, which is there where somebody asked for it alone.
+  static let keyring = "keyring"
 
   /// The words of the command line `words`, whose first is the program's name.
   static func arguments(_ words: [String]) -> [String] {
@@ -122,6 +126,9 @@ enum ProgramName {
     if name == "docker-credential-coffer", words.count == 2, ["-v", "--version"].contains(words[1]) {
       return ["credential", "docker", "version"]
     }
+    if name == keyring { return ["credential", "keyring"] + words.dropFirst() }
+    // The question of ssh or git may look like an option.
+    if name == "coffer-askpass", words.count == 2 { return ["credential", "askpass", "--", words[1]] }
     return (helpers[name] ?? []) + words.dropFirst()
   }
 }

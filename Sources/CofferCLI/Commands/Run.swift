@@ -31,6 +31,12 @@ struct RunCommand: OpeningCommand {
     help: ArgumentHelp("A variable with the path of a file in memory that holds the value.", valueName: "name=reference"),
     completion: Completions.namedReferences)
   var file: [String] = []
+  @Option(
+    help: ArgumentHelp(
+      "A host or URL whose user and token stand in a netrc in memory, whose path is in NETRC; may be repeated.", valueName: "host"
+    ),
+    completion: Completions.hosts)
+  var netrc: [String] = []
   @Flag(help: "Replace the secrets in what the command prints.") var mask = false
   @Argument(parsing: .postTerminator, help: "The command and its words; -- before them may be left out.") var command: [String] =
     []
@@ -41,7 +47,8 @@ struct RunCommand: OpeningCommand {
 
   /// The options that take the next word, as far as no `=` is in them.
   private static let valued: Set = [
-    "--env", "-e", "--env-file", "--fd", "--file", "--passphrase-fd", "--passphrase-file", "--key-file", "--recovery-file",
+    "--env", "-e", "--env-file", "--fd", "--file", "--netrc", "--passphrase-fd", "--passphrase-file", "--key-file",
+    "--recovery-file",
     "--identity", "--invitation", "--min-generation", "--home", "--vault",
   ]
 
@@ -63,13 +70,14 @@ struct RunCommand: OpeningCommand {
   }
 
   func perform(_ context: Context) throws {
-    let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, context)
+    let plan = try RunPlan(env: env, files: file, descriptors: fd, envFiles: envFile, netrc: !netrc.isEmpty, context)
     let values = try References(plan.references, context)
+    let machines = try netrc.isEmpty ? nil : Netrc(netrc, in: context.itemsToRead())
     closeUnlockingDescriptor()
     // The parser's words are repaired where they are not UTF-8.
-    let launch = try plan.launch(CommandWords.last(command.count), values)
+    let launch = try plan.launch(CommandWords.last(command.count), values, machines)
     guard mask else { try launch.replaceProcess() }
-    let secrets = try OutputMask.secrets(of: plan.references.map { values[$0] }) {
+    let secrets = try OutputMask.secrets(of: plan.references.map { values[$0] } + (machines?.secrets ?? [])) {
       context.note("a secret of fewer than \(OutputMask.shortest) bytes is not masked: it stands in most output by chance")
     }
     try MaskedCommand(MaskAutomaton(secrets)).run(launch).leave()

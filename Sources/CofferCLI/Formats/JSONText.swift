@@ -21,9 +21,21 @@ enum JSONText {
 
   /// `object`, an encoded JSON object, with a secret as its last field.
   static func write(_ object: String, _ field: String, _ secret: borrowing SecretBytes) throws {
-    try Output.write(object.dropLast() + (object == "{}" ? "" : ",") + "\"\(field)\":")
-    try Output.write(SecretJSON.literal(secret))
+    try write(object.dropLast() + (object == "{}" ? "" : ",") + "\"\(field)\":", secret, "}\n")
+  }
+
+  /// The same with several secrets behind the fields of `object`, which has one at least.
+  static func write(_ object: String, _ secrets: [(field: String, form: SecretForm)]) throws {
+    try Output.write(String(object.dropLast()))
+    for (field, form) in secrets { try write(",\"\(field)\":", form.bytes, "") }
     try Output.write("}\n")
+  }
+
+  /// A secret as a literal between two pieces of JSON.
+  static func write(_ start: String, _ secret: borrowing SecretBytes, _ end: String) throws {
+    try Output.write(start)
+    try Output.write(SecretJSON.literal(secret))
+    try Output.write(end)
   }
 }
 

@@ -34,6 +34,23 @@ enum PercentEncoding {
       })
   }
 
+  /// The same for what is no secret; nil also where no text comes out.
+  static func text(_ encoded: String) -> String? {
+    var bytes: [UInt8] = []
+    var rest = encoded.utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      let digits = rest.prefix(2).compactMap(hex)
+      guard digits.count == 2 else { return nil }
+      bytes.append(digits[0] << 4 | digits[1])
+      rest = rest.dropFirst(2)
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
   private static func isSound(_ raw: UnsafeRawBufferPointer.SubSequence) -> Bool {
     raw.indices.allSatisfy { index in
       guard raw[index] == UInt8(ascii: "%") else { return true }

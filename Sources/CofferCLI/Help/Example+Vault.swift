@@ -129,6 +129,16 @@ extension Example {
       Example("what git asks", "printf 'protocol=https\\nhost=github.com\\n\\n' | coffer credential git get"),
     ],
     "credential docker": [Example("what docker asks", "echo https://index.docker.io/v1/ | coffer credential docker get")],
+    "credential aws": [Example("for credential_process in ~/.aws/config", "coffer credential aws work")],
+    "credential kubectl": [Example("for the user's exec in ~/.kube/config", "coffer credential kubectl k8s.example.com ada")],
+    "credential askpass": [
+      Example("what ssh asks", "coffer credential askpass 'Enter passphrase for /home/ada/.ssh/id:'")
+    ],
+    "credential cargo": [Example("what cargo starts", "coffer credential cargo --cargo-plugin")],
+    "credential keyring": [
+      Example("what pip asks", "coffer credential keyring get https://pypi.example.com/simple/ ada"),
+      Example("user and password for uv", "coffer credential keyring get https://pypi.example.com --mode creds"),
+    ],
     "auth": [
       Example("log in, with the token typed at a prompt", "coffer auth login github.com --account ada"),
       Example("where you are logged in", "coffer auth status"),

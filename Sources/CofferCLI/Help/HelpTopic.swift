@@ -22,6 +22,9 @@ struct HelpTopic {
       name: "unlocking", abstract: "What opens the vault, and who is asked", parts: [.unlocking, .asking], listsUnlocking: true),
     HelpTopic(name: "agent", abstract: "The vault unlocked for all your shells", parts: [.settings]),
     HelpTopic(name: "git", abstract: "coffer as the credential helper of git and docker", parts: [.git]),
+    HelpTopic(
+      name: "credentials", abstract: "coffer answers aws, kubectl, ssh, cargo, pip and uv",
+      parts: CredentialsTopic.parts),
     HelpTopic(name: "scripting", abstract: "What a script can rely on", parts: [.contract, .spellings]),
     HelpTopic(name: "terminal", abstract: "What a person sees, and the variables that change it", parts: [.terminal]),
     HelpTopic(name: "finding", abstract: "How an item is named, and looked for", parts: [.finding]),

@@ -17,11 +17,11 @@ struct RunPlan {
   private var files: [(name: String, reference: Reference)] = []
   private var targets: [(number: Int32, reference: Reference)] = []
 
-  init(env: [String], files: [String], descriptors: [String], envFiles: [String], _ context: Context) throws {
+  init(env: [String], files: [String], descriptors: [String], envFiles: [String], netrc: Bool, _ context: Context) throws {
     for path in envFiles { try add(fileAt: path, context) }
     let replaced = Set(variables.map(\.name) + (env + files).compactMap { Attributes.split($0)?.name })
     for (name, reference) in Self.inherited where !replaced.contains(name) { variables.append((name, .reference(reference))) }
-    var names: Set<String> = []
+    var names: Set<String> = netrc ? [Netrc.variable] : []
     for word in env {
       let (name, reference) = try Self.split(word, "--env")
       guard names.insert(name).inserted else { throw Self.twice(name) }
@@ -60,7 +60,7 @@ struct RunPlan {
   }
 
   /// The command with all it is given.
-  func launch(_ words: [ByteWord], _ values: References) throws -> Launch {
+  func launch(_ words: [ByteWord], _ values: References, _ netrc: Netrc?) throws -> Launch {
     var environment = ChildEnvironment()
     for (name, value) in variables {
       switch value {
@@ -71,12 +71,16 @@ struct RunPlan {
     // Numbers that nobody asked for: above all that somebody did.
     var next = (targets.map(\.number).max() ?? 2) + 1
     var opened: [(MemoryFile, Int32)] = []
-    let floor = next + Int32(files.count)
+    let floor = next + Int32(files.count) + (netrc == nil ? 0 : 1)
     for (number, reference) in targets { opened.append((try MemoryFile(values[reference].bytes, above: floor), number)) }
     for (name, reference) in files {
       opened.append((try MemoryFile(values[reference].bytes, above: floor), next))
       try environment.set(name, "/proc/self/fd/\(next)")
       next += 1
+    }
+    if let netrc {
+      opened.append((try MemoryFile(netrc.text(), above: floor), next))
+      try environment.set(Netrc.variable, "/proc/self/fd/\(next)")
     }
     return Launch(words: words, environment: environment, files: opened)
   }

@@ -10,11 +10,13 @@ struct InstallCommandTests {
   func `the program and its names are put in place, again and again, and work from there`() throws {
     let home = try Home.withVault()
     let bin = home.path + "/prefix/bin"
-    let names = ["coffer", "docker-credential-coffer", "git-credential-coffer"]
+    let names = [
+      "cargo-credential-coffer", "coffer", "coffer-askpass", "docker-credential-coffer", "git-credential-coffer",
+    ]
     let first = try home.coffer("install --prefix \(home.path)/prefix")
     #expect(
       first.status == 0
-        && first.out == "copied  \(bin)/coffer\nlinked  \(bin)/docker-credential-coffer\nlinked  \(bin)/git-credential-coffer\n")
+        && first.out == "copied  \(bin)/coffer\n" + names.filter { $0 != "coffer" }.map { "linked  \(bin)/\($0)\n" }.joined())
     #expect(first.err.contains("PATH: export PATH=\(bin):$PATH in ~/.profile\n"))
     #expect(first.err.contains("git: git config --global credential.helper \(bin)/git-credential-coffer\n"))
     #expect(home.mode("prefix/bin/coffer") == 0o755 && home.mode("prefix/bin") == 0o755)
@@ -28,6 +30,19 @@ struct InstallCommandTests {
     #expect(json["onPath"] as? Bool == true && json["program"] as? String == bin + "/coffer")
     let kept = try #require(try home.program(["coffer", "install", "-q", "--prefix", home.path + "/prefix"]))
     #expect(kept.out.hasPrefix("kept    \(bin)/coffer\n") && kept.err.isEmpty)
+  }
+
+  @Test
+  func `the name keyring is another program's elsewhere: it comes with --keyring alone, and goes with uninstall`() throws {
+    let home = try Home()
+    _ = try home.file("p/bin/keyring", "#!/bin/sh\n")
+    #expect(try home.coffer("install -q --prefix \(home.path)/p").status == 0)
+    #expect(try home.content("p/bin/keyring") == "#!/bin/sh\n")
+    try home.transcript("install -q --keyring --prefix \(home.path)/p", err: "something else has the name already", exit: 73)
+    try FileManager.default.removeItem(atPath: home.path + "/p/bin/keyring")
+    let answer = try home.coffer("install -q --keyring --prefix \(home.path)/p")
+    #expect(answer.status == 0 && answer.out.contains("linked  \(home.path)/p/bin/keyring\n"), "\(answer.err)")
+    #expect(try home.coffer("uninstall -q --prefix \(home.path)/p").status == 0 && !home.exists("p/bin/keyring"))
   }
 
   @Test
@@ -54,7 +69,7 @@ struct InstallCommandTests {
     ]
     for name in installed { #expect(home.exists("p/" + name), "\(name)") }
     let answer = try home.coffer("uninstall --prefix \(home.path)/p")
-    #expect(answer.status == 0 && answer.out.hasPrefix("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
+    #expect(answer.status == 0 && answer.out.contains("removed  \(home.path)/p/bin/coffer\n"), "\(answer.err)")
     let left = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/p").sorted()
     #expect(left == ["bin", "bin/other", "share", "share/man", "share/man/man1", "share/man/man1/other.1"])
     try home.transcript("uninstall --prefix \(home.path)/p", err: "no coffer install put anything there", exit: 1)

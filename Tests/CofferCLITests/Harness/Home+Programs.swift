@@ -2,6 +2,8 @@ import Coffer
 import Foundation
 import Testing
 
+@testable import CofferCLI
+
 extension Home {
   static func secret(_ bytes: Data) throws -> SecretBytes {
     try bytes.span.bytes.withUnsafeBytes { raw in try SecretBytes(copying: raw) }
@@ -15,7 +17,7 @@ extension Home {
   func withHelpers() throws {
     let bin = path + "/bin"
     try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: true)
-    for name in ["coffer", "git-credential-coffer", "docker-credential-coffer"] {
+    for name in ["coffer", "keyring"] + ProgramName.helpers.keys {
       try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: Self.coffer)
     }
     environment["PATH"] = "\(bin):/usr/local/bin:/usr/bin:/bin"
@@ -25,8 +27,8 @@ extension Home {
   func program(
     _ words: [String], in input: String = "", with variables: [String: String] = [:]
   ) throws -> (status: Int32, out: String, err: String)? {
-    let folders = (environment["PATH"] ?? "").split(separator: ":")
-    let files: [String] = folders.map { "\($0)/\(words[0])" }
+    let folders = words[0].hasPrefix("/") ? [""] : (environment["PATH"] ?? "").split(separator: ":").map { $0 + "/" }
+    let files = folders.map { $0 + words[0] }
     guard let file = files.first(where: { access($0, X_OK) == 0 }) else { return nil }
     let id = UUID().uuidString
     let given = try self.file(".run/\(id).in", input)

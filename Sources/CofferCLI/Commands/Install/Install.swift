@@ -7,10 +7,11 @@ internal import SystemPackage
 struct InstallCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "install",
-    abstract: "Put this program, its manual, and the names that git and docker look for, into a folder on PATH.",
+    abstract: "Put this program, its manual, and the names that other programs look for, into a folder on PATH.",
     discussion: """
-      Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer and docker-credential-coffer to it, \
-      and writes manual pages to PREFIX/share/man. --completions adds what bash, zsh and fish load by themselves from PREFIX/share. \
+      Copies the running program to PREFIX/bin/coffer in one step, links git-credential-coffer, docker-credential-coffer, \
+      cargo-credential-coffer and coffer-askpass to it, and writes manual pages to PREFIX/share/man. --keyring adds the name keyring, \
+      for pip and uv; --completions adds what bash, zsh and fish load by themselves from PREFIX/share. \
       What stands under one of the names and is something else is left alone, unless --force. 'coffer uninstall' removes it all.
       """)
   static var idleOptions: Set<String> { ["yes", "home", "vault"] }
@@ -18,6 +19,8 @@ struct InstallCommand: Command {
   @Option(help: ArgumentHelp("Where bin is; /usr/local for all users. [default: ~/.local]", valueName: "dir"))
   var prefix: String?
   @Flag(help: "Completion for bash, zsh and fish too.") var completions = false
+  @Flag(help: "The name keyring too, which pip and uv look for, and which may be another program's elsewhere.") var keyring =
+    false
   @Flag(help: "Replace whatever has one of the names.") var force = false
   @OptionGroup var options: AnswerOptions
 
@@ -25,7 +28,8 @@ struct InstallCommand: Command {
     let prefix = try InstallPrefix.path(prefix)
     let folder = prefix.appending("bin")
     let program = try InstalledFile(path: folder.appending("coffer"), content: .bytes(Self.program(), mode: 0o755))
-    let links = ProgramName.helpers.keys.sorted().map { InstalledFile(path: folder.appending($0), content: .link("coffer")) }
+    let names = ProgramName.helpers.keys.sorted() + (keyring ? [ProgramName.keyring] : [])
+    let links = names.map { InstalledFile(path: folder.appending($0), content: .link("coffer")) }
     let manuals = try Self.manuals(prefix.appending("share"))
     let scripts = completions ? try CompletionFiles.all(below: prefix.appending("share")) : []
     let isCopied = try put([program] + links + manuals + scripts, below: prefix, program: program)

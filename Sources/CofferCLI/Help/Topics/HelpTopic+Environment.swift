@@ -21,6 +21,8 @@ extension HelpTopic.Part {
       | `VISUAL` | the editor of `vault edit`; else `EDITOR`, else `vi` |
       | `EDITOR` | the same, where `VISUAL` is not set |
       | `PASSWORD_STORE_DIR` | the pass store to import, where none is named (`~/.password-store`) |
+      | `KUBERNETES_EXEC_INFO` | what kubectl asks `credential kubectl` for |
+      | `SSH_ASKPASS_PROMPT` | what kind of question ssh has for `credential askpass` |
       | `CREDENTIALS_DIRECTORY` | a systemd service's folder; `coffer.passphrase` in it is the passphrase |
       | `XDG_DATA_HOME` | the vault is in `coffer/` below it (`~/.local/share`) |
       | `XDG_CONFIG_HOME` | the property lists are in it (`~/.config`) |

@@ -4,8 +4,11 @@ internal import CofferPlatform
 struct CredentialCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "credential", abstract: "Keep the credentials of other programs.",
-    discussion: "git and docker call these; 'coffer install' puts the names that they look for on PATH.",
-    subcommands: [CredentialGitCommand.self, CredentialDockerCommand.self])
+    discussion: "Those programs call these; 'coffer install' puts the names that they look for on PATH.",
+    subcommands: [
+      CredentialGitCommand.self, CredentialDockerCommand.self, CredentialAWSCommand.self, CredentialKubectlCommand.self,
+      CredentialAskpassCommand.self, CredentialCargoCommand.self, CredentialKeyringCommand.self,
+    ])
 }
 
 struct CredentialGitCommand: OpeningCommand {

@@ -1,0 +1,58 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+struct CredentialAWSCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "aws",
+    abstract: "Answer aws and its libraries, which call this as credential_process.",
+    discussion: """
+      The item is that of the service aws and the profile, as 'coffer vault import --from aws' makes it: the value is the secret key, \
+      aws_access_key_id an attribute or a field of it, aws_session_token a field. With an expiry of the item aws asks again in time.
+      """)
+
+  @Argument(help: "The profile. [default: default]") var profile: String?
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
+
+  private static let keyID = "aws_access_key_id"
+  private static let session = "aws_session_token"
+
+  private struct Answer: Encodable {
+    let Version = 1
+    let AccessKeyId: String
+    let Expiration: Date?
+  }
+
+  func perform(_ context: Context) throws {
+    let profile = profile ?? "default"
+    context.reason = "aws wants the key of the profile \(profile)."
+    let items = try context.itemsToRead()
+    let name = try ItemName(service: "aws", account: profile)
+    guard let item = try items.item(name) else {
+      throw StoreError(
+        .notFound, "the vault has no key of this profile", key: name.description, cure: "coffer vault import --from aws")
+    }
+    let key = try items.value(of: name).line(of: name, for: "aws")
+    let token = try items.item(name.field(named: Self.session))
+    var secrets = [("SecretAccessKey", key)]
+    if let token { secrets.append(("SessionToken", try items.value(of: token.name).line(of: token.name, for: "aws"))) }
+    let expires = [item.metadata.expires, token?.metadata.expires].compactMap(\.self).min()
+    try JSONText.write(JSONText.encode(Answer(AccessKeyId: keyID(of: item, items), Expiration: expires)), secrets)
+  }
+
+  private func keyID(of item: VaultItem, _ items: VaultItems) throws -> String {
+    switch try ItemPart(ifAny: Self.keyID, of: item, in: items) {
+    case .text(let text): return text
+    // Whoever imported it otherwise may have it as a field; it opens nothing by itself.
+    case .secret(let form):
+      if let text = form.bytes.withUnsafeBytes({ PlainBytes.text($0) }) { return text }
+    case nil: break
+    }
+    throw StoreError(
+      .notFound, "the item has no \(Self.keyID)", key: item.name.description,
+      cure: "coffer vault edit \(item.name.service) \(Printable.line(item.name.account)) --attribute \(Self.keyID)=ID")
+  }
+}

@@ -1,0 +1,73 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+struct CredentialAskpassCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "askpass",
+    abstract: "Answer a question of ssh or git, which call this as SSH_ASKPASS or GIT_ASKPASS.",
+    discussion: """
+      They start a program by its name alone: give them coffer-askpass, which 'coffer install' puts beside coffer. The passphrase of a \
+      key is the item ssh-key:PATH, a password at a machine the item ssh://HOST of the user. git is told the user and the password \
+      that its helper would give. Whether a host is to be trusted is a question for a person: that is refused, and so is any other.
+      """)
+
+  @Argument(help: "The question, as ssh or git asks it.") var question: String
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
+
+  func perform(_ context: Context) throws {
+    // Source: ssh(1), SSH_ASKPASS_PROMPT. A notice waits for no answer.
+    let kind = ProcessEnvironment.value("SSH_ASKPASS_PROMPT")
+    if kind == "none" { return }
+    guard kind == nil, let asked = AskedQuestion(question) else {
+      throw Failure(
+        .refused, kind: "refused", "this question is for a person: '\(Printable.line(question))'",
+        cure: "without SSH_ASKPASS or GIT_ASKPASS the terminal is asked")
+    }
+    if case .again = asked {
+      throw StoreError(
+        .notFound, "the passphrase of the vault was wrong, and there is no other",
+        cure: "coffer vault set ssh-key:PATH stores another")
+    }
+    let answer = try answer(asked, context)
+    try Output.write(answer.bytes)
+    try Output.write("\n")
+  }
+
+  private func answer(_ asked: AskedQuestion, _ context: Context) throws -> SecretForm {
+    switch asked {
+    case .again: throw Failure.claim("a wrong answer was answered")
+    case .passphrase(let key): return try stored("ssh-key:\(key)", nil, "the passphrase of \(key)", for: "ssh", context)
+    case .password(let user, let host):
+      return try stored("ssh://\(host.lowercased())", user, "the password of \(user) at \(host)", for: "ssh", context)
+    case .urlPassword(let url):
+      context.reason = "git wants the password of \(Self.plain(url))."
+      let found = try HostCredential.get(url, nil, in: context.itemsToRead())
+      return try found.secret.line(of: found.name, for: "git")
+    case .username(let url):
+      context.reason = "git wants the user of \(Self.plain(url))."
+      let account = try HostCredential.get(url, nil, in: context.itemsToRead()).name.account
+      return try account.utf8Span.span.bytes.withUnsafeBytes { SecretForm(try SecretBytes(copying: $0)) }
+    }
+  }
+
+  /// A URL that a person is shown: what stands before its host may be a password.
+  private static func plain(_ url: String) -> String { Origin(url)?.service ?? "a URL" }
+
+  private func stored(_ service: String, _ account: String?, _ what: String, for program: String, _ context: Context) throws
+    -> SecretForm
+  {
+    context.reason = "\(program) wants \(what)."
+    let items = try context.itemsToRead()
+    guard let item = try HostCredential.candidates(service, account, in: items).first else {
+      let name = try ItemName(service: service, account: account ?? "")
+      throw StoreError(
+        .notFound, "the vault has no such item", key: name.description,
+        cure: "coffer vault set \(Printable.line(service))" + (account.map { " \(Printable.line($0))" } ?? ""))
+    }
+    return try items.value(of: item.name).line(of: item.name, for: program)
+  }
+}

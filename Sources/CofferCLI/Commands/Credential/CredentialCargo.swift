@@ -1,0 +1,27 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+
+struct CredentialCargoCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "cargo",
+    abstract: "Answer cargo, which starts this as a credential provider.",
+    discussion: """
+      cargo starts a program by its name alone: give it cargo-credential-coffer, which 'coffer install' puts beside coffer. The token \
+      of a registry is the item cargo-registry:INDEX-URL; a service and an account behind the program's name in cargo's \
+      configuration name another item. Every request is a line of JSON on standard input, and every answer one on standard output.
+      """)
+
+  // What cargo adds to every call.
+  @Flag(help: .hidden) var cargoPlugin = false
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
+
+  func claimInput(_ context: Context) throws { try context.input.claim(for: "cargo's requests") }
+
+  func perform(_ context: Context) throws {
+    try Output.line("{\"v\":[1]}")
+    let provider = CargoProvider(context: context)
+    while let line = try CargoProvider.line(from: STDIN_FILENO) { try provider.answer(line) }
+  }
+}

@@ -1,0 +1,93 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+
+struct CredentialKeyringCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "keyring",
+    abstract: "Answer pip and uv, which call the program keyring: get, set, del.",
+    discussion: """
+      'coffer install --keyring' puts the name keyring beside coffer, for pip --keyring-provider subprocess and uv's \
+      --keyring-provider subprocess. A service that is a URL means what git and 'coffer auth login' stored for its host, any other \
+      the item of that name. set takes the password from standard input.
+      """)
+
+  enum Operation: String, ExpressibleByArgument, CaseIterable { case get, set, del }
+  enum Mode: String, ExpressibleByArgument, CaseIterable { case password, creds }
+  enum Form: String, ExpressibleByArgument, CaseIterable { case plain, json }
+
+  @Argument(help: "get, set or del.") var operation: Operation
+  @Argument(help: "A URL, a host or the service of an item.") var service: String
+  @Argument(help: "The user.") var username: String?
+  @Option(help: ArgumentHelp("What get prints: the password, or with creds the user before it.", valueName: "what"))
+  var mode = Mode.password
+  @Option(help: ArgumentHelp("How get prints it: plain, a line each, or json.", valueName: "form")) var output = Form.plain
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: CommonOptions
+
+  private struct Credential: Encodable { let username: String }
+  private struct Nothing: Encodable {}
+
+  func claimInput(_ context: Context) throws {
+    guard operation == .set else { return }
+    guard username != nil else { throw Failure.usage("there is no user", try: "keyring set SERVICE USER") }
+    try context.input.claim(for: "the password")
+  }
+
+  func perform(_ context: Context) throws {
+    let place = Printable.line(Origin(service)?.service ?? service)
+    switch operation {
+    case .get:
+      context.reason = "A program wants the password of \(place)."
+      try get(context.itemsToRead())
+    case .set:
+      context.reason = "A program wants to keep the password of \(place)."
+      try set(context)
+    case .del:
+      context.reason = "A program wants to forget the password of \(place)."
+      try delete(context.itemsToRead())
+    }
+  }
+
+  private func get(_ items: VaultItems) throws {
+    let found = try HostCredential.get(service, username, in: items)
+    let password = try found.secret.line(of: found.name, for: "keyring")
+    switch output {
+    case .json where mode == .creds:
+      try JSONText.write(JSONText.encode(Credential(username: found.name.account)), "password", password.bytes)
+    case .json: try JSONText.write(JSONText.encode(Nothing()), "password", password.bytes)
+    case .plain:
+      if mode == .creds { try Output.line(found.name.account) }
+      try Output.write(password.bytes)
+      try Output.write("\n")
+    }
+  }
+
+  /// In the place of what `get` would give, so that there are no two of it.
+  private func set(_ context: Context) throws {
+    let read = try SecretReader.read(
+      STDIN_FILENO, limit: SecretReader.largestValue, what: "the password", place: "standard input")
+    let password = try read.withoutTrailingNewline(.lineFeedOrCRLF)
+    guard password.count > 0 else { throw Failure.usage("the password is empty", try: "the password on standard input") }
+    let items = try context.itemsToRead()
+    guard let there = try HostCredential.candidates(service, username, in: items).first else {
+      let name = try ItemName(service: service, account: username ?? "")
+      try NewName.check(name)
+      try items.set(SecretForm(password, metadata: ItemMetadata(contentType: "text/plain")), for: name)
+      return
+    }
+    var metadata = there.metadata
+    // What is known of the former one is not true of this.
+    (metadata.expires, metadata.contentType) = (nil, "text/plain")
+    try items.set(SecretForm(password, metadata: metadata), for: there.name, if: there.isUnchanged)
+  }
+
+  private func delete(_ items: VaultItems) throws {
+    guard let there = try HostCredential.candidates(service, username, in: items).first else {
+      throw AuthAccounts.nobody(Origin(service)?.host ?? service, username)
+    }
+    try items.remove(there.name, if: there.isUnchanged)
+  }
+}

@@ -1,0 +1,163 @@
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+/// Answers cargo's requests from the vault.
+///
+/// Source: the Cargo book, "Credential Provider Protocol", version 1. A request and an answer are a line of JSON each.
+struct CargoProvider {
+  /// Bytes of a request, at most: two URLs, the headers of a server's answer and a token.
+  static let largest = 1 << 18
+
+  let context: Context
+
+  /// What cargo wants, as far as it matters here. Of a get it is the same for every operation.
+  struct Request {
+    var version = 0
+    var kind = ""
+    var index = ""
+    var registry = ""
+    var token: SecretForm?
+    var words: [String] = []
+
+    init(_ line: borrowing SecretBytes) throws {
+      var found = Self.none
+      try line.withUnsafeBytes { raw in
+        var scanner = JSONScanner(raw, place: "cargo's request", outcome: "nothing was done")
+        try scanner.object { scanner, name in
+          switch name {
+          case "v": found.version = try scanner.number()
+          case "kind": found.kind = try scanner.text()
+          case "token": found.token = try scanner.secretOrNothing()
+          case "args": try scanner.array { found.words.append(try $0.text()) }
+          case "registry":
+            try scanner.object { scanner, name in
+              switch name {
+              case "index-url": found.index = try scanner.text()
+              case "name": found.registry = try scanner.textOrNothing()
+              default: try scanner.skip()
+              }
+            }
+          default: try scanner.skip()
+          }
+        }
+        try scanner.end()
+      }
+      self = found
+    }
+
+    private init() {}
+    private static let none = Request()
+
+    /// What the item is called: as in the keychains that cargo itself keeps tokens in, or as cargo's configuration says.
+    var service: String { words.first ?? "cargo-registry:\(index)" }
+    var account: String? { words.count > 1 ? words[1] : nil }
+  }
+
+  /// The next line; nil at the end.
+  static func line(from descriptor: Int32) throws -> SecretBytes? {
+    var buffer = try SecretBytes(zeros: largest)
+    var count = 0
+    while count < largest {
+      let at = count
+      // A byte at a time: what follows the line stays where it is, and a request is some hundred bytes.
+      let got = buffer.withUnsafeMutableBytes { SecretReader.readOnce(descriptor, $0.baseAddress.map { $0 + at }, 1) }
+      guard got >= 0 else { throw StoreError(errno: errno, "read cargo's request", place: "standard input") }
+      if got == 0 { return count == 0 ? nil : try buffer.prefix(count) }
+      if buffer.withUnsafeBytes({ $0[at] }) == 0x0A { return try buffer.prefix(count) }
+      count += 1
+    }
+    throw StoreError(
+      .tooLarge(limit: largest), "cargo's request is larger than \(largest) bytes", place: "standard input",
+      cure: "this is not what cargo sends")
+  }
+
+  func answer(_ line: borrowing SecretBytes) throws {
+    do { try perform(Request(line)) } catch {
+      guard let failure = Main.failure(error), failure.status != .pipeClosed else { throw error }
+      let key = failure.key.map { "'\($0)': " } ?? ""
+      let cure = failure.cure.map { "; try: \($0)" } ?? ""
+      try refuse(Refusal(kind: "other", message: Printable.line(key + failure.what + cure)))
+    }
+  }
+
+  private func perform(_ request: Request) throws {
+    guard request.version == 1 else { throw Failure.usage("cargo speaks version \(request.version)", try: "a newer coffer") }
+    let registry = request.registry.isEmpty ? request.index : request.registry
+    switch request.kind {
+    case "get":
+      context.reason = "cargo wants the token of \(registry)."
+      try get(request)
+    case "login":
+      context.reason = "cargo wants to keep the token of \(registry)."
+      try login(request, registry)
+    case "logout":
+      context.reason = "cargo wants to forget the token of \(registry)."
+      try logout(request)
+    default: try refuse(Refusal(kind: "operation-not-supported"))
+    }
+  }
+
+  private func get(_ request: Request) throws {
+    guard let found = try HostCredential.find(request.service, request.account, in: context.itemsToRead()) else {
+      return try refuse(Refusal(kind: "not-found"))
+    }
+    let token = try found.secret.line(of: found.name, for: "cargo")
+    let cache = found.expires.map { "\"cache\":\"expires\",\"expiration\":\(Int64($0.timeIntervalSince1970))" }
+    try JSONText.write(
+      "{\"Ok\":{\"kind\":\"get\",\(cache ?? "\"cache\":\"session\""),\"operation_independent\":true,\"token\":", token.bytes,
+      "}}\n")
+  }
+
+  private func login(_ request: Request, _ registry: String) throws {
+    let token = try request.token ?? typed(registry)
+    let items = try context.itemsToRead()
+    let there = try HostCredential.candidates(request.service, request.account, in: items).first
+    var metadata = there?.metadata ?? ItemMetadata(label: "Token of the registry \(registry)")
+    (metadata.expires, metadata.contentType) = (nil, "text/plain")
+    var form = token
+    form.metadata = metadata
+    let name = try there?.name ?? ItemName(service: request.service, account: request.account ?? "")
+    // Of a token nothing stays after a logout, nor before it.
+    try items.set(form, for: name, if: there?.isUnchanged ?? .absent, keeping: 0)
+    try Output.line("{\"Ok\":{\"kind\":\"login\"}}")
+  }
+
+  private func typed(_ registry: String) throws -> SecretForm {
+    guard let terminal = Terminal() else {
+      throw Failure.usage("there is no token, and no terminal to ask at", try: "cargo login with the token on standard input")
+    }
+    return SecretForm(try terminal.secret(Question("Token for \(registry)")))
+  }
+
+  private func logout(_ request: Request) throws {
+    let items = try context.itemsToRead()
+    guard let there = try HostCredential.candidates(request.service, request.account, in: items).first else {
+      return try refuse(Refusal(kind: "not-found"))
+    }
+    try items.remove(there.name, if: there.isUnchanged)
+    try Output.line("{\"Ok\":{\"kind\":\"logout\"}}")
+  }
+
+  private struct Refusal: Encodable {
+    let kind: String
+    var message: String?
+
+    private enum CodingKeys: String, CodingKey {
+      case kind, message
+      case causes = "caused-by"
+    }
+
+    func encode(to encoder: any Encoder) throws {
+      var fields = encoder.container(keyedBy: CodingKeys.self)
+      try fields.encode(kind, forKey: .kind)
+      guard let message else { return }
+      try fields.encode(message, forKey: .message)
+      try fields.encode([String](), forKey: .causes)
+    }
+  }
+
+  private func refuse(_ refusal: Refusal) throws { try Output.line(JSONText.encode(["Err": refusal])) }
+}

@@ -1,0 +1,100 @@
+internal import Coffer
+internal import CofferStorage
+internal import CofferVault
+internal import FoundationEssentials
+
+/// A credential of the vault for a program that names what it wants by a URL, a host or the name of an item: the very item that git's
+/// helper or `coffer auth login` stored, so that there is one token, in one place.
+struct HostCredential {
+  let name: ItemName
+  let secret: SecretForm
+  /// From when on it is of no use, where that is known.
+  let expires: Date?
+  /// What else is said of the item.
+  let item: VaultItem
+
+  /// The credential that `service` means; nil where nothing is stored.
+  ///
+  /// Tried in this order: the item of exactly that service; for a URL of HTTPS the login of its host; for any URL what git has for its
+  /// scheme and host. Of several accounts the one named is meant, or in the URL; without one the active login, then what was written last.
+  ///
+  /// - Throws: `.expired` where all that is stored has expired.
+  static func find(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential? {
+    var expired: StoreError?
+    for item in try candidates(service, account, in: items) {
+      do throws(StoreError) {
+        if let found = try HostCredential(item, in: items) { return found }
+      } catch {
+        guard error.kind == .expired else { throw error }
+        expired = expired ?? error.about(key: item.name.description)
+      }
+    }
+    if let expired { throw expired }
+    return nil
+  }
+
+  /// The same where something has to be there.
+  ///
+  /// - Throws: `.notFound`.
+  static func get(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential {
+    guard let found = try find(service, account, in: items) else {
+      throw AuthAccounts.nobody(Origin(service)?.host ?? service, account ?? Origin(service)?.user)
+    }
+    return found
+  }
+
+  /// Nil where the item went, or holds no password.
+  private init?(_ item: VaultItem, in items: VaultItems) throws(StoreError) {
+    let credential: GitCredential
+    do {
+      guard let form = try items.get(item.name) else { return nil }
+      credential = try GitCredential(form)
+    } catch let error as StoreError { throw error } catch { throw StoreError(.damaged, "\(error)", cure: "see the cause") }
+    guard let password = credential.password else { return nil }
+    guard !credential.isExpired else {
+      throw StoreError(.expired, "the item has expired", cure: "store a fresh value, or delete the item")
+    }
+    (name, secret, self.item) = (item.name, password, item)
+    expires = credential.expiry.map { Date(timeIntervalSince1970: Double($0)) }
+  }
+
+  /// The items that may answer, the likeliest first; no value is opened.
+  static func candidates(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
+    let origin = Origin(service)
+    let account = account ?? origin?.user
+    var found = try stored(service, account, in: items)
+    guard let origin else { return found }
+    if origin.service != service, origin.service != origin.name { found += try stored(origin.service, account, in: items) }
+    if origin.scheme == "https" {
+      found += try stored(origin.host, account, in: items).filter(AuthAccounts.isToken)
+    }
+    let known = Set(found.map(\.name))
+    return try found + stored(origin.name, account, in: items).filter { !known.contains($0.name) }
+  }
+
+  private static func stored(_ service: String, _ account: String?, in items: VaultItems) throws -> [VaultItem] {
+    if let account { return try [items.item(ItemName(service: service, account: account))].compactMap(\.self) }
+    let found = try items.list(service: service).sorted { $0.modified > $1.modified }
+    guard found.count > 1, found.contains(where: AuthAccounts.isToken) else { return found }
+    let active = try AuthAccounts(items: items).logins(of: service).first(where: \.isActive)?.account
+    return found.filter { $0.name.account == active } + found.filter { $0.name.account != active }
+  }
+}
+
+extension SecretForm {
+  /// The same, for a program that takes a line of text.
+  ///
+  /// - Parameter program: whose protocol it is.
+  /// - Throws: `.unsupported` for what is no line of UTF-8.
+  func line(of name: ItemName, for program: String) throws(StoreError) -> SecretForm {
+    let isLine = bytes.withUnsafeBytes { raw in
+      UTF8Validity.isValid(raw) && raw.allSatisfy { $0 != 0 && $0 != 0x0A && $0 != 0x0D }
+    }
+    guard isLine else {
+      throw StoreError(
+        .unsupported, "the value is no line of text, which is all that \(program) takes", key: name.description,
+        cure: "store it without a NUL or a line's end: coffer vault set")
+    }
+    return self
+  }
+}

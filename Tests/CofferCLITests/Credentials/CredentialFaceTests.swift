@@ -1,0 +1,277 @@
+import CofferTestSupport
+import Foundation
+import Testing
+
+@testable import CofferCLI
+
+/// What `coffer credential` answers, protocol by protocol.
+@Suite(.tags(.process), .wholeRun)
+struct CredentialFaceTests {
+  private func object(_ answer: Home.Answer) throws -> [String: Any] {
+    try #require(JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any], "\(answer.err)")
+  }
+
+  /// A vault in which the login `h.example` of ada has been given a second to live, and that second is over.
+  private func withExpired() throws -> Home {
+    let home = try Home.withVault()
+    try home.transcript("vault set aws old --attribute aws_access_key_id=A --expires 1s", in: "k")
+    try home.transcript("vault set cargo-registry:old --expires 1s", in: "t")
+    try home.transcript("login h.example --account ada --with-token --expires 1s -q", in: "t")
+    #expect(try eventually { try home.coffer("auth token h.example").status != 0 })
+    return home
+  }
+
+  @Test
+  func `aws gets version 1 with the key's id, the session's token, and the earlier of two expiries`() throws {
+    let home = try Home.withVault()
+    try home.transcript("vault set aws default --attribute aws_access_key_id=AKIA1", in: "se\"cret/+")
+    try home.transcript(
+      "credential aws", out: #"{"AccessKeyId":"AKIA1","Version":1,"SecretAccessKey":"se\"cret/+"}"# + "\n")
+    try home.transcript("vault set aws work --expires 2h", in: "k")
+    try home.transcript("vault set aws work --field aws_access_key_id", in: "AKIA2")
+    try home.transcript("vault set aws work --field aws_session_token --expires 1h", in: "tok")
+    let work = try object(home.coffer("credential aws work"))
+    #expect(work["AccessKeyId"] as? String == "AKIA2" && work["SessionToken"] as? String == "tok" && work["Version"] as? Int == 1)
+    let expiration = try Date(#require(work["Expiration"] as? String), strategy: .iso8601)
+    #expect((3500...3600).contains(expiration.timeIntervalSinceNow))
+    try home.transcript("credential aws nobody", err: "no key of this profile", exit: 1)
+    try home.transcript("vault set aws bare", in: "k")
+    try home.transcript("credential aws bare", err: "the item has no aws_access_key_id", exit: 1)
+    try home.transcript("vault set aws lines --attribute aws_access_key_id=A", in: "two\nlines")
+    try home.transcript("credential aws lines", err: "no line of text", exit: 77)
+    home.locked()
+    try home.transcript("credential aws", err: "nothing to unlock it with", exit: 69)
+  }
+
+  @Test
+  func `what aws imports is what aws is given`() throws {
+    let home = try Home.withVault()
+    let file = try home.file(
+      "credentials", "[work]\naws_access_key_id = AKIA3\naws_secret_access_key = s\naws_session_token = t\n")
+    #expect(try home.coffer("vault import --from aws \(file) --yes -q").status == 0)
+    try home.transcript(
+      "credential aws work", out: #"{"AccessKeyId":"AKIA3","Version":1,"SecretAccessKey":"s","SessionToken":"t"}"# + "\n")
+  }
+
+  @Test
+  func `kubectl gets an ExecCredential of the version that it asks for, of a name or of its server`() throws {
+    let home = try Home.withVault()
+    try home.transcript("login k8s.example --account ada --with-token --expires 1h -q", in: "tok")
+    let named = try object(home.coffer("credential kubectl k8s.example ada"))
+    let status = try #require(named["status"] as? [String: String])
+    #expect(named["apiVersion"] as? String == "client.authentication.k8s.io/v1" && named["kind"] as? String == "ExecCredential")
+    let expiration = try Date(#require(status["expirationTimestamp"]), strategy: .iso8601)
+    #expect(status["token"] == "tok" && (3500...3600).contains(expiration.timeIntervalSinceNow))
+    let request = { (version: String, spec: String) in
+      [
+        "KUBERNETES_EXEC_INFO":
+          #"{"apiVersion":"client.authentication.k8s.io/\#(version)","kind":"ExecCredential","spec":\#(spec)}"#
+      ]
+    }
+    let server = #"{"interactive":false,"cluster":{"server":"https://K8S.example:443/"}}"#
+    let asked = try object(home.coffer("credential kubectl", with: request("v1beta1", server)))
+    #expect(asked["apiVersion"] as? String == "client.authentication.k8s.io/v1beta1")
+    #expect((asked["status"] as? [String: String])?["token"] == "tok")
+    try home.transcript("vault set plain", in: "p")
+    try home.transcript(
+      "credential kubectl plain",
+      out: #"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"p"}}"# + "\n")
+    try home.transcript("credential kubectl x", with: request("v9", "{}"), err: "kubectl asks for", exit: 77)
+    try home.transcript("credential kubectl", with: request("v1", "{}"), err: "kubectl tells no server", exit: 64)
+    try home.transcript("credential kubectl", err: "no item is named", exit: 64)
+    try home.transcript("credential kubectl", with: ["KUBERNETES_EXEC_INFO": "{"], err: "is no ExecCredential", exit: 65)
+    try home.transcript("credential kubectl nowhere.example", err: "nobody is logged in", exit: 1)
+  }
+
+  @Test
+  func `what has expired is told as such, and not given`() throws {
+    let home = try withExpired()
+    try home.transcript("credential aws old", err: "has expired", exit: 1)
+    for line in [
+      "kubectl h.example", "kubectl https://h.example", "keyring get h.example ada", "keyring get https://h.example/s",
+    ] {
+      try home.transcript("credential \(line)", err: "has expired", exit: 1)
+    }
+    let asked = try home.program([Home.coffer, "credential", "askpass", "Password for 'https://h.example': "])
+    #expect(asked?.status == 1 && asked?.err.contains("has expired") == true)
+    try home.transcript("run --netrc h.example -- touch \(home.path)/started", err: "has expired", exit: 125)
+    #expect(!home.exists("started"))
+    let cargo = try home.coffer(
+      "credential cargo", in: Data(#"{"v":1,"kind":"get","operation":"read","registry":{"index-url":"old"}}"#.utf8))
+    #expect(
+      cargo.status == 0
+        && cargo.out.contains(#"{"Err":{"caused-by":[],"kind":"other","message":"'cargo-registry:old': the item has expired"#))
+    // What git has for the host, and is live, is as good.
+    try home.transcript("vault set https://h.example ada", in: "live")
+    try home.transcript("credential keyring get https://h.example", out: "live\n")
+  }
+
+  @Test
+  func `cargo is greeted, gets, logs in and out, and hears errors of its own kind`() throws {
+    let home = try Home.withVault()
+    let cargo = { (lines: [String]) in
+      let answer = try home.coffer("credential cargo --cargo-plugin", in: Data(lines.map { $0 + "\n" }.joined().utf8))
+      #expect(answer.status == 0 && answer.err.isEmpty, "\(answer.err)")
+      var answers = answer.out.split(separator: "\n").map(String.init)
+      #expect(answers.removeFirst() == #"{"v":[1]}"#)
+      return answers
+    }
+    let registry = #""registry":{"index-url":"sparse+https://r.example/index/","name":"r","headers":["WWW-Authenticate: x"]}"#
+    let got = #"{"Ok":{"kind":"get","cache":"session","operation_independent":true,"token":"#
+    #expect(
+      try cargo([
+        #"{"v":1,\#(registry),"kind":"get","operation":"read","args":[]}"#,
+        #"{"v":1,\#(registry),"kind":"logout","args":[]}"#,
+        #"{"v":1,\#(registry),"kind":"login","token":"tok\"1","login-url":"https://r.example/me","args":[]}"#,
+        #"{"v":1,\#(registry),"kind":"get","operation":"publish","name":"a","vers":"1.0.0","cksum":"x"}"#,
+        #"{"v":1,\#(registry),"kind":"unheard-of"}"#, #"{"v":1,\#(registry),"kind":"logout"}"#,
+        #"{"v":1,\#(registry),"kind":"get"}"#,
+      ]) == [
+        #"{"Err":{"kind":"not-found"}}"#, #"{"Err":{"kind":"not-found"}}"#, #"{"Ok":{"kind":"login"}}"#, got + #""tok\"1"}}"#,
+        #"{"Err":{"kind":"operation-not-supported"}}"#, #"{"Ok":{"kind":"logout"}}"#, #"{"Err":{"kind":"not-found"}}"#,
+      ])
+    try home.transcript("login r.example --account ada --with-token -q", in: "shared")
+    let words = #""args":["r.example","ada"]"#
+    #expect(try cargo([#"{"v":1,\#(registry),"kind":"get",\#(words)}"#]) == [got + #""shared"}}"#])
+    // One token, one place: a login through cargo is the login.
+    #expect(try cargo([#"{"v":1,\#(registry),"kind":"login","token":"new",\#(words)}"#]) == [#"{"Ok":{"kind":"login"}}"#])
+    try home.transcript("auth token r.example", out: "new")
+    try home.transcript("vault set cargo-registry:b --expires 1h", in: "t")
+    let expiring = try cargo([#"{"v":1,"registry":{"index-url":"b"},"kind":"get"}"#])[0]
+    #expect(expiring.contains(#""cache":"expires","expiration":"#))
+    for (line, text) in [
+      (#"{"v":2,"kind":"get"}"#, "cargo speaks version 2"), ("hunter2", "line 1: "), (#"{"v":1,"kind":"#, "line 1: "),
+      (#"{"v":1,\#(registry),"kind":"login"}"#, "no terminal to ask at"),
+    ] {
+      let answer = try cargo([line])[0]
+      #expect(answer.hasPrefix(#"{"Err":{"caused-by":[],"kind":"other","message":""#) && answer.contains(text), "\(answer)")
+      #expect(!answer.contains("hunter2"))
+    }
+    let huge = try home.coffer("credential cargo", in: Data(repeating: 65, count: 1 << 20))
+    #expect(huge.status == 64)
+    home.locked()
+    #expect(try cargo([#"{"v":1,\#(registry),"kind":"get"}"#])[0].contains("nothing to unlock it with"))
+  }
+
+  @Test
+  func `keyring gets in four forms, sets in the place of what it would give, and deletes`() throws {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    let keyring = { (words: [String], input: String) in try #require(try home.program(["keyring"] + words, in: input)) }
+    let url = "https://pypi.example/simple/"
+    #expect(try keyring(["get", url, "ada"], "").status == 1)
+    #expect(try keyring(["set", "pypi.example:8080", "ada"], "pass word\n").status == 0)
+    try home.transcript("vault get pypi.example:8080 ada", out: "pass word")
+    #expect(try keyring(["get", "pypi.example:8080", "ada"], "").out == "pass word\n")
+    try home.transcript("login pypi.example --account ada --with-token -q", in: "one")
+    #expect(try keyring(["get", url, "ada"], "").out == "one\n")
+    #expect(try keyring(["get", "https://ada@pypi.example/simple"], "").out == "one\n")
+    #expect(try keyring(["get", url, "--mode", "creds"], "").out == "ada\none\n")
+    #expect(try keyring(["--mode=creds", "--output=json", "get", url], "").out == #"{"username":"ada","password":"one"}"# + "\n")
+    #expect(try keyring(["--output=json", "get", url, "ada"], "").out == #"{"password":"one"}"# + "\n")
+    #expect(try keyring(["set", url, "ada"], "two\r\n").status == 0)
+    try home.transcript("auth token pypi.example", out: "two")
+    // No scheme, no token of a host; and none of HTTPS for a URL of HTTP.
+    for other in ["pypi.example:443", "http://pypi.example/simple/"] {
+      #expect(try keyring(["get", other, "ada"], "").status == 1)
+    }
+    #expect(try keyring(["set", url], "x").status == 64 && keyring(["set", url, "ada"], "").status == 64)
+    #expect(try keyring(["set", "s", "ada"], "a\nb").status == 0 && keyring(["get", "s", "ada"], "").status == 77)
+    #expect(try keyring(["del", url, "ada"], "").status == 0 && keyring(["del", url, "ada"], "").status == 1)
+    try home.transcript("auth token pypi.example", err: "nobody is logged in", exit: 1)
+  }
+
+  @Test
+  func `of several accounts the active login is meant, then what was written last; a path goes before its host`() throws {
+    let home = try Home.withVault()
+    let token = { (words: String) in try home.coffer("credential keyring get \(words) --mode creds").out }
+    try home.transcript("vault set https://h.example git-user", in: "git")
+    #expect(try token("https://h.example/a") == "git-user\ngit\n")
+    try home.transcript("login h.example --account a --with-token -q", in: "ta")
+    try home.transcript("login h.example --account b --with-token -q", in: "tb")
+    #expect(try token("https://h.example/a") == "b\ntb\n")
+    try home.transcript("auth switch h.example --account a -q")
+    #expect(try token("https://h.example/a") == "a\nta\n" && token("h.example") == "a\nta\n")
+    #expect(try token("https://h.example git-user") == "git-user\ngit\n")
+    try home.transcript("vault set https://h.example/a deploy", in: "path")
+    #expect(try token("https://h.example/a/") == "deploy\npath\n" && token("https://h.example/b") == "a\nta\n")
+    // An item of the host that is no login is no token of its URLs.
+    try home.transcript("vault set other.example ada", in: "x")
+    #expect(try token("https://other.example").isEmpty && token("other.example") == "ada\nx\n")
+  }
+
+  @Test
+  func `a netrc in memory has a line for each host, and its path in NETRC`() throws {
+    let home = try Home.withVault()
+    try home.transcript("login a.example --account ada --with-token -q", in: "ta")
+    try home.transcript("vault set https://b.example:8443 bob", in: "tb")
+    let lines = "machine a.example login ada password ta\nmachine b.example login bob password tb\n"
+    try home.transcript(
+      "run --netrc a.example --netrc bob@b.example:8443 -- /bin/sh -c 'echo $NETRC; cat $NETRC'", out: "/proc/self/fd/3\n" + lines
+    )
+    try home.transcript("run --netrc https://a.example cat /proc/self/fd/3", out: "machine a.example login ada password ta\n")
+    try home.transcript(
+      "run --fd 5=coffer://a.example --file F=coffer://a.example --netrc a.example -- /bin/sh -c 'echo $F $NETRC'",
+      out: "/proc/self/fd/6 /proc/self/fd/7\n")
+    try home.transcript(
+      "run --mask --netrc a.example -- /bin/sh -c 'echo ta-ta; cat $NETRC'",
+      out: "ta-ta\nmachine a.example login ada password ta\n", err: "fewer than 4 bytes")
+    try home.transcript("login a.example --account ada --with-token -q", in: "long-token")
+    try home.transcript(
+      "run --mask --netrc a.example -- /bin/sh -c 'cat $NETRC'", out: "machine a.example login ada password <masked>\n")
+    try home.transcript("run --netrc a.example --netrc https://a.example:444 -- true", err: "given twice", exit: 125)
+    try home.transcript("run --netrc a.example -e NETRC=coffer://a.example -- true", err: "'NETRC' is given twice", exit: 125)
+    try home.transcript("run --netrc c.example -- true", err: "nobody is logged in", exit: 125)
+    try home.transcript("run --netrc / -- true", err: "is no host", exit: 125)
+    for value in ["a b", "a\"b", "a\\b", "a\nb"] {
+      try home.transcript("vault set https://q.example u --exact -q", in: value)
+      try home.transcript("run --netrc q.example -- true", err: "programs read differently", exit: 125)
+    }
+    try home.transcript("vault set https://empty.example", in: "x")
+    try home.transcript("run --netrc empty.example -- true", err: "is empty or has a blank", exit: 125)
+  }
+
+  @Test(arguments: [
+    ("Enter passphrase for key '/home/a b/id': ", AskedQuestion.passphrase(ofKey: "/home/a b/id")),
+    ("Enter passphrase for /home/ada/id: ", .passphrase(ofKey: "/home/ada/id")),
+    ("Enter passphrase for /home/ada/id (will confirm each use): ", .passphrase(ofKey: "/home/ada/id")),
+    ("Bad passphrase, try again for /home/ada/id: ", .again),
+    ("ada@h.example's password: ", .password(user: "ada", host: "h.example")),
+    ("(ada@h.example) Password: ", .password(user: "ada", host: "h.example")),
+    ("Username for 'https://h': ", .username(url: "https://h")),
+    ("Password for 'https://ada@h': ", .urlPassword(url: "https://ada@h")),
+  ])
+  func `a question of ssh or git is understood`(text: String, question: AskedQuestion) {
+    #expect(AskedQuestion(text) == question)
+  }
+
+  @Test(arguments: [
+    "", "Password: ", "Enter passphrase: ", "(ada@evil) Enter passphrase for /home/ada/id: ", "(ada@h) Verification code: ",
+    "Are you sure you want to continue connecting (yes/no/[fingerprint])? ", "x\nEnter passphrase for key '/id': ",
+    "Enter passphrase for key '/id\n': ", "@h's password: ", "ada@'s password: ", "Enter PIN for authenticator: ",
+  ])
+  func `any other question is not`(text: String) { #expect(AskedQuestion(text) == nil) }
+
+  @Test
+  func `a question for a person is refused, a notice needs no answer, and a locked vault asks by no program that is ours`() throws
+  {
+    let home = try Home.withVault()
+    try home.withHelpers()
+    let ask = { (question: String, variables: [String: String]) in
+      try #require(try home.program(["coffer-askpass", question], with: variables))
+    }
+    try home.transcript("vault set ssh://h.example ada", in: "pass")
+    #expect(try ask("ada@H.example's password: ", [:]).out == "pass\n")
+    #expect(try ask("bob@h.example's password: ", [:]).status == 1)
+    #expect(try ask("--help", [:]).status == 77)
+    let trust = try ask("Are you sure you want to continue connecting (yes/no/[fingerprint])? ", [:])
+    #expect(trust.status == 77 && trust.out.isEmpty && trust.err.contains("for a person"))
+    #expect(try ask("ada@h.example's password: ", ["SSH_ASKPASS_PROMPT": "confirm"]).status == 77)
+    let notice = try ask("Confirm user presence for key", ["SSH_ASKPASS_PROMPT": "none"])
+    #expect(notice.status == 0 && notice.out.isEmpty)
+    home.locked()
+    let locked = try ask(
+      "ada@h.example's password: ", ["SSH_ASKPASS": home.path + "/bin/coffer-askpass", "SSH_ASKPASS_REQUIRE": "force"])
+    #expect(locked.status == 69 && locked.out.isEmpty, "\(locked.err)")
+  }
+}
