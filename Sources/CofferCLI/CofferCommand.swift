@@ -24,7 +24,7 @@ struct CofferCommand: ParsableCommand {
         name: "Everyday",
         subcommands: [
           TourCommand.self, InitCommand.self, StatusCommand.self, SetCommand.self, GetCommand.self, DeleteCommand.self,
-          ListCommand.self, ExplainCommand.self, WatchCommand.self,
+          ListCommand.self, ExplainCommand.self, KeysCommand.self, WatchCommand.self,
         ]),
       CommandGroup(name: "Vault", subcommands: [VaultCommand.self, RecoverCommand.self]),
       CommandGroup(name: "Preferences", subcommands: [DefaultsCommand.self]),

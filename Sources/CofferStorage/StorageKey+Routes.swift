@@ -162,6 +162,7 @@ extension StorageKey where R == Vault {
         return form
       })
     key.traits = traits
+    key.traits.expires = true
     return key
   }
 }

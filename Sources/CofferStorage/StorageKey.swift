@@ -99,6 +99,8 @@ public struct KeyTraits: Sendable {
   public internal(set) var isSecret = false
   /// Removed by a logout.
   public internal(set) var endsWithSession = false
+  /// Whether the key says when its secret expires.
+  public internal(set) var expires = false
   /// A name for people.
   public internal(set) var label = ""
   /// The value's encoded form may have this many bytes at most; nil for the store's own limit.
@@ -249,4 +251,12 @@ public protocol DeclaredKey: Sendable {
   var traits: KeyTraits { get }
 }
 
-extension StorageKey: DeclaredKey {}
+extension StorageKey: DescribedKey {
+  var described: Schema.Entry { Schema.Entry(self, of: Value.self, default: defaultForm) }
+
+  /// The form of the default; nil where there is none, and where the type refuses to be stored.
+  private var defaultForm: PlainForm? {
+    guard R.self == Plain.self else { return nil }
+    do throws(StoreError) { return try form(of: declaration.absent) as? PlainForm } catch { return nil }
+  }
+}

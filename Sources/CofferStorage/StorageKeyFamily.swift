@@ -75,6 +75,10 @@ extension StorageKeyFamily {
   }
 }
 
+extension StorageKeyFamily: DescribedKey {
+  var described: Schema.Entry { pattern.described.ofFamily(prefix) }
+}
+
 extension StorageKeyFamily: OpenedFamily {
   /// What the names of its members begin with.
   public var name: String { prefix }

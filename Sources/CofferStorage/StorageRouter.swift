@@ -90,6 +90,9 @@ public final class StorageRouter: Sendable {
 }
 
 extension StorageRouter {
+  /// What the keys and families of this router declare, as a program may write it for others. It opens nothing, and holds no stored value.
+  public var schema: Schema { Schema(keys) }
+
   /// The declared plain keys, and families of keys, of text or data whose names read like those of credentials: declare them with `secret:`, and what is
   /// stored moves into the vault.
   public var credentialLikeKeys: [any DeclaredKey] {

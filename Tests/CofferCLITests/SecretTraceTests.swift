@@ -114,7 +114,10 @@ struct SecretTraceTests {
   func `set: while it reads the value; and a crash in the midst of it leaves no core`(signal: Int32) throws {
     let home = try Home.withVault()
     let gate = try Gate(home, "in")
-    for words in [["vault", "set", "x"], ["set", "token", "--secret"], ["auth", "login", "h", "--with-token"]] {
+    for words in [
+      ["vault", "set", "x"], ["set", "token", "--secret"], ["auth", "login", "h", "--with-token"],
+      ["credential", "keyring", "set", "s", "ada"],
+    ] {
       let child = try start(home, words, in: gate.path)
       gate.send(Self.canary)
       try wait("the value to be read") { gate.waiting == 0 }
@@ -132,7 +135,8 @@ struct SecretTraceTests {
     let template = try home.file("template", "{{ coffer://long }}")
     for words in [
       ["vault", "get", "long"], ["vault", "show", "long", "--reveal"], ["vault", "get", "long", "--json"],
-      ["vault", "export", "--reveal"], ["inject", "-i", template],
+      ["vault", "export", "--reveal"], ["inject", "-i", template], ["credential", "keyring", "get", "long"],
+      ["credential", "kubectl", "long"],
     ] {
       let gate = try Gate(home, "out")
       let child = try start(home, words, out: gate.path)
@@ -149,8 +153,10 @@ struct SecretTraceTests {
   @Test
   func `run: coffer and the command, but for the variable that was asked for`() throws {
     let home = try home()
+    try home.transcript("vault set https://h.example ada", in: Self.canary)
     for (index, words) in [
       ["--mask", "--file", "K=coffer://short"], ["--fd", "5=coffer://short"], ["--mask", "--fd", "5=coffer://short"],
+      ["--netrc", "ada@h.example"], ["--mask", "--netrc", "ada@h.example"],
     ].enumerated() {
       let child = try start(
         home, ["run"] + words + ["--", "/bin/sh", "-c", "touch \(home.path)/up\(index); while :; do sleep 0.05; done"])

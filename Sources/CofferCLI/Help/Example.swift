@@ -47,6 +47,10 @@ extension Example {
       Example("preferences alone: the vault may stay locked", "coffer list --plain"),
     ],
     "explain": [Example("which store a key goes to, and why", "coffer explain theme")],
+    "keys": [
+      Example("what is stored beside what a program declares", "coffer keys schema.json --domain com.example.app"),
+      Example("in a job that has no vault", "coffer keys schema.json --plain --json"),
+    ],
     "watch": [Example("a line for each change of one key", "coffer watch theme")],
     "unlock": [
       Example("type the passphrase once for all shells", "coffer unlock"),

@@ -25,7 +25,7 @@ struct HelpTopic {
     HelpTopic(
       name: "credentials", abstract: "coffer answers aws, kubectl, ssh, cargo, pip and uv",
       parts: CredentialsTopic.parts),
-    HelpTopic(name: "scripting", abstract: "What a script can rely on", parts: [.contract, .spellings]),
+    HelpTopic(name: "scripting", abstract: "What a script can rely on", parts: [.contract, .declared, .spellings]),
     HelpTopic(name: "terminal", abstract: "What a person sees, and the variables that change it", parts: [.terminal]),
     HelpTopic(name: "finding", abstract: "How an item is named, and looked for", parts: [.finding]),
     HelpTopic(name: "history", abstract: "Former and deleted contents, and how to bring them back", parts: [.history]),

@@ -84,6 +84,18 @@ struct CredentialFaceTests {
   }
 
   @Test
+  func `where kubectl lends no terminal none is asked at`() throws {
+    let home = try Home()
+    _ = try home.file("pass", "correct horse")
+    try home.transcript("init --quiet --new-passphrase-file \(home.path)/pass")
+    home.environment["KUBERNETES_EXEC_INFO"] =
+      #"{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false}}"#
+    let terminal = try PseudoTerminal()
+    #expect(try terminal.coffer("credential kubectl h.example", in: home).wait() == 69)
+    #expect(!terminal.shown.contains("Passphrase of"))
+  }
+
+  @Test
   func `what has expired is told as such, and not given`() throws {
     let home = try withExpired()
     try home.transcript("credential aws old", err: "has expired", exit: 1)

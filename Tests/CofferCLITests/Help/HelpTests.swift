@@ -40,7 +40,7 @@ struct HelpTests {
 
   @Test(arguments: [
     "tour", "recover", "login", "logout", "auth", "auth login", "auth logout", "auth status", "auth token", "auth switch", "init",
-    "status", "set", "get", "delete", "list", "explain", "watch", "env", "vault", "vault init", "vault set",
+    "status", "set", "get", "delete", "list", "explain", "keys", "watch", "env", "vault", "vault init", "vault set",
     "vault get", "vault otp", "vault audit",
     "vault show", "vault list", "vault find", "vault delete", "vault verify", "vault status", "vault join", "vault slot",
     "vault slot list", "vault slot add", "vault slot remove", "vault slot label", "vault passphrase", "vault rotate",

@@ -27,6 +27,34 @@ extension HelpTopic.Part {
         own helpers do, it takes a request's names in any case and passes over those it does not know.
       """#)
 
+  static let declared = HelpTopic.Part(
+    page: "CommandLineValues", section: "Declared and stored",
+    text: #"""
+      A program writes what it declares, and `coffer keys` compares that with what is stored:
+
+      ```swift
+      try app.schema.json().write(to: URL(filePath: "schema.json"))
+      ```
+
+      ```sh
+      coffer keys schema.json --domain com.example.app
+      ```
+
+      Each key and each value is a line with its state, and no value is shown or opened. `stored` is as declared, and `absent` has no value. All
+      others are findings, and make the status 2:
+
+      | State | Meaning |
+      |---|---|
+      | `in-the-clear` | a secret lies in the plain store |
+      | `wrong-type` | the property list has another kind of value than the declared type is read from |
+      | `in-the-vault` | a preference lies in the vault, where the program does not look |
+      | `former-name` | a value lies under a name that the key had once |
+      | `undeclared` | no key or family declares the value |
+
+      What may still be of a former type, and types with a form of their own, are never of a wrong type. With `--plain` the vault is not touched, and
+      secrets are looked for in the plain store alone. A schema of a later version is 76, and what is no schema 65.
+      """#)
+
   static let json = HelpTopic.Part(
     page: "CommandLine", section: "JSON",
     text: #"""

@@ -1,0 +1,79 @@
+internal import ArgumentParser
+internal import Coffer
+internal import CofferPlatform
+internal import CofferStorage
+internal import FoundationEssentials
+
+struct KeysCommand: OpeningCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "keys", abstract: "Compare the keys that a program declares with what is stored; no value is shown.",
+    discussion: """
+      The program writes its schema as JSON (StorageRouter.schema). Found are secrets that lie in the plain store, values of another type, \
+      values that no key declares or that lie under a former name, and preferences in the vault. Exit status 0 when nothing was \
+      found, and 2 otherwise. With --plain the vault is not touched.
+      """)
+
+  @Argument(help: "The schema; - is standard input.", completion: .file()) var schema: String
+  @Flag(help: "Only preferences, and secrets among them; needs no vault.") var plain = false
+  @OptionGroup var router: RouterOptions
+  @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
+  @OptionGroup var options: AnswerOptions
+
+  func claimInput(_ context: Context) throws {
+    if schema == "-" { try context.input.claim(for: "the schema") }
+  }
+
+  func perform(_ context: Context) throws {
+    let comparison = try SchemaComparison(SchemaFile.read(schema), ShellRouter(router, context), withVault: !plain)
+    try answer(comparison, context)
+    guard comparison.findings.isEmpty else { throw Failure.said(.failed) }
+  }
+
+  private func answer(_ comparison: SchemaComparison, _ context: Context) throws {
+    if options.json { return try Output.line(JSONText.encode(comparison.rows)) }
+    let total = "\(counted(comparison.declared, "key")) declared, \(comparison.counts)"
+    if Output.isTerminal { return try Self.table(comparison.rows, total).show() }
+    if !comparison.rows.isEmpty {
+      try Output.line(Columns.align(comparison.rows.map { [$0.state.rawValue, $0.key, $0.store ?? "-", $0.declared ?? "-"] }))
+    }
+    context.note(total)
+  }
+
+  private static func table(_ rows: [SchemaComparison.Row], _ total: String) -> Table {
+    Table(
+      columns: [.fixed("STATE"), .text("KEY"), .fixed("STORE"), .text("TYPE", rank: 1), .text("DECLARED", rank: 2)],
+      rows: rows.map { row in
+        [
+          Table.Cell(row.state.words, row.state == .clear ? .red : row.state.isFinding ? .yellow : nil), Table.Cell(row.key),
+          Table.Cell(row.store ?? ""), Table.Cell(row.type ?? ""), Table.Cell(row.declared ?? "", .dim),
+        ]
+      }, footer: total)
+  }
+}
+
+/// A schema that a program wrote.
+enum SchemaFile {
+  /// Bytes, at most: a key has some two hundred, and no program declares ten thousand.
+  private static let largest = 4 << 20
+
+  /// - Throws: `.damaged` for what is no schema, `.newerFormat` for one of another version.
+  static func read(_ path: String) throws -> Schema {
+    let place = path == "-" ? "standard input" : path
+    let content = try PlainFile.read(path, limit: largest)
+    do {
+      let version = try JSONDecoder().decode(Version.self, from: content).version
+      guard version <= Schema.version else {
+        throw StoreError(
+          .newerFormat(found: version, supported: Schema.version), "the schema is of version \(version)", place: place,
+          cure: "a newer coffer")
+      }
+      return try JSONDecoder().decode(Schema.self, from: content)
+    } catch let error as StoreError { throw error } catch {
+      throw StoreError(
+        .damaged, "this is no schema", place: place, cure: "have the program write StorageRouter.schema once more",
+        underlying: error)
+    }
+  }
+
+  private struct Version: Decodable { let version: Int }
+}

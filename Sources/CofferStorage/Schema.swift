@@ -1,0 +1,226 @@
+public import FoundationEssentials
+
+/// What a program declares to be stored, for others to compare with what is: a person who looks for leftovers, or a job that refuses a change.
+///
+/// ```swift
+/// try app.schema.json().write(to: URL(filePath: "schema.json"))  // `coffer keys schema.json` compares it with what is stored
+/// ```
+///
+/// It holds no stored value, and keys of the vault have no default.
+public struct Schema: Codable, Sendable, Equatable {
+  /// The version of the JSON that ``json()`` writes.
+  public static let version = 1
+  /// The version that it was written as.
+  public let version: Int
+  /// The keys and families by name.
+  public let keys: [Entry]
+
+  /// A key or a family of keys.
+  public struct Entry: Codable, Sendable, Equatable {
+    /// The name under which the value is stored; of a family, what its members' names begin with.
+    public let name: String
+    /// Whether it is a family.
+    public let isFamily: Bool
+    /// Where the value goes.
+    public let route: Place
+    /// The type as Swift names it, without optionals and seals.
+    public let type: String
+    /// The kinds of a property list that a value of the type is read from, as ``PlainForm/kindName`` spells them; nil where only the type
+    /// itself can say, and for keys of the vault.
+    public let kinds: [String]?
+    /// What is read while nothing is stored, as JSON text; nil for none, and for keys of the vault.
+    public let defaultText: String?
+    /// Whether the key says when its secret expires.
+    public let expires: Bool
+    /// Whether a logout removes it.
+    public let endsWithSession: Bool
+    /// Names under which older programs stored the value.
+    public let formerNames: [String]
+    /// A name for people; empty for none.
+    public let label: String
+    /// `Module/File.swift:12`, where it is declared.
+    public let site: String
+
+    private enum CodingKeys: String, CodingKey {
+      case name, route, type, kinds, expires, endsWithSession, formerNames, label, site
+      case isFamily = "family"
+      case defaultText = "default"
+    }
+
+    /// An entry of a schema that ``Schema/json()`` wrote.
+    ///
+    /// - Throws: `DecodingError` where something is missing or of another type.
+    public init(from decoder: any Decoder) throws {
+      let fields = try decoder.container(keyedBy: CodingKeys.self)
+      name = try fields.decode(String.self, forKey: .name)
+      isFamily = try fields.decode(Bool.self, forKey: .isFamily)
+      route = try fields.decode(Place.self, forKey: .route)
+      type = try fields.decode(String.self, forKey: .type)
+      kinds = try fields.decodeIfPresent([String].self, forKey: .kinds)
+      defaultText = try fields.decodeIfPresent(String.self, forKey: .defaultText)
+      expires = try fields.decode(Bool.self, forKey: .expires)
+      endsWithSession = try fields.decode(Bool.self, forKey: .endsWithSession)
+      formerNames = try fields.decode([String].self, forKey: .formerNames)
+      label = try fields.decode(String.self, forKey: .label)
+      site = try fields.decode(String.self, forKey: .site)
+    }
+  }
+
+  /// The stores that a value may go to.
+  public enum Place: String, Codable, Sendable {
+    /// The plain store.
+    case plain
+    /// The vault.
+    case vault
+  }
+
+  /// A schema that ``json()`` wrote.
+  ///
+  /// - Throws: `DecodingError` where something is missing or of another type.
+  public init(from decoder: any Decoder) throws {
+    let fields = try decoder.container(keyedBy: CodingKeys.self)
+    version = try fields.decode(Int.self, forKey: .version)
+    keys = try fields.decode([Entry].self, forKey: .keys)
+  }
+
+  private enum CodingKeys: String, CodingKey { case version, keys }
+
+  init(_ declared: DeclaredKeys) {
+    version = Self.version
+    let all = Array(declared.byName.values) + declared.families.map { $0 as any DeclaredKey }
+    keys = all.compactMap { ($0 as? any DescribedKey)?.described }.sorted { $0.name < $1.name }
+  }
+
+  /// The schema as JSON, keys in order, so that equal schemas are equal bytes.
+  ///
+  /// - Throws: what the encoder throws.
+  public func json() throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+    return try encoder.encode(self) + Data("\n".utf8)
+  }
+}
+
+extension Schema.Entry {
+  /// What a schema has of `key`, whose values are of `type`.
+  init(_ key: any DeclaredKey, of type: Any.Type, default form: PlainForm?) {
+    let traits = key.traits
+    name = key.name
+    isFamily = false
+    route = traits.isSecret ? .vault : .plain
+    self.type = FormKinds.name(of: type)
+    let read = traits.isSecret || traits.isOutdated != nil ? nil : FormKinds.of(type)
+    // A type may have a form of its own, which its default then shows.
+    let isUsual = form.map { read?.contains($0.kindName) ?? false } ?? true
+    kinds = isUsual ? read : nil
+    defaultText = traits.isSecret ? nil : form.flatMap(FormJSON.text)
+    expires = traits.expires
+    endsWithSession = traits.endsWithSession
+    formerNames = traits.formerNames
+    label = traits.label
+    site = key.site.description
+  }
+
+  /// The same, said of a family whose members' names begin with `prefix`.
+  func ofFamily(_ prefix: String) -> Self { Self(self, prefix) }
+
+  private init(_ pattern: Self, _ prefix: String) {
+    name = prefix
+    isFamily = true
+    (route, type, kinds, defaultText) = (pattern.route, pattern.type, pattern.kinds, pattern.defaultText)
+    (expires, endsWithSession, formerNames) = (pattern.expires, pattern.endsWithSession, pattern.formerNames)
+    (label, site) = (pattern.label, pattern.site)
+  }
+}
+
+/// A preference's default as JSON.
+private struct FormJSON: Encodable {
+  let form: PlainForm
+
+  static func text(_ form: PlainForm) -> String? {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    do { return String(decoding: try encoder.encode(FormJSON(form: form)), as: UTF8.self) } catch { return nil }
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var single = encoder.singleValueContainer()
+    switch form {
+    case .bool(let value): try single.encode(value)
+    case .integer(let value): try single.encode(value)
+    case .unsigned(let value): try single.encode(value)
+    case .real(let value): try single.encode(value)
+    case .string(let value), .argument(let value): try single.encode(value)
+    case .date(let value): try single.encode(value)
+    case .data(let value): try single.encode(["base64": value.base64EncodedString()])
+    case .array(let items): try single.encode(items.map(FormJSON.init))
+    case .dictionary(let items): try single.encode(items.mapValues(FormJSON.init))
+    }
+  }
+}
+
+/// A key that can say of itself what a schema has of it.
+protocol DescribedKey: DeclaredKey {
+  var described: Schema.Entry { get }
+}
+
+/// The kinds of values that a type is read from.
+enum FormKinds {
+  private static let numbers = ["integer", "real", "boolean"]
+
+  /// Nil where the type alone can say.
+  static func of(_ type: Any.Type) -> [String]? {
+    switch type {
+    case let type as any Layered.Type: type.inner
+    case is Bool.Type: ["boolean", "integer"]
+    case is any FixedWidthInteger.Type: numbers
+    case is any BinaryFloatingPoint.Type: ["real", "integer"]
+    case is String.Type: ["string"]
+    case is Data.Type: ["data"]
+    // A key may keep its date as a number of seconds.
+    case is Date.Type: ["date", "real", "integer"]
+    case let type as any RawRepresentable.Type: raw(type)
+    default: nil
+    }
+  }
+
+  private static func raw<T: RawRepresentable>(_: T.Type) -> [String]? { of(T.RawValue.self) }
+
+  /// The name of `type` without optionals and seals.
+  static func name(of type: Any.Type) -> String {
+    (type as? any Layered.Type)?.innerName ?? "\(type)"
+  }
+}
+
+/// A type whose values are another's with something around them, or several of one kind.
+private protocol Layered {
+  static var inner: [String]? { get }
+  static var innerName: String { get }
+}
+
+extension Optional: Layered {
+  static var inner: [String]? { FormKinds.of(Wrapped.self) }
+  static var innerName: String { FormKinds.name(of: Wrapped.self) }
+}
+
+extension Sealed: Layered {
+  static var inner: [String]? { nil }
+  static var innerName: String { FormKinds.name(of: Payload.self) }
+}
+
+extension Array: Layered {
+  static var inner: [String]? { ["array"] }
+  static var innerName: String { "\(Self.self)" }
+}
+
+extension Set: Layered {
+  static var inner: [String]? { ["array"] }
+  static var innerName: String { "\(Self.self)" }
+}
+
+extension Dictionary: Layered {
+  static var inner: [String]? { ["dictionary"] }
+  static var innerName: String { "\(Self.self)" }
+}
