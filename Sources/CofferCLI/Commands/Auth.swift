@@ -155,7 +155,7 @@ struct AuthTokenCommand: OpeningCommand {
     let host = try host.map { try AuthHost.check($0) }
     let accounts = AuthAccounts(items: try context.itemsToRead())
     let login = try accounts.login(host, account)
-    let token = try LiveToken(items: accounts.items, context: context).token(of: accounts.name(of: login), fresh: fresh)
+    let token = try LiveToken(items: accounts.items).token(of: accounts.name(of: login), fresh: fresh)
     if options.json {
       return try JSONText.write(JSONText.encode(["account": login.account, "host": login.host]), "token", token.bytes)
     }
@@ -178,7 +178,7 @@ struct AuthRefreshCommand: OpeningCommand {
     let host = try host.map { try AuthHost.check($0) }
     let accounts = AuthAccounts(items: try context.items())
     let login = try accounts.login(host, account)
-    _ = try LiveToken(items: accounts.items, context: context).token(of: accounts.name(of: login), fresh: true)
+    _ = try LiveToken(items: accounts.items).token(of: accounts.name(of: login), fresh: true)
     let done = "the token of \(Printable.line(login.account)) at \(Printable.line(login.host)) is renewed"
     context.done(done, elsewhere: done)
   }

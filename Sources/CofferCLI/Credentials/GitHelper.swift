@@ -58,7 +58,7 @@ struct GitHelper {
     guard let login = try login() else { return }
     let name = try AuthAccounts(items: items).name(of: login)
     let token: SecretForm
-    do { token = try LiveToken(items: items, context: context).token(of: name) } catch let error as StoreError {
+    do { token = try LiveToken(items: items).token(of: name) } catch let error as StoreError {
       // git asks the next helper, or its user; both hear why.
       guard [.expired, .loginRefused, .unreachable, .notFound].contains(error.kind) else { throw error }
       return context.note("\(error.about(key: name.description))")

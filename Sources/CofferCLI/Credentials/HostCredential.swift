@@ -18,7 +18,9 @@ struct HostCredential {
   /// Tried in this order: the item of exactly that service; for a URL of HTTPS the login of its host; for any URL what git has for its
   /// scheme and host. Of several accounts the one named is meant, or in the URL; without one the active login, then what was written last.
   ///
-  /// - Throws: `.expired` where all that is stored has expired.
+  /// The token of a login at a server is renewed where it has ended.
+  ///
+  /// - Throws: `.expired` where all that is stored has expired; what ``LiveToken`` throws.
   static func find(_ service: String, _ account: String?, in items: VaultItems) throws -> HostCredential? {
     var expired: StoreError?
     for item in try candidates(service, account, in: items) {
@@ -47,6 +49,12 @@ struct HostCredential {
   private init?(_ item: VaultItem, in items: VaultItems) throws(StoreError) {
     let credential: GitCredential
     do {
+      if RenewableLogin.isOne(item) {
+        let token = try LiveToken(items: items).token(of: item.name)
+        guard let renewed = try items.item(item.name) else { return nil }
+        (name, secret, expires, self.item) = (item.name, token, renewed.metadata.expires, renewed)
+        return
+      }
       guard let form = try items.get(item.name) else { return nil }
       credential = try GitCredential(form)
     } catch let error as StoreError { throw error } catch { throw StoreError(.damaged, "\(error)", cure: "see the cause") }

@@ -10,6 +10,8 @@ internal import FoundationEssentials
 /// The agent is asked where it holds the vault. Should it lock or go away between two calls, the vault is unlocked from the next source; what was a write that nobody answered is an error instead, since it may have happened.
 final class VaultItems {
   private let context: Context
+  /// Where they are.
+  var place: VaultPlace { context.places.vault }
   private var agent: AgentClient?
   /// Whether the agent is known to hold the vault: somebody then has to hear that it does not any more.
   private var hasAnswered: Bool

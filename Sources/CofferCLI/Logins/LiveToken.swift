@@ -8,7 +8,6 @@ internal import FoundationEssentials
 /// The token of a login that has not ended: the stored one, or a new one, which one process asks the server for however many want it.
 struct LiveToken {
   let items: VaultItems
-  let context: Context
 
   /// A renewal takes its server's time; others wait for it no longer than this.
   private static let patience: Duration = .seconds(60)
@@ -30,7 +29,7 @@ struct LiveToken {
 
   /// The token that comes after that of `seen`.
   private func renewed(_ name: ItemName, replacing seen: VaultItem) throws -> SecretForm {
-    let turn = try RefreshTurn.take(for: name.description, beside: context.places.vault, within: Self.patience)
+    let turn = try RefreshTurn.take(for: name.description, beside: items.place, within: Self.patience)
     defer { turn.end() }
     guard let item = try items.item(name) else { throw AuthAccounts.nobody(name.service, name.account) }
     // Another process was first.

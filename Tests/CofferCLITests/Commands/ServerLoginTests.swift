@@ -62,6 +62,17 @@ import Testing
     #expect(try server.control("counts")["refresh"] == 1)
   }
 
+  @Test func `a token that has ended is renewed for other programs too`() throws {
+    guard let server = try AuthlibServer() else { return }
+    let home = try loggedIn(server, for: 1)
+    sleep(1)
+    let answer = try home.coffer("credential kubectl git.example").out
+    let token = try home.coffer("auth token").out
+    #expect(answer.contains("\"token\":\"\(token)\"") && answer.contains("expirationTimestamp"))
+    #expect(try server.takes(token))
+    #expect(try server.control("counts")["refresh"] == 1)
+  }
+
   @Test func `a server that refuses, or is away, is told by the status, and the login stays`() throws {
     guard let server = try AuthlibServer() else { return }
     let home = try loggedIn(server, for: 1)
