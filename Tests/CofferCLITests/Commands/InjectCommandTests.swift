@@ -26,6 +26,17 @@ struct InjectCommandTests {
   }
 
   @Test
+  func `names that differ in bytes alone are two items, each with its own value`() throws {
+    let home = try home()
+    try home.transcript("vault set caf\u{E9} ada", in: "one")
+    try home.transcript("vault set cafe\u{301} ada", in: "two")
+    try home.transcript("vault set github \u{301}ada", in: "three")
+    try home.transcript(
+      "inject", in: "{{ coffer://caf\u{E9}/ada }} {{ coffer://cafe\u{301}/ada }} {{ coffer://github/\u{301}ada }}",
+      out: "one two three")
+  }
+
+  @Test
   func `a file appears whole, for its owner alone, in place of what was there`() throws {
     let home = try home()
     let template = try home.file("t", "key={{ coffer://github }}\n")

@@ -100,8 +100,9 @@ final class Home {
 
   static func words(_ line: String) -> [String] {
     var words: [String] = []
-    for (index, part) in line.split(separator: "'", omittingEmptySubsequences: false).enumerated() {
-      if index.isMultiple(of: 2) { words += part.split(separator: " ").map(String.init) } else { words.append(String(part)) }
+    // Not among characters: a combining mark after a blank makes one character of both.
+    for (index, part) in line.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).enumerated() {
+      words += index.isMultiple(of: 2) ? part.split(separator: " ").map(String.init) : [String(part)]
     }
     return words
   }
