@@ -17,7 +17,7 @@ package enum DecidedTransactions {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.
   package static func outcome(of transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome? {
-    let database = try VaultDatabase.openToRead(path)
+    let database = try VaultPlace(path.string).rowsToRead()
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 
@@ -27,7 +27,7 @@ package enum DecidedTransactions {
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
   ///   or when 256 transactions were dropped within a day.
   package static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
-    let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
+    let database = try VaultPlace(path.string).rows(patience: patience)
     let now = Milliseconds.count(Date())
     guard
       let outcome = try database.write({ () throws(StoreError) in
@@ -37,7 +37,7 @@ package enum DecidedTransactions {
     else {
       throw StoreError(
         .busy, "\(OutcomeTable.mostDropped) transactions were dropped within a day, and no more can be remembered",
-        place: database.connection.place,
+        place: database.place.description,
         cure: "find out what kills the programs that use this vault; a day later there is room again")
     }
     return outcome
@@ -48,7 +48,7 @@ package enum DecidedTransactions {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written.
   package static func forget(_ transactions: [TransactionID], in path: FilePath) throws(StoreError) {
-    let database = try VaultDatabase.open(path, .init(busyMilliseconds: patience))
+    let database = try VaultPlace(path.string).rows(patience: patience)
     let recorded = try database.read { () throws(StoreError) in
       var recorded: [TransactionID] = []
       for transaction in transactions where try database.outcomes.outcome(of: transaction) != nil { recorded.append(transaction) }

@@ -12,17 +12,29 @@ package enum StoredContent: Sendable {
 
 /// A new vault that is made of items of another: with no key, slot or id of it, and no former content of an item.
 package enum ExportedVault {
-  /// Makes one at `target`, which `fill` gives its items and returns how many.
+  /// Makes one at `target`, which `fill` gives its items and returns how many. On a server it stands there, without items and opened by
+  /// `credentials` alone, until it has them.
   static func make(
-    at target: VaultPlace, of vault: FilePath, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
+    at target: VaultPlace, of vault: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost, label: String,
     _ fill: (OpenVault) throws(StoreError) -> Int
   ) throws(StoreError) -> Int {
-    let copy = try NewCopy.begin(for: target.file(), of: vault)
+    guard let file = target.path else {
+      let made = try OpenVault.create(at: target, with: credentials, cost: cost, label: label)
+      do throws(StoreError) {
+        let count = try fill(made)
+        made.view.database.close()
+        return count
+      } catch {
+        made.view.database.discard()
+        throw error
+      }
+    }
+    let copy = try NewCopy.begin(for: file, of: vault.path)
     var given = Optional(credentials)
     let count = try copy.making { (draft) throws(StoreError) in
-      let made = try OpenVault.create(at: draft, with: given.take() ?? Credentials(), cost: cost, label: label)
+      let made = try OpenVault.create(at: .file(draft), with: given.take() ?? Credentials(), cost: cost, label: label)
       let count = try fill(made)
-      try made.view.database.emptyLog()
+      try made.view.database.removeOldBytes(rewriting: false)
       made.view.database.close()
       return count
     }
@@ -41,14 +53,13 @@ package enum ExportedVault {
     _ found: [ItemDescriptions], contents: ([ItemName]) throws(StoreError) -> [StoredContent],
     check: () throws(StoreError) -> Void
   ) throws(StoreError) -> Int {
-    let path = try vault.file()
-    return try make(at: target, of: path, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
+    return try make(at: target, of: vault, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
       let metas = try metas(of: found)
       try made.write { (target, change) throws(StoreError) in
         for batch in TransferBatches(metas, bytes: { $0.valueCount ?? 0 }) {
           let names = batch.map { ItemName(sealed: $0.service, $0.account, field: $0.field) }
           for (index, content) in try contents(names).enumerated() {
-            guard case .form(let form) = content else { throw ItemTable.withoutValue(names[index], path) }
+            guard case .form(let form) = content else { throw ItemTable.withoutValue(names[index], vault) }
             _ = try target.items.adopt(
               batch[batch.startIndex + index], form.bytes, at: target.items.target(names[index], &change), &change)
           }

@@ -17,12 +17,12 @@ final class HeldVault: Sendable {
   let access = Handler<Void>()
 
   init(locked vault: LockedVault) {
-    place = vault.path.string
+    place = vault.place.description
     held = Mutex(.locked(vault))
   }
 
   init(unlocked vault: consuming UnlockedVault) {
-    place = vault.path.string
+    place = vault.place.description
     held = Mutex(.unlocked(vault))
   }
 

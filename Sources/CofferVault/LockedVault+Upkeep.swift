@@ -26,9 +26,9 @@ extension LockedVault {
     to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> BackupReport {
     let pins = try pinWatch()
-    let copy = try NewCopy.begin(for: target, of: path)
+    let copy = try NewCopy.begin(for: target, of: place.path)
     let stated = try copy.making { (draft) throws(StoreError) in
-      try VaultDatabase.openToRead(path).backUp(to: draft, progress: progress)
+      try place.rowsToRead().backUp(to: draft, progress: progress)
       return try Self.age(of: draft)
     }
     try check(stated, pins)
@@ -45,7 +45,7 @@ extension LockedVault {
 
 extension VerifiedView {
   /// The generation that the state's row states in the clear; nil where there is no state to speak of.
-  static func statedGeneration(_ database: VaultDatabase) throws(StoreError) -> UInt64? {
+  static func statedGeneration(_ database: any VaultRows) throws(StoreError) -> UInt64? {
     let stated = try database.withState { (bytes) throws(StoreError) -> UInt64? in
       guard bytes.count >= 8 else { return nil }
       return min(FileCounter.most, UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)))
@@ -73,10 +73,10 @@ extension LockedVault {
   ///   when the options name no folder.
   public func pinMemory() throws(StoreError) -> PinMemory {
     guard let pins = options.pins else {
-      throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
     }
     let folder = try PinFolder(pins, calls: SystemCalls())
-    let expected = try folder.expected(at: path)
+    let expected = try folder.expected(at: place).lazy.compactMap(\.self).first
     guard let vault = VaultSalt(id.bytes), let record = try folder.pin(of: vault)?.read(of: vault) else {
       return PinMemory(expected: expected.map { VaultID(bytes: $0.bytes) }, seen: nil, own: nil, invitation: nil)
     }
@@ -91,7 +91,7 @@ extension LockedVault {
   /// - Throws: `StoreError` `.rolledBack`, `.replaced`; `.damaged` for a pin that is unreadable or a vault without a state; `.denied`, `.io`.
   public func checkAge() throws(StoreError) {
     let pins = try pinWatch()
-    let database = try VaultDatabase.openToRead(path)
+    let database = try place.rowsToRead()
     defer { database.close() }
     try check(database.read { () throws(StoreError) in try StatedAge(database) }, pins)
   }
@@ -101,24 +101,24 @@ extension LockedVault {
   ///
   /// - Throws: `StoreError` `.damaged`; what ``open(_:options:)`` throws.
   package func checkPages() throws(StoreError) {
-    let database = try VaultDatabase.openToRead(path)
+    let database = try place.rowsToRead()
     defer { database.close() }
     try database.read { () throws(StoreError) in
-      try database.checkPages("pages of the vault's file are damaged")
+      try database.checkStorage("pages of the vault's file are damaged")
     }
   }
 
   /// The watch over this vault; nil where the options name no folder of pins. To be made before the file is looked at.
   func pinWatch() throws(StoreError) -> PinWatch? {
     guard let folder = options.pins, let vault = VaultSalt(id.bytes) else { return nil }
-    return try PinWatch(folder, vault: vault, path: path)
+    return try PinWatch(folder, vault: vault, place: place)
   }
 
   /// Checks what the vault's file, or a copy just made of it, states.
   func check(_ stated: StatedAge, _ pins: PinWatch?) throws(StoreError) {
-    try VaultOptions(pins: nil, expected: id).check(stated.vault, at: path)
-    try options.check(generation: stated.generation, at: path)
-    try options.check(epoch: stated.epoch, at: path)
+    try VaultOptions(pins: nil, expected: id).check(stated.vault, at: place)
+    try options.check(generation: stated.generation, at: place)
+    try options.check(epoch: stated.epoch, at: place)
     try pins?.check(stated)
   }
 }
@@ -137,8 +137,8 @@ public struct RepairReport: Sendable, Equatable {
   public internal(set) var generation: UInt64 = 0
   /// Items in the vault now.
   public internal(set) var items = 0
-  /// The file that holds the vault as it was; nil when nothing could be lost.
-  public internal(set) var kept: FilePath?
+  /// What holds the vault as it was; nil when nothing could be lost.
+  public internal(set) var kept: VaultPlace?
   /// Where the vault went back to an older key: the slots of that time, all of which open it again, whoever removed them since; else none.
   public internal(set) var returnedSlots: [VaultStatus.Slot] = []
 
@@ -178,7 +178,7 @@ extension LockedVault {
     with credentials: consuming Credentials, rebuilding: Bool = false, acceptingOlderKey: Bool = false,
     confirm: ([VaultStatus.Slot]) -> Bool = { _ in false }
   ) throws(StoreError) -> RepairReport {
-    let database = try VaultDatabase.open(path)
+    let database = try place.rows()
     let invitations = try credentials.invitations()
     let slot = try VaultRepair.slot(in: database, with: credentials, options)
     let repair = try VaultRepair(database, slot: slot, options: options, invitations: invitations)

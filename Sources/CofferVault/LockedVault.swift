@@ -1,6 +1,5 @@
 public import CofferPlatform
 internal import CofferStorage
-package import SystemPackage
 
 /// 16 random bytes that name a vault for life.
 public struct VaultID: Sendable, Hashable, CustomStringConvertible {
@@ -77,9 +76,7 @@ public struct SlotSummary: Sendable, Equatable, Identifiable {
 /// A vault that nothing has unlocked: its file was found sound as far as can be told without a key. It hands out nothing.
 public struct LockedVault: Sendable {
   /// Where it is.
-  public var place: VaultPlace { .file(path) }
-  /// The vault's file.
-  package let path: FilePath
+  public let place: VaultPlace
   /// The vault's id.
   public let id: VaultID
   /// The format version of the file.
@@ -96,19 +93,19 @@ public struct LockedVault: Sendable {
   /// ``VaultOptions/withoutPins``.
   ///
   /// - Throws: `StoreError` `.noVault`, `.notAVault`, `.damaged`, `.tampered`, `.newerFormat`, `.denied` (owner, mode or kind of the
-  ///   file or its folder), `.unsupported` (a server), `.io`, and `.replaced` for another vault than `options` expect.
+  ///   file or its folder), `.unsupported` and `.unavailable` (a server), `.io`, and `.replaced` for another vault than `options` expect.
   public static func open(
     _ place: VaultPlace, options: VaultOptions
   ) throws(StoreError) -> LockedVault {
-    let database = try VaultDatabase.openToRead(place.file())
+    let database = try place.rowsToRead()
     let header = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database).header }
-    let vault = LockedVault(path: database.path, header, options)
-    try options.check(vault.id, at: vault.path)
+    let vault = LockedVault(database.place, header, options)
+    try options.check(vault.id, at: vault.place)
     return vault
   }
 
-  init(path: FilePath, _ header: VaultHeader, _ options: VaultOptions) {
-    self.path = path
+  init(_ place: VaultPlace, _ header: VaultHeader, _ options: VaultOptions) {
+    self.place = place
     self.options = options
     id = VaultID(bytes: header.vault.bytes)
     formatVersion = Int(header.format)
@@ -121,7 +118,7 @@ public struct LockedVault: Sendable {
   ///   the options `.rolledBack`, `.forked`, `.replaced`, `.unproven` (a recipient sees the vault for the first time and nobody said
   ///   which to expect); and what ``open(_:options:)`` throws.
   public func unlock(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
-    UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options))
+    UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options))
   }
 
   /// Unlocks the vault although this machine's pin refuses it, and expects this vault in this state from now on: for a backup put
@@ -131,9 +128,9 @@ public struct LockedVault: Sendable {
   ///   of writing the pin, which here are the point; `.incomplete` when the options name no folder of pins.
   public func unlockAcceptingPin(with credentials: consuming Credentials) throws(StoreError) -> UnlockedVault {
     guard options.pins != nil else {
-      throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
     }
-    return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, trust: .pinIsAccepted))
+    return UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .pinIsAccepted))
   }
 
   /// Unlocks the vault, for the first time on this machine or at this place, and remembers it from now on.
@@ -151,18 +148,18 @@ public struct LockedVault: Sendable {
     with credentials: consuming Credentials, confirm: (Invitation) -> Bool = { _ in false }
   ) throws(StoreError) -> UnlockedVault {
     guard options.pins != nil else {
-      throw StoreError(.incomplete, "there is no folder of pins", place: path.string, cure: "name one in the options")
+      throw StoreError(.incomplete, "there is no folder of pins", place: place.description, cure: "name one in the options")
     }
     let first = try credentials.copied()
     do throws(StoreError) {
-      return UnlockedVault(try OpenVault.unlock(path, with: first, options: options, trust: .joining))
+      return UnlockedVault(try OpenVault.unlock(place, with: first, options: options, trust: .joining))
     } catch {
       guard error.kind == .unproven else { throw error }
-      let claim = try OpenVault.claim(of: path, with: credentials.copied(), options)
+      let claim = try OpenVault.claim(of: place, with: credentials.copied(), options)
       guard confirm(claim) else { throw error }
       var options = options
       options.invitations.append(claim)
-      return UnlockedVault(try OpenVault.unlock(path, with: credentials, options: options, trust: .joining))
+      return UnlockedVault(try OpenVault.unlock(place, with: credentials, options: options, trust: .joining))
     }
   }
 }

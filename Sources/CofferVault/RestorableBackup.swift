@@ -81,28 +81,30 @@ public struct RestorableBackup: ~Copyable {
     replacing: Bool = false, acceptingOlderKey: Bool = false, confirm: ([VaultStatus.Slot]) -> Bool = { _ in false },
     progress: (Int, Int) -> Void = { _, _ in }
   ) throws(StoreError) -> RestoreReport {
+    let rows: VaultDatabase
     let backup: OpenVault
     let items: Int
     let invitations = try credentials.invitations() + present.invitations()
     let others = try Openers(credentials.copied(), present)
     let opening = Self.words(slots)
     do throws(StoreError) {
+      rows = try VaultDatabase.openToRead(copy.path)
       backup = try OpenVault.unlock(
-        copy.path, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
+        over: rows, with: credentials, options: VaultOptions(pins: nil, lockFolder: options.lockFolder), trust: .caller)
       items = try backup.read { (backup) throws(StoreError) in try backup.verify(progress).items }
     } catch {
       throw error.kind == .wrongSecret ? Self.wrongSecret(opening, file) : error.naming(file, insteadOf: copy.path)
     }
-    try options.check(backup.view.id, at: file)
+    try options.check(backup.view.id, at: .file(file))
     var consent = Restoration.Consent(replacing: replacing, acceptingOlderKey: acceptingOlderKey)
     let again = try others.copied()
     do throws(StoreError) {
-      return try Restoration(backup, place, options, consent, invitations: invitations).run(others, items: items)
+      return try Restoration(backup, rows, place, options, consent, invitations: invitations).run(others, items: items)
     } catch {
       // Asked here, where nobody waits for the vault's lock, and nothing has been changed.
       guard error.remedy == .acceptOlderKey, !acceptingOlderKey, confirm(backup.slots.summaries) else { throw error }
       consent.acceptingOlderKey = true
-      return try Restoration(backup, place, options, consent, invitations: invitations).run(again, items: items)
+      return try Restoration(backup, rows, place, options, consent, invitations: invitations).run(again, items: items)
     }
   }
 }

@@ -44,7 +44,7 @@ extension UnlockedVault {
     var names: Set<ItemName> = []
     for name in changes.flatMap(\.names) where !names.insert(name).inserted {
       throw StoreError(
-        .ambiguous, "the item is changed twice in one step", key: name.description, place: path.string,
+        .ambiguous, "the item is changed twice in one step", key: name.description, place: place.description,
         cure: "make the changes one after the other")
     }
     return try core.write { (vault, sealed) throws(StoreError) in

@@ -153,7 +153,7 @@ extension UnlockedVault {
   /// Runs `body` over the vault as it is now; locks the vault when `body` says that its slot is gone.
   private borrowing func changingKey(_ body: (OpenVault) throws(StoreError) -> Bool) throws(StoreError) {
     let (goesOn, remainder) = try core.refreshed { (vault) throws(StoreError) -> (Bool, StoreError?) in
-      (try body(vault), vault.oldBytes.unscrubbed(vault.view.path.string))
+      (try body(vault), vault.oldBytes.unscrubbed(vault.view.place.description))
     }
     if !goesOn { core.close() }
     if let remainder { throw remainder }

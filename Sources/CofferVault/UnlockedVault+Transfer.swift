@@ -51,14 +51,15 @@ extension UnlockedVault {
       }
       guard let form else {
         throw StoreError(
-          .conflict, "the item was deleted during the export", key: item.name.description, place: path.string, cure: "try again")
+          .conflict, "the item was deleted during the export", key: item.name.description, place: place.description,
+          cure: "try again")
       }
       if let form {
         try body(item, form)
       } else if let withoutValue {
         try withoutValue(item)
       } else {
-        throw ItemTable.withoutValue(item.name, path)
+        throw ItemTable.withoutValue(item.name, place)
       }
     }
   }
@@ -80,7 +81,7 @@ extension UnlockedVault {
         guard bytes <= mostBytes else {
           throw StoreError(
             .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
-            place: vault.view.path.string, cure: "ask for fewer at once, or unlock the vault in this process")
+            place: vault.view.place.description, cure: "ask for fewer at once, or unlock the vault in this process")
         }
         contents.append(content)
       }
@@ -107,7 +108,7 @@ extension UnlockedVault {
     to target: VaultPlace, services: [String]? = nil, with credentials: consuming Credentials, cost: PassphraseCost = .standard,
     label: String = ""
   ) throws(StoreError) -> Int {
-    try ExportedVault.make(at: target, of: path, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
+    try ExportedVault.make(at: target, of: place, with: credentials, cost: cost, label: label) { (made) throws(StoreError) in
       try core.read { (vault) throws(StoreError) in try vault.items.transfer.copyItems(of: services, to: made) }
     }
   }

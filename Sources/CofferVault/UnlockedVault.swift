@@ -1,7 +1,6 @@
 public import CofferMemory
 public import CofferPlatform
 public import CofferStorage
-package import SystemPackage
 
 /// An open vault. Safe to share between threads; locking it consumes it, so that nothing can be asked of a locked vault.
 public struct UnlockedVault: ~Copyable, Sendable {
@@ -28,13 +27,12 @@ public struct UnlockedVault: ~Copyable, Sendable {
     at place: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost? = nil, label: String = "",
     options: VaultOptions
   ) throws(StoreError) -> UnlockedVault {
-    UnlockedVault(try OpenVault.create(at: place.file(), with: credentials, cost: cost, label: label, options: options))
+    UnlockedVault(try OpenVault.create(at: place, with: credentials, cost: cost, label: label, options: options))
   }
 
   /// Where it is.
-  public var place: VaultPlace { .file(core.path) }
+  public var place: VaultPlace { core.place }
   /// The vault's file.
-  package var path: FilePath { core.path }
   /// The vault's id.
   public var id: VaultID { core.id }
 
@@ -69,7 +67,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   public borrowing func fields(of name: ItemName) throws(StoreError) -> [VaultItem] {
     try about(name) { () throws(StoreError) in
       guard let fields = try core.read({ (vault) throws(StoreError) in try vault.items.fields(of: name) }) else {
-        throw StoreError(.notFound, "there is no such item", place: path.string, cure: "look at the list of items")
+        throw StoreError(.notFound, "there is no such item", place: place.description, cure: "look at the list of items")
       }
       return fields
     }
@@ -111,7 +109,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// Waits for running calls, wipes the keys and closes the file.
   public consuming func lock() throws(StoreError) -> LockedVault {
     core.close()
-    return try LockedVault.open(.file(core.path), options: core.options)
+    return try LockedVault.open(core.place, options: core.options)
   }
 }
 

@@ -2,20 +2,20 @@ package import CofferPlatform
 internal import CofferStorage
 public import SystemPackage
 
-/// Where a vault is: the path of its file. A text that a user gives is one, and so is a literal.
+/// Where a vault is: the path of its file, or the URL of a server. A text that a user gives is one, and so is a literal.
 ///
 /// ```swift
 /// let vault = try LockedVault.open("/srv/app/vault.sqlite", options: options)
 /// let other = try LockedVault.open(.file(path), options: options)
 /// ```
 ///
-/// A URL such as `postgresql://host/database` would name a vault on a server, which this version cannot open: every call that opens or makes a
-/// vault throws ``/CofferPlatform/StoreError/Kind/unsupported`` for one. A path that looks like a URL is given with `./` before it.
-public struct VaultPlace: Sendable, Hashable {
-  private enum Kind: Sendable, Hashable {
+/// A URL such as `postgresql://host/database#name` names a vault on a server. A program opens those that it imports a library for, as
+/// `CofferPostgres` is; for any other, every call that opens or makes a vault throws ``/CofferPlatform/StoreError/Kind/unsupported``. A path
+/// that looks like a URL is given with `./` before it.
+public struct VaultPlace: Sendable {
+  private enum Kind: Sendable {
     case file(FilePath)
-    /// With its scheme.
-    case server(Substring, url: String)
+    case server(ServerPlace)
   }
   private let kind: Kind
 
@@ -24,7 +24,14 @@ public struct VaultPlace: Sendable, Hashable {
   /// The place that `text` names, as a user writes it: a path, or a URL. A relative path begins at the folder that is current when the vault
   /// is opened.
   public init(_ text: String) {
-    kind = Self.scheme(of: text).map { .server($0, url: text) } ?? .file(FilePath(text))
+    kind = Self.scheme(of: text).map { .server(ServerPlace(scheme: String($0), url: text)) } ?? .file(FilePath(text))
+  }
+
+  /// The place of a vault that was found on a server.
+  ///
+  /// - Parameter names: what the place is known by, one for each of its hosts.
+  package init(found url: String, scheme: String, names: [[UInt8]]) {
+    kind = .server(ServerPlace(scheme: scheme, url: url, names: names))
   }
 
   /// The vault in the file at `path`, whatever the path looks like.
@@ -44,8 +51,24 @@ public struct VaultPlace: Sendable, Hashable {
   package func file() throws(StoreError) -> FilePath {
     if let path { return path }
     throw StoreError(
-      .unsupported, "a vault on a server cannot be opened by this version", place: description,
+      .unsupported, "this needs a vault in a file, and this place is on a server", place: description,
       cure: "give the path of a file; one that looks like a URL is given with ./ before it")
+  }
+
+  /// What has the server's URL; nil for a file.
+  var server: ServerPlace? {
+    switch kind {
+    case .file: nil
+    case .server(let server): server
+    }
+  }
+
+  /// What stands for the place in a pin's name: of a file its path, of a server one for each of its hosts, once it was reached.
+  var pinned: [[UInt8]] {
+    switch kind {
+    case .file(let path): [[UInt8](path.string.utf8)]
+    case .server(let server): server.names
+    }
   }
 
   /// The same place, whichever folder is current when it is opened.
@@ -74,12 +97,89 @@ extension VaultPlace: ExpressibleByStringLiteral {
   public init(stringLiteral text: String) { self.init(text) }
 }
 
+extension VaultPlace: Hashable {
+  /// Whether both are the same path, or the same URL.
+  public static func == (left: VaultPlace, right: VaultPlace) -> Bool {
+    switch (left.kind, right.kind) {
+    case (.file(let left), .file(let right)): left == right
+    case (.server(let left), .server(let right)): left.url == right.url
+    default: false
+    }
+  }
+
+  /// Hashes the path or the URL.
+  public func hash(into hasher: inout Hasher) {
+    switch kind {
+    case .file(let path): hasher.combine(path)
+    case .server(let server): hasher.combine(server.url)
+    }
+  }
+}
+
 extension VaultPlace: CustomStringConvertible {
-  /// The path; of a URL the scheme alone, as the rest may hold a password.
+  /// The path, or the URL; of one that may hold a password, and of one of a server that this program knows nothing of, the scheme alone.
   public var description: String {
     switch kind {
     case .file(let path): path.string
-    case .server(let scheme, _): "\(scheme)://…"
+    case .server(let server): server.shown
+    }
+  }
+}
+
+/// A place on a server. One object: an open vault hands its place about at every call.
+final class ServerPlace: Sendable {
+  let scheme: String
+  let url: String
+  /// What the place is known by, one for each of its hosts; empty until it was reached.
+  let names: [[UInt8]]
+  let shown: String
+
+  init(scheme: String, url: String, names: [[UInt8]] = []) {
+    self.scheme = scheme
+    self.url = url
+    self.names = names
+    shown = VaultServers.server(forScheme: scheme)?.shown(url) ?? "\(scheme)://…"
+  }
+
+  /// Who opens it.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported``.
+  func server() throws(StoreError) -> any VaultServer {
+    if let server = VaultServers.server(forScheme: scheme) { return server }
+    throw StoreError(
+      .unsupported, "this program opens no vaults on servers of this kind", place: shown,
+      cure: "give the path of a file; one that looks like a URL is given with ./ before it")
+  }
+}
+
+// The rows of a place.
+extension VaultPlace {
+  /// Opens the place.
+  ///
+  /// - Parameter patience: how long another writer is waited for, in milliseconds; nil for as long as is usual there.
+  func rows(patience: Int32? = nil) throws(StoreError) -> sending any VaultRows {
+    switch kind {
+    case .file(let path):
+      var options = Connection.Options()
+      if let patience { options.busyMilliseconds = patience }
+      return try VaultDatabase.open(path, options)
+    case .server(let place): return try place.server().open(place.url, patience: patience)
+    }
+  }
+
+  /// Opens the place, a file that cannot be written to be read alone. See ``VaultDatabase/openToRead(_:isBrief:)``.
+  func rowsToRead(isBrief: Bool = true) throws(StoreError) -> sending any VaultRows {
+    switch kind {
+    case .file(let path): return try VaultDatabase.openToRead(path, isBrief: isBrief)
+    case .server(let place): return try place.server().open(place.url, patience: nil)
+    }
+  }
+
+  /// Makes the place.
+  func makeRows(_ fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
+    switch kind {
+    case .file(let path): return try VaultDatabase.create(at: path) { (rows) throws(StoreError) in try fill(rows) }
+    case .server(let place): return try place.server().create(place.url, fill: fill)
     }
   }
 }

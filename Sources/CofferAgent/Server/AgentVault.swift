@@ -96,7 +96,7 @@ final class AgentVault: Sendable {
   var asked: Asked { Asked(locks: state.withLock { $0.locks }, suspended: clock.suspended) }
 
   private func hold(_ vault: consuming UnlockedVault, _ times: UnlockTimes, _ asked: Asked) throws(StoreError) {
-    let file = try Stat.ofLink(vault.path)?.identity
+    let file = try Self.identity(vault.place)
     let now = clock.sinceBoot()
     let held = Unlocked(
       vault: vault, file: file, since: now, lastUse: now, suspended: asked.suspended, idle: times.idle ?? settings.idle,
@@ -128,11 +128,17 @@ final class AgentVault: Sendable {
     }
   }
 
-  /// The file of the vault; nil while it is locked.
+  /// What stands at a place; nil for nothing, and for a place on a server.
+  private static func identity(_ place: VaultPlace) throws(StoreError) -> FileIdentity? {
+    guard let path = place.path else { return nil }
+    return try Stat.ofLink(path)?.identity
+  }
+
+  /// The file of the vault; nil while it is locked, and for one on a server.
   var path: FilePath? {
     state.withLock { state in
       switch state.unlocked {
-      case .some(let unlocked): unlocked.vault.path
+      case .some(let unlocked): unlocked.vault.place.path
       case .none: nil
       }
     }
@@ -245,12 +251,12 @@ final class AgentVault: Sendable {
 
   /// The open file stays readable after another took its name, and would be answered from for hours.
   private func checkFile(_ state: inout State) throws(StoreError) {
-    let path: FilePath, file: FileIdentity?
+    let place: VaultPlace, file: FileIdentity?
     switch state.unlocked {
-    case .some(let held): (path, file) = (held.vault.path, held.file)
+    case .some(let held): (place, file) = (held.vault.place, held.file)
     case .none: return
     }
-    if try Stat.ofLink(path)?.identity != file { drop(&state, "another file stands in the vault's place") }
+    if try Self.identity(place) != file { drop(&state, "another file stands in the vault's place") }
   }
 
   private func drop(_ state: inout State, _ reason: String) {

@@ -180,7 +180,7 @@ final class Conversation {
         let found = try vault.status().generation
         guard found >= least else {
           throw StoreError(
-            .rolledBack, "commit \(found) stands where commit \(least) was expected", place: vault.path.string,
+            .rolledBack, "commit \(found) stands where commit \(least) was expected", place: vault.place.description,
             cure: "find out who put an older vault back")
         }
       }

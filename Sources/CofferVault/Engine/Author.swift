@@ -22,8 +22,8 @@ package struct Author: Sendable, Equatable {
 
   // The last part of the first argument, never a path. Found once: a transaction of many writes has as many entries.
   private static let name: String = {
-    let path = CommandLine.arguments.first ?? ""
-    return path.split(separator: "/").last.map(String.init) ?? ""
+    let place = CommandLine.arguments.first ?? ""
+    return place.split(separator: "/").last.map(String.init) ?? ""
   }()
 
   /// Runs `body`, in which this process changes vaults because the author asked for it: the log names the author.

@@ -29,11 +29,11 @@ struct ItemDescribing {
     if keeping == 0 { change.removesForGood = true }
     switch record.value {
     case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
-    case .none: throw ItemTable.withoutValue(name, view.path)
+    case .none: throw ItemTable.withoutValue(name, view.place)
     }
   }
 
   private func missing(_ what: String, _ cure: String) -> StoreError {
-    StoreError(.notFound, what, place: view.path.string, cure: cure)
+    StoreError(.notFound, what, place: view.place.description, cure: cure)
   }
 }

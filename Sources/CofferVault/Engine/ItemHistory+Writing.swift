@@ -21,7 +21,7 @@ extension ItemHistory {
     meta.named = old.named
     switch record.value {
     case .some(let value): return items.item(try items.store(meta, value, at: target, &change))
-    case .none: throw ItemTable.withoutValue(name, view.path)
+    case .none: throw ItemTable.withoutValue(name, view.place)
     }
   }
 
@@ -30,7 +30,8 @@ extension ItemHistory {
     let index = items.index(of: name)
     guard try records.touch(items.bucket(of: index), change).record(at: index) == nil else {
       throw StoreError(
-        .alreadyExists, "there is such an item", place: view.path.string, cure: "rename it, or read the revision that you want")
+        .alreadyExists, "there is such an item", place: view.place.description,
+        cure: "rename it, or read the revision that you want")
     }
     let deleted = try records.notes(of: items.index(of: name.item), in: .old, &change).filter {
       $0.kind == .deleted && !isOver($0)
@@ -118,7 +119,7 @@ extension ItemHistory {
   }
 
   private func missing(_ what: String, _ cure: String) -> StoreError {
-    StoreError(.notFound, what, place: view.path.string, cure: cure)
+    StoreError(.notFound, what, place: view.place.description, cure: cure)
   }
 }
 

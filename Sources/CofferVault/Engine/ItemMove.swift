@@ -17,12 +17,12 @@ struct ItemMove {
   ) throws(StoreError) -> VaultItem {
     guard name.field.isEmpty == new.field.isEmpty else {
       throw StoreError(
-        .invalidName, "an item cannot become a field, nor a field an item", place: view.path.string,
+        .invalidName, "an item cannot become a field, nor a field an item", place: view.place.description,
         cure: "store it under the new name")
     }
     let from = items.index(of: name)
     guard try records.touch(items.bucket(of: from), change).record(at: from) != nil else {
-      throw StoreError(.notFound, "there is no such item", place: view.path.string, cure: "look at the list of items")
+      throw StoreError(.notFound, "there is no such item", place: view.place.description, cure: "look at the list of items")
     }
     let taken = try items.target(new, &change).old
     try items.require(condition, of: taken.map(items.item))
@@ -43,7 +43,7 @@ struct ItemMove {
   private func moveRecord(_ from: RecordIndex, to new: ItemName, _ change: inout Change) throws(StoreError) -> RecordMeta {
     let target = try items.target(new, &change)
     guard let id = try records.touch(items.bucket(of: from), change).record(at: from) else {
-      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+      throw VerifiedView.tampered("a record that should exist is missing", view.place)
     }
     let record = try view.withRow(from, id, .all) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.open(keys: view.keys) }
@@ -58,7 +58,7 @@ struct ItemMove {
     let stored: RecordMeta
     switch record.value {
     case .some(let value): stored = try items.adopt(meta, value, at: target, above: past.count, &change)
-    case .none: throw ItemTable.withoutValue(record.meta.name, view.path)
+    case .none: throw ItemTable.withoutValue(record.meta.name, view.place)
     }
     try history.move(past, before: stored, &change)
     _ = try records.drop(from, as: record.meta.role, forGood: false, &change)
@@ -68,7 +68,7 @@ struct ItemMove {
 
   private func name(ofRecordAt index: RecordIndex, _ change: borrowing Change) throws(StoreError) -> ItemName {
     guard let id = try records.touch(items.bucket(of: index), change).record(at: index) else {
-      throw VerifiedView.tampered("a record that should exist is missing", view.path)
+      throw VerifiedView.tampered("a record that should exist is missing", view.place)
     }
     return try view.withRow(index, id, .metadata) { (row) throws(StoreError) in
       try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys).name }

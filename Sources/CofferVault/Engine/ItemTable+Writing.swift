@@ -67,12 +67,12 @@ extension ItemTable {
     let item = index(of: name.item)
     guard try records.touch(bucket(of: item), change).record(at: item) != nil else {
       throw StoreError(
-        .notFound, "there is no such item, whose field it would be", place: view.path.string, cure: "store the item first")
+        .notFound, "there is no such item, whose field it would be", place: view.place.description, cure: "store the item first")
     }
     guard try records.notes(of: item, in: .present, &change).count < RecordMeta.mostFields else {
       throw StoreError(
         .tooLarge(limit: RecordMeta.mostFields), "the item has \(RecordMeta.mostFields) fields, and no room for another",
-        place: view.path.string, cure: "delete a field first, or make another item")
+        place: view.place.description, cure: "delete a field first, or make another item")
     }
   }
 
@@ -138,7 +138,7 @@ extension ItemTable {
     for (account, expected) in batch.expectations {
       guard try version(of: ItemName(service: service, account: account)) == expected else {
         throw StoreError(
-          .conflict, "changed since it was read", key: account, place: view.path.string, cure: "read it again and retry")
+          .conflict, "changed since it was read", key: account, place: view.place.description, cure: "read it again and retry")
       }
     }
     for (account, write) in batch.writes {
@@ -163,7 +163,7 @@ extension ItemTable {
     case .absent:
       guard there != nil else { return }
       throw StoreError(
-        .alreadyExists, "the item exists already", place: view.path.string,
+        .alreadyExists, "the item exists already", place: view.place.description,
         cure: "choose another name, or remove that item first")
     case .revision(let expected):
       guard there?.revision != expected else { return }
@@ -178,6 +178,6 @@ extension ItemTable {
   }
 
   private func conflict(_ what: String) -> StoreError {
-    StoreError(.conflict, what, place: view.path.string, cure: "read it again and retry")
+    StoreError(.conflict, what, place: view.place.description, cure: "read it again and retry")
   }
 }

@@ -38,7 +38,7 @@ struct ItemTable {
       let record = try view.checked { () throws(FormatError) in try row.open(checksPlace: false, keys: view.keys) }
       try check(record.meta, is: name)
       try checkExpiry(record.meta)
-      guard let form = record.form() else { throw Self.withoutValue(name, view.path) }
+      guard let form = record.form() else { throw Self.withoutValue(name, view.place) }
       return (RecordVersion(entry.id.bytes), form)
     }
   }
@@ -68,7 +68,7 @@ struct ItemTable {
         guard bytes <= mostBytes else {
           throw StoreError(
             .tooLarge(limit: mostBytes), "the values asked for have more bytes together than are handed out at once",
-            place: view.path.string, cure: "ask for fewer at once, or unlock the vault in this process")
+            place: view.place.description, cure: "ask for fewer at once, or unlock the vault in this process")
         }
         readings.append(Reading(form: found?.form, stamp: found?.version ?? .absent))
       } catch { throw error.about(key: name) }
@@ -159,7 +159,7 @@ struct ItemTable {
     guard meta.kind == .present, meta.service.hasSameBytes(as: name.service), meta.account.hasSameBytes(as: name.account),
       meta.field.hasSameBytes(as: name.field)
     else {
-      throw VerifiedView.tampered("a record stands at another name's place", view.path)
+      throw VerifiedView.tampered("a record stands at another name's place", view.place)
     }
   }
 
@@ -168,20 +168,20 @@ struct ItemTable {
     let now = view.now
     guard view.state.time < Self.clockTolerance || now > view.state.time - Self.clockTolerance else {
       throw StoreError(
-        .clockBehind, "this machine's clock is more than a day behind the vault's last write", place: view.path.string,
+        .clockBehind, "this machine's clock is more than a day behind the vault's last write", place: view.place.description,
         cure: "set the clock, then try again")
     }
     guard now < meta.expires else {
       throw StoreError(
-        .expired, "the item has expired", place: view.path.string,
+        .expired, "the item has expired", place: view.place.description,
         cure: "store a fresh value, or delete the item")
     }
   }
 
   /// The error of an item that another program stored without a value: it can be told of, and there is nothing to hand out.
-  static func withoutValue(_ name: ItemName, _ path: FilePath) -> StoreError {
+  static func withoutValue(_ name: ItemName, _ place: VaultPlace) -> StoreError {
     StoreError(
-      .damaged, "the item has no value", key: name.description, place: path.string, cure: "store it again, or delete it")
+      .damaged, "the item has no value", key: name.description, place: place.description, cure: "store it again, or delete it")
   }
 }
 

@@ -38,7 +38,7 @@ struct ItemTransfer {
     for item in imported {
       guard seen.insert(item.name).inserted else {
         throw StoreError(
-          .ambiguous, "the import names the item twice", key: item.name.description, place: view.path.string,
+          .ambiguous, "the import names the item twice", key: item.name.description, place: view.place.description,
           cure: "leave one of them out")
       }
       guard !kept.contains(item.name.item) else {
@@ -55,7 +55,7 @@ struct ItemTransfer {
       case .refuse:
         throw StoreError(
           .alreadyExists, "there is such an item already, and nothing was imported", key: item.name.description,
-          place: view.path.string, cure: "say whether imported items replace those that are there, or those are kept")
+          place: view.place.description, cure: "say whether imported items replace those that are there, or those are kept")
       }
     }
     return report
@@ -68,7 +68,7 @@ struct ItemTransfer {
       let found = try items.list(service: service, withFields: true).map(\.name)
       if let service, found.isEmpty {
         throw StoreError(
-          .notFound, "no item is of this service", key: service, place: view.path.string, cure: "check its spelling")
+          .notFound, "no item is of this service", key: service, place: view.place.description, cure: "check its spelling")
       }
       names += found
     }
@@ -78,7 +78,7 @@ struct ItemTransfer {
         switch record.value {
         case .some(let value):
           _ = try target.items.adopt(record.meta, value, at: target.items.target(name, &change), &change)
-        case .none: throw ItemTable.withoutValue(name, view.path)
+        case .none: throw ItemTable.withoutValue(name, view.place)
         }
       }
     }

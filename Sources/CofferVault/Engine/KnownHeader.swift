@@ -8,22 +8,22 @@ struct KnownHeader: ~Copyable {
   let digest: Digest32
   private let body: HeaderBody
   let keys: Subkeys
-  private let path: FilePath
+  private let place: VaultPlace
 
   /// Opens `header` with its slot.
   ///
   /// - Throws: `.tampered` when header and key do not belong together; what an anchor that does not hold is refused with.
   init(
-    _ header: VaultHeader, _ digest: Digest32, slot: borrowing OpenSlot, proving anchors: [Anchor], path: FilePath
+    _ header: VaultHeader, _ digest: Digest32, slot: borrowing OpenSlot, proving anchors: [Anchor], place: VaultPlace
   ) throws(StoreError) {
-    let keys = try VerifiedView.checked(path) { () throws(FormatError) in
+    let keys = try VerifiedView.checked(place) { () throws(FormatError) in
       try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
     }
-    body = try VerifiedView.checked(path) { () throws(FormatError) in try header.openBody(keys, proving: anchors) }
+    body = try VerifiedView.checked(place) { () throws(FormatError) in try header.openBody(keys, proving: anchors) }
     self.keys = keys
     self.header = header
     self.digest = digest
-    self.path = path
+    self.place = place
   }
 
   /// The slots, by id.
@@ -44,7 +44,7 @@ struct KnownHeader: ~Copyable {
     } catch .contradicted(_, let refusal) {
       return refusal
     } catch {
-      throw error.storeError(place: path.string)
+      throw error.storeError(place: place.description)
     }
   }
 
@@ -54,11 +54,11 @@ struct KnownHeader: ~Copyable {
   /// The header with the same slots under the key `key` of a later epoch.
   borrowing func next(key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64) throws(StoreError) -> VaultHeader {
     let plan = SlotPlan()
-    return try Self.next(after: header, body, keys, plan, key: key, nextKeys, rotated: rotated, path: path)
+    return try Self.next(after: header, body, keys, plan, key: key, nextKeys, rotated: rotated, place: place)
   }
 
   /// The state that `database`, whose header this is, has; nil where it does not open.
-  func state(of database: VaultDatabase) throws(StoreError) -> VaultState? {
+  func state(of database: any VaultRows) throws(StoreError) -> VaultState? {
     do throws(StoreError) {
       return try database.read { () throws(StoreError) in try VerifiedView.readState(database, header, digest, keys) }
     } catch {
@@ -79,18 +79,18 @@ extension KnownHeader {
   ///   or 64 bytes of a label, `.alreadyExists` for a recipient who has a slot.
   static func next(
     after header: VaultHeader, _ body: borrowing HeaderBody, _ keys: borrowing Subkeys, _ plan: borrowing SlotPlan,
-    key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64, path: FilePath
+    key: borrowing VaultKey, _ nextKeys: borrowing Subkeys, rotated: UInt64, place: VaultPlace
   ) throws(StoreError) -> VaultHeader {
     for id in plan.expected where !header.slots.contains(where: { $0.id == id }) {
       throw StoreError(
         .conflict, "a slot is gone that was there a moment ago: another process has changed the vault's slots",
-        place: path.string, cure: "look at the slots, then try again")
+        place: place.description, cure: "look at the slots, then try again")
     }
-    let slots = try VerifiedView.checked(path) { () throws(FormatError) in
+    let slots = try VerifiedView.checked(place) { () throws(FormatError) in
       try nextSlots(after: header, body, plan, key: key, nextKeys)
     }
-    try SlotLimits.check(slots.map(\.slot.frame), labels: slots.map(\.label), path)
-    return try VerifiedView.checked(path) { () throws(FormatError) in
+    try SlotLimits.check(slots.map(\.slot.frame), labels: slots.map(\.label), place)
+    return try VerifiedView.checked(place) { () throws(FormatError) in
       let next = try HeaderBody(
         created: body.created, rotated: rotated, floor: plan.floor ?? body.floor, labels: slots.map(\.label)
       ) { (index, out) throws(FormatError) in
@@ -139,30 +139,31 @@ extension KnownHeader {
 
 /// How many slots a header may have, said to whoever changes them.
 private enum SlotLimits {
-  static func check(_ frames: [SlotFrame], labels: [String], _ path: FilePath) throws(StoreError) {
+  static func check(_ frames: [SlotFrame], labels: [String], _ place: VaultPlace) throws(StoreError) {
     guard frames.contains(where: { SlotKind.openable.contains($0.kind) }) else {
       throw StoreError(
-        .lastSlot, "no slot would remain that this program opens the vault with", place: path.string,
+        .lastSlot, "no slot would remain that this program opens the vault with", place: place.description,
         cure: "add another slot first")
     }
     let owned = frames.count { $0.kind.isOwned }
-    try check(frames.count - owned, most: VaultHeader.mostOthers, "recipients", path)
-    try check(owned, most: VaultHeader.mostOwned, "slots that are no recipients'", path)
+    try check(frames.count - owned, most: VaultHeader.mostOthers, "recipients", place)
+    try check(owned, most: VaultHeader.mostOwned, "slots that are no recipients'", place)
     guard Set(frames.map(\.publicKey)).count == frames.count else {
       throw StoreError(
-        .alreadyExists, "this recipient has a slot already", place: path.string, cure: "list the slots to see whose they are")
+        .alreadyExists, "this recipient has a slot already", place: place.description,
+        cure: "list the slots to see whose they are")
     }
     for label in labels where label.utf8.count > HeaderBody.longestLabel {
       throw StoreError(
-        .tooLarge(limit: HeaderBody.longestLabel), "a slot's label of \(label.utf8.count) bytes", place: path.string,
+        .tooLarge(limit: HeaderBody.longestLabel), "a slot's label of \(label.utf8.count) bytes", place: place.description,
         cure: "use at most \(HeaderBody.longestLabel) bytes")
     }
   }
 
-  private static func check(_ count: Int, most: Int, _ what: String, _ path: FilePath) throws(StoreError) {
+  private static func check(_ count: Int, most: Int, _ what: String, _ place: VaultPlace) throws(StoreError) {
     guard count > most else { return }
     throw StoreError(
-      .tooLarge(limit: most), "the vault has \(most) \(what), and no room for another", place: path.string,
+      .tooLarge(limit: most), "the vault has \(most) \(what), and no room for another", place: place.description,
       cure: "remove a slot first")
   }
 }

@@ -36,7 +36,9 @@ final class OldBytes {
 
   /// Removes what the state says is there, unless the file was rewritten a moment ago.
   private func removeWhenDue(from vault: OpenVault) {
-    guard vault.view.state.scrub, !isScrubbing, hopeless != vault.view.headerDigest else { return }
+    guard vault.view.database.canRemoveOldBytes, vault.view.state.scrub, !isScrubbing, hopeless != vault.view.headerDigest else {
+      return
+    }
     if tried != vault.view.headerDigest || pace.allows(.now) { tryToScrub(vault) }
   }
 
@@ -45,7 +47,9 @@ final class OldBytes {
 
   /// Removes, before `vault` is closed, what it removed for good and has not tried to remove from the file.
   func removeOwed(from vault: OpenVault) {
-    guard areOwed, vault.view.state.scrub, vault.view.keys.isIntact, hopeless != vault.view.headerDigest else { return }
+    guard areOwed, vault.view.database.canRemoveOldBytes, vault.view.state.scrub, vault.view.keys.isIntact,
+      hopeless != vault.view.headerDigest
+    else { return }
     tryToScrub(vault)
   }
 
@@ -72,11 +76,11 @@ final class OldBytes {
   }
 
   /// What is to be said of old bytes that stay in the file at `path` because it is damaged; nil where none do.
-  func unscrubbed(_ path: String) -> StoreError? {
+  func unscrubbed(_ place: String) -> StoreError? {
     guard let reason = unscrubbable.take() else { return nil }
     return StoreError(
       .damaged, "the change is made, but what the old key opens cannot be removed from the file, of which pages are damaged",
-      place: path, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
+      place: place, cure: "copy the items to a new vault with UnlockedVault.export, and remove this one",
       underlying: reason.underlying ?? reason, remedy: .leaveVault)
   }
 
@@ -86,7 +90,7 @@ final class OldBytes {
     let view = vault.view
     let cleaned = (view.headerDigest, view.state.generation)
     let isOfKeys = removedUnder != view.headerDigest
-    let size = try view.database.bytes
+    let size = try view.database.storedBytes()
     try view.database.removeOldBytes(rewriting: isOfKeys || size <= Self.mostRewritten)
     try vault.write { (_, change) throws(StoreError) in
       guard view.state.scrub, (view.headerDigest, view.state.generation) == cleaned else { return }

@@ -6,34 +6,35 @@ internal import SystemPackage
 extension OpenVault {
   /// Creates a vault at `path` with one slot, of the kind that `credentials` make, and opens it.
   static func create(
-    at path: FilePath, with credentials: consuming Credentials, cost: PassphraseCost?, label: String,
+    at place: VaultPlace, with credentials: consuming Credentials, cost: PassphraseCost?, label: String,
     options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
     guard !credentials.isEmpty else {
       throw StoreError(
-        .noCredentials, "a vault needs a secret to be opened with", place: path.string, cure: "give a passphrase or a key file")
+        .noCredentials, "a vault needs a secret to be opened with", place: place.description,
+        cure: "give a passphrase or a key file")
     }
     try RecordLimits.check(slotLabel: label)
     let inputs = try SlotInputs(credentials)
     let kind = try inputs.kindToMake()
     let vault = VaultSalt.random()
-    let place = SlotPlace(vault: vault)
-    let key = try VerifiedView.checked(path) { () throws(FormatError) in try VaultKey.random() }
+    let slotPlace = SlotPlace(vault: vault)
+    let key = try VerifiedView.checked(place) { () throws(FormatError) in try VaultKey.random() }
     let floor = cost ?? .floor
-    let made = try SlotTable.newSlot(kind, for: inputs, cost: cost, floor: floor, place: place, options)
+    let made = try SlotTable.newSlot(kind, for: inputs, cost: cost, floor: floor, place: slotPlace, options)
     let now = Milliseconds.count(clock())
     let firstSlot = made.id
-    let keys = try VerifiedView.checked(path) { () throws(FormatError) in try Subkeys(of: key, vault: vault, epoch: 1) }
-    let header = try VerifiedView.checked(path) { () throws(FormatError) in
+    let keys = try VerifiedView.checked(place) { () throws(FormatError) in try Subkeys(of: key, vault: vault, epoch: 1) }
+    let header = try VerifiedView.checked(place) { () throws(FormatError) in
       let body = try HeaderBody(created: now, rotated: now, floor: floor, labels: [label]) { _, out in made.writeMix(to: out) }
-      let slot = try made.sealed(key, keys.epochMark, place: place)
+      let slot = try made.sealed(key, keys.epochMark, place: slotPlace)
       return try VaultHeader(slots: [slot], body: body, keys: keys, lineage: .first)
     }
     let encoded = header.encoded()
     let digest = encoded.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
     var slot: OpenSlot?
-    do { slot = try made.opened(in: header) } catch { throw error.storeError(place: path.string) }
-    let database = try VaultDatabase.create(at: path) { (database) throws(StoreError) in
+    do { slot = try made.opened(in: header) } catch { throw error.storeError(place: place.description) }
+    let database = try place.makeRows { (database) throws(StoreError) in
       try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in
         try database.putHeader(.first, bytes)
         try database.putHeader(.second, bytes)
@@ -55,8 +56,7 @@ extension OpenVault {
       return created
     } catch {
       // Whoever is told that it failed takes back what was to open it.
-      database.close()
-      VaultDatabase.remove(database.path)
+      database.discard()
       throw error
     }
   }
@@ -66,23 +66,32 @@ extension OpenVault {
   /// No transaction is held while Argon2id runs. Should the header change meanwhile (another process rotates the key), what was
   /// opened is of the past: the slot follows to the present by its kept secret.
   static func unlock(
-    _ path: FilePath, with credentials: consuming Credentials, options: VaultOptions = .withoutPins, trust: Trust = .everyAnchor,
+    _ place: VaultPlace, with credentials: consuming Credentials, options: VaultOptions = .withoutPins,
+    trust: Trust = .everyAnchor,
     clock: @escaping @Sendable () -> Date = { Date() }
   ) throws(StoreError) -> sending OpenVault {
-    let database = try VaultDatabase.openToRead(path, isBrief: options.isBrief)
+    try unlock(
+      over: place.rowsToRead(isBrief: options.isBrief), with: credentials, options: options, trust: trust, clock: clock)
+  }
+
+  /// Opens the vault of these rows.
+  static func unlock(
+    over database: any VaultRows, with credentials: consuming Credentials, options: VaultOptions, trust: Trust,
+    clock: @escaping @Sendable () -> Date = { Date() }
+  ) throws(StoreError) -> OpenVault {
     let (tried, version) = try database.read { () throws(StoreError) in
       (try VerifiedView.readHeader(database), try database.dataVersion())
     }
-    let pins = try watch(tried.header, at: database.path, options, trust)
+    let pins = try watch(tried.header, at: database.place, options, trust)
     let invitations =
       try trust == .caller
       ? []
       : options.invitations(
-        to: tried.header.vault, at: database.path, and: credentials.invitations())
+        to: tried.header.vault, at: database.place, and: credentials.invitations())
     var inputs = try trust == .caller ? nil : credentials.passphraseInputs()
-    var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.path)
+    var slot: OpenSlot? = try search(tried.header, with: credentials, options, database.place)
     if trust != .caller {
-      try requireKnown(slot?.kind, invitations, pins, options, trust, path: database.path)
+      try requireKnown(slot?.kind, invitations, pins, options, trust, place: database.place)
     }
     if trust.asksPin { try pins?.read() }
     let vault = try database.read { () throws(StoreError) in
@@ -90,9 +99,9 @@ extension OpenVault {
       let (header, digest) = try database.dataVersion() == version ? tried : VerifiedView.readHeader(database)
       guard var current = slot.take() else { throw VerifiedView.missing("slot", database) }
       guard header.vault == tried.header.vault else {
-        throw VerifiedView.replaced(header.vault, tried.header.vault, database.path)
+        throw VerifiedView.replaced(header.vault, tried.header.vault, database.place)
       }
-      if digest != tried.digest { try current.reopen(in: header, path: database.path.string) }
+      if digest != tried.digest { try current.reopen(in: header, place: database.place.description) }
       var own = current.anchor
       own?.mayBeTooOld = trust == .pinIsAccepted
       let anchors = invitations + (own.map { [$0] } ?? [])
@@ -122,43 +131,43 @@ extension OpenVault {
   /// What the vault at `path` says of its key, for somebody to compare: nothing of it is shown, and nothing is remembered. Whatever is known of
   /// it must hold.
   static func claim(
-    of path: FilePath, with credentials: consuming Credentials, _ options: VaultOptions
+    of place: VaultPlace, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> Invitation {
-    let database = try VaultDatabase.openToRead(path)
+    let database = try place.rowsToRead()
     let (header, digest) = try database.read { () throws(StoreError) in try VerifiedView.readHeader(database) }
-    let pins = try watch(header, at: database.path, options, .joining)
-    let slot = try search(header, with: credentials, options, database.path)
+    let pins = try watch(header, at: database.place, options, .joining)
+    let slot = try search(header, with: credentials, options, database.place)
     try pins?.read()
     let anchors = [slot.anchor, pins?.anchor].compactMap(\.self)
-    let known = try KnownHeader(header, digest, slot: slot, proving: anchors, path: database.path)
+    let known = try KnownHeader(header, digest, slot: slot, proving: anchors, place: database.place)
     return Invitation(vault: VaultID(bytes: header.vault.bytes), key: known.keys.epochMark)
   }
 
   /// The slot that `credentials` open; passphrases are hashed in turn.
   static func search(
-    _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ path: FilePath
+    _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ place: VaultPlace
   ) throws(StoreError) -> OpenSlot {
     let hashes = SlotSearch.mayHashPassphrase(header, with: credentials)
     var credentials = Optional(credentials)
     return try PassphraseTurn.take(in: hashes ? options.lockFolder : nil) { () throws(StoreError) in
       try SlotSearch.open(
-        header, with: credentials.take() ?? Credentials(), memory: MemoryLimit.available(), path: path.string)
+        header, with: credentials.take() ?? Credentials(), memory: MemoryLimit.available(), place: place.description)
     }
   }
 
   /// The watch over the vault that `header` names; nil where the options name no folder of pins. Before any secret is used.
   private static func watch(
-    _ header: VaultHeader, at path: FilePath, _ options: VaultOptions, _ trust: Trust
+    _ header: VaultHeader, at place: VaultPlace, _ options: VaultOptions, _ trust: Trust
   ) throws(StoreError) -> PinWatch? {
-    try options.check(VaultID(bytes: header.vault.bytes), at: path)
+    try options.check(VaultID(bytes: header.vault.bytes), at: place)
     guard let folder = options.pins, trust != .caller else { return nil }
-    return try PinWatch(folder, vault: header.vault, path: path, accepting: trust == .pinIsAccepted)
+    return try PinWatch(folder, vault: header.vault, place: place, accepting: trust == .pinIsAccepted)
   }
 
   /// Anyone can make a vault that a recipient's public key opens, with the id of any other. A recipient must so have an invitation, or have
   /// seen the vault before: at this place, or with its id given, as two vaults that one identity opens could be exchanged.
   static func requireKnown(
-    _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, path: FilePath
+    _ kind: SlotKind?, _ invitations: [Anchor], _ pins: PinWatch?, _ options: VaultOptions, _ trust: Trust, place: VaultPlace
   ) throws(StoreError) {
     guard kind == .recipient, invitations.isEmpty else { return }
     var why = "this machine never saw it"
@@ -167,7 +176,7 @@ extension OpenVault {
       why = "this machine never saw it at this place"
     }
     throw StoreError(
-      .unproven, "a recipient's key opens this vault, \(why), and anyone could have made it", place: path.string,
+      .unproven, "a recipient's key opens this vault, \(why), and anyone could have made it", place: place.description,
       cure: "ask someone who has the vault for an invitation, and give it in VaultOptions.invitations",
       remedy: trust == .pinIsAccepted ? .acceptInvited : .expectVault)
   }
@@ -175,7 +184,7 @@ extension OpenVault {
   /// Compares the state just read with the options and the pin, and remembers it.
   private func begin(_ pins: PinWatch?, _ trust: Trust) throws(StoreError) {
     let (state, key) = (view.state, view.keys.epochMark)
-    try options.check(generation: state.generation, at: view.path)
+    try options.check(generation: state.generation, at: view.place)
     if trust == .pinIsAccepted { try pins?.accept(state, key: key) } else { try pins?.check(state, key: key) }
     if view.database.isReadOnly, trust == .everyAnchor { pins?.observe() }
     pins?.remember(state, key: key)
@@ -187,7 +196,7 @@ extension OpenVault {
   private func watchCreated() {
     guard let folder = options.pins else { return }
     do throws(StoreError) {
-      let pins = try PinWatch(folder, vault: view.header.vault, path: view.path, accepting: true)
+      let pins = try PinWatch(folder, vault: view.header.vault, place: view.place, accepting: true)
       try pins.accept(view.state, key: view.keys.epochMark)
       view.pins = pins
     } catch {
@@ -201,7 +210,7 @@ extension VaultOptions {
   /// The invitations of these options, which must all be to `vault`, and those of an identity that are to it: one identity has several vaults.
   ///
   /// - Throws: `.replaced` for an invitation of these options to another vault: before a secret is tried.
-  func invitations(to vault: VaultSalt, at path: FilePath, and others: [Invitation]) throws(StoreError) -> [Anchor] {
+  func invitations(to vault: VaultSalt, at place: VaultPlace, and others: [Invitation]) throws(StoreError) -> [Anchor] {
     guard invitations.count <= Invitation.most else {
       throw StoreError(
         .tooLarge(limit: Invitation.most), "\(invitations.count) invitations were given",
@@ -217,29 +226,29 @@ extension VaultOptions {
       for invitation in others where invitation.vault.bytes == vault.bytes { anchors.append(try invitation.anchor()) }
       return anchors
     } catch {
-      throw error.storeError(place: path.string)
+      throw error.storeError(place: place.description)
     }
   }
 
-  func check(_ found: VaultID, at path: FilePath) throws(StoreError) {
+  func check(_ found: VaultID, at place: VaultPlace) throws(StoreError) {
     let others = invitations.lazy.map(\.vault) + (expected.map { [$0] } ?? [])
     guard let expected = others.first(where: { $0 != found }) else { return }
     throw StoreError(
-      .replaced, "vault \(found) stands where \(expected) is expected", place: path.string,
+      .replaced, "vault \(found) stands where \(expected) is expected", place: place.description,
       cure: "put the expected vault back, or expect this one if it is right")
   }
 
   /// Compares the epoch that a vault's file states in the clear with the invitations.
-  func check(epoch found: UInt64, at path: FilePath) throws(StoreError) {
+  func check(epoch found: UInt64, at place: VaultPlace) throws(StoreError) {
     guard let newest = invitations.max(by: { $0.epoch < $1.epoch }), newest.epoch > found else { return }
-    let anchor = try VerifiedView.checked(path) { () throws(FormatError) in try newest.anchor() }
-    throw anchor.error(.rolledBack(found: found), place: path.string)
+    let anchor = try VerifiedView.checked(place) { () throws(FormatError) in try newest.anchor() }
+    throw anchor.error(.rolledBack(found: found), place: place.description)
   }
 
-  func check(generation found: UInt64, at path: FilePath) throws(StoreError) {
+  func check(generation found: UInt64, at place: VaultPlace) throws(StoreError) {
     guard let leastGeneration, found < leastGeneration else { return }
     throw StoreError(
       .rolledBack, "the vault is at generation \(found), older than the \(leastGeneration) that is expected",
-      place: path.string, cure: "put the newer vault back, or expect less if the old one is right")
+      place: place.description, cure: "put the newer vault back, or expect less if the old one is right")
   }
 }

@@ -34,7 +34,7 @@ extension OpenVault {
   /// this file.
   func rotate(_ plan: borrowing SlotPlan, _ progress: (Int, Int) -> Void) throws(StoreError) {
     let rotation = Rotation(view: view, items: items, slots: slots, log: log)
-    try view.database.withLargeCache { () throws(StoreError) in
+    try view.database.working(.rewriting) { () throws(StoreError) in
       try changingHeader { (change) throws(StoreError) in try rotation.run(plan, &change, progress) }
     }
   }

@@ -22,7 +22,7 @@ final class OpenVault {
 
   /// A vault whose header `slot` opened. Within a read transaction: verifies that its key comes from that of each anchor, state and digests.
   init(
-    database: VaultDatabase, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
+    database: any VaultRows, header: VaultHeader, headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, options: VaultOptions = .withoutPins, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
     view = try VerifiedView(database, header, headerDigest, slot: slot, anchors: anchors, pin: pin, clock: clock)
@@ -68,7 +68,7 @@ final class OpenVault {
     do {
       result = try view.database.write { () throws(StoreError) in
         try view.refresh()
-        try view.header.checkWritable(view.path)
+        try view.header.checkWritable(view.place)
         // Also where nobody else has committed since: the pin may know of a commit that this file lacks.
         try view.pins?.check(view.state, key: view.keys.epochMark)
         var change = Change()
@@ -100,7 +100,7 @@ final class OpenVault {
   private func checkKeys() throws(StoreError) {
     guard view.keys.isIntact else {
       throw StoreError(
-        .afterFork, "the vault was unlocked before this process was forked", place: view.path.string,
+        .afterFork, "the vault was unlocked before this process was forked", place: view.place.description,
         cure: "open vaults after the fork, or start the child with exec")
     }
   }
@@ -109,7 +109,7 @@ final class OpenVault {
   private func checkPlace() throws(StoreError) {
     guard try view.database.isInPlace() else {
       throw StoreError(
-        .moved, "the file that was opened no longer stands here", place: view.path.string,
+        .moved, "the file that was opened no longer stands here", place: view.place.description,
         cure: "find out what replaced or removed the vault, and open it again")
     }
   }
@@ -147,7 +147,7 @@ final class OpenVault {
     next.root = tree.root
     next.counts = change.added.applied(to: view.state.counts)
     next.time = view.now
-    if change.removesForGood { next.scrub = true }
+    if change.removesForGood { next.scrub = view.marksOldBytes }
     var lost: [VaultState.Replica] = []
     for replica in [change.formerReplica, change.replica ?? view.pins?.replica] {
       if let replica, let given = next.note(replica) { lost.append(given) }

@@ -8,8 +8,11 @@ internal import SystemPackage
 /// header is its: with its slots, its list of epochs, and its own. Otherwise it is the backup's.
 struct Restoration: ~Copyable {
   private let backup: OpenVault
+  /// The backup's rows.
+  private let rows: VaultDatabase
   private let source: KnownHeader
-  private let place: FilePath
+  private let file: FilePath
+  private let place: VaultPlace
   private let options: VaultOptions
   private let consent: Consent
   private let pin: PinWatch?
@@ -29,25 +32,29 @@ struct Restoration: ~Copyable {
 
   /// - Parameter invitations: those that the credentials hold.
   init(
-    _ backup: OpenVault, _ place: FilePath, _ options: VaultOptions, _ consent: Consent, invitations: [Invitation]
+    _ backup: OpenVault, _ rows: VaultDatabase, _ file: FilePath, _ options: VaultOptions, _ consent: Consent,
+    invitations: [Invitation]
   ) throws(StoreError) {
     let (header, digest) = (backup.view.header, backup.view.headerDigest)
+    let place = VaultPlace.file(file)
     let known = try options.invitations(to: header.vault, at: place, and: invitations)
     let pin = try options.pins.map { (folder) throws(StoreError) in
-      try PinWatch(folder, vault: header.vault, path: place, accepting: true)
+      try PinWatch(folder, vault: header.vault, place: place, accepting: true)
     }
     // What stands there may be gone or unreadable; which vault belongs there is known all the same.
     let expected = try options.pins.flatMap { (folder) throws(StoreError) in
-      try PinFolder(folder, calls: SystemCalls()).expected(at: place)
+      try PinFolder(folder, calls: SystemCalls()).expected(at: place).lazy.compactMap(\.self).first
     }
     if let expected, expected != header.vault, !consent.replacing {
       throw Self.another(expected, than: header.vault, "is expected", at: place)
     }
-    source = try KnownHeader(header, digest, slot: backup.view.slot, proving: [], path: place)
+    source = try KnownHeader(header, digest, slot: backup.view.slot, proving: [], place: place)
     knowsPlace = expected == header.vault
     self.invitations = known
     self.pin = pin
     self.backup = backup
+    self.rows = rows
+    self.file = file
     self.place = place
     self.options = options
     self.consent = consent
@@ -79,7 +86,7 @@ struct Restoration: ~Copyable {
 
   /// The vault that stands there; nil when there is nothing, or nothing that can be opened as one.
   private func readableVault() throws(StoreError) -> VaultDatabase? {
-    do throws(StoreError) { return try VaultDatabase.open(place) } catch {
+    do throws(StoreError) { return try VaultDatabase.open(file) } catch {
       switch error.kind {
       case .noVault, .damaged, .notAVault, .tampered: return nil
       default: throw error
@@ -126,14 +133,14 @@ struct Restoration: ~Copyable {
   /// - Returns: where the copy is, and the replacement, which has begun.
   private func keep(_ current: VaultDatabase) throws(StoreError) -> (FilePath, VaultReplacement) {
     for _ in 0..<Self.mostCopies {
-      let kept = try KeptName.beside(place)
+      let kept = try KeptName.beside(file)
       var isKept = false
       do throws(StoreError) {
         // With a rollback journal a file cannot be read once it is about to be replaced. While it is copied, readers go on.
         try current.connection.write { () throws(StoreError) in
-          let before = try VaultDatabase.open(place)
+          let before = try VaultDatabase.open(file)
           defer { before.close() }
-          try before.backUp(to: kept)
+          try before.backUp(to: kept) { _, _ in }
           isKept = true
         } wasMade: { () throws(StoreError) in
           false
@@ -166,10 +173,10 @@ struct Restoration: ~Copyable {
   }
 
   private static func another(
-    _ found: VaultSalt, than vault: VaultSalt, _ verb: String, at place: FilePath
+    _ found: VaultSalt, than vault: VaultSalt, _ verb: String, at place: VaultPlace
   ) -> StoreError {
     StoreError(
-      .otherVault, "vault \(found) \(verb) there, and the backup is of vault \(vault)", place: place.string,
+      .otherVault, "vault \(found) \(verb) there, and the backup is of vault \(vault)", place: place.description,
       cure: "restore to another path, or say replacing: true; what stands there is kept beside it", remedy: .replaceVault)
   }
 
@@ -198,8 +205,8 @@ struct Restoration: ~Copyable {
     let isKnownHere = knowsPlace || !invitations.isEmpty || options.expected != nil
     guard !known.isEmpty, slot.kind != .recipient || isKnownHere else { return .none }
     do throws(StoreError) {
-      if slot.epoch != header.epoch { try slot.reopen(in: header, path: place.string) }
-      let present = try KnownHeader(header, digest, slot: slot, proving: [], path: place)
+      if slot.epoch != header.epoch { try slot.reopen(in: header, place: place.description) }
+      let present = try KnownHeader(header, digest, slot: slot, proving: [], place: place)
       switch try present.refusal(by: known) {
       case .none: return .proven(present)
       case .forked: return .refuted
@@ -232,7 +239,7 @@ struct Restoration: ~Copyable {
     let isOfThisHistory = try present.comes(from: [source.anchor(.backup)])
     // Anyone can make a backup that a recipient's public key opens, whatever somebody says of its age.
     guard isOfThisHistory || (consent.acceptingOlderKey && backup.view.slot.kind != .recipient) else {
-      throw source.anchor(.backup).error(.forked, place: place.string)
+      throw source.anchor(.backup).error(.forked, place: place.description)
     }
     if let state { try pin?.rememberReplaced(state, key: present.keys.epochMark) }
     let epoch = try FileCounter.after(present.header.epoch, place)
@@ -258,7 +265,7 @@ struct Restoration: ~Copyable {
     let isRecipient = backup.view.slot.kind == .recipient
     guard !isRecipient || !older.isEmpty else { throw unproven() }
     guard comesFromOlder || (consent.acceptingOlderKey && !isRecipient) else {
-      throw source.anchor(.backup).error(.forked, place: place.string)
+      throw source.anchor(.backup).error(.forked, place: place.description)
     }
     let newer = try newerKey(beside: present, anchors)
     let isProven = newer == nil && comesFromOlder
@@ -295,7 +302,7 @@ struct Restoration: ~Copyable {
     throw StoreError(
       .rolledBack,
       "\(reason): restored with the backup's slots, the vault would open with secrets that were removed since, if any were",
-      place: place.string,
+      place: place.description,
       cure:
         "give what opens the vault that stands there as well, or restore a newer backup; to go back on purpose, say acceptingOlderKey: true",
       remedy: .acceptOlderKey)
@@ -304,7 +311,7 @@ struct Restoration: ~Copyable {
   /// Anyone can make a backup that a recipient's public key opens.
   private func unproven() -> StoreError {
     StoreError(
-      .unproven, "a recipient's key opens this backup, and anyone could have made it", place: place.string,
+      .unproven, "a recipient's key opens this backup, and anyone could have made it", place: place.description,
       cure: "restore with another secret, or give an invitation to the vault that is as old as the backup", remedy: .expectVault)
   }
 
@@ -315,16 +322,16 @@ struct Restoration: ~Copyable {
   /// Gives the copy the vault's name, after what stood there, if anything, was moved aside.
   private func moveIn(_ returned: inout [VaultStatus.Slot]) throws(StoreError) -> FilePath? {
     // Opened first: a folder that cannot be refuses while all is as it was.
-    let folder = try OpenFolder(of: place, SystemCalls())
+    let folder = try OpenFolder(of: file, SystemCalls())
     try commitAlone(beside: nil, nil, &returned)
-    try backup.view.database.emptyLog()
-    backup.view.database.close()
-    let aside = try KeptName.beside(place)
-    let kept = try Stat.ofLink(place) == nil ? nil : aside
-    var displaced = DisplacedFiles(of: place, to: aside)
+    try rows.emptyLog()
+    rows.close()
+    let aside = try KeptName.beside(file)
+    let kept = try Stat.ofLink(file) == nil ? nil : aside
+    var displaced = DisplacedFiles(of: file, to: aside)
     do throws(StoreError) {
       try displaced.move()
-      try DisplacedFiles.rename(backup.view.path, to: place)
+      try DisplacedFiles.rename(rows.path, to: file)
     } catch { throw displaced.putBack(after: error) }
     pin?.isMade()
     try folder.synchronize()
@@ -346,18 +353,18 @@ struct Openers: ~Copyable {
   borrowing func copied() throws(StoreError) -> Openers { Openers(try first.copied(), try second.copied()) }
 
   /// The slot of `header` that one of them opens; nil when none does.
-  consuming func open(_ header: VaultHeader, _ options: VaultOptions, _ path: FilePath) throws(StoreError) -> OpenSlot? {
+  consuming func open(_ header: VaultHeader, _ options: VaultOptions, _ place: VaultPlace) throws(StoreError) -> OpenSlot? {
     let first = first
     let second = second
-    if let slot = try Self.open(header, with: first, options, path) { return slot }
-    return try Self.open(header, with: second, options, path)
+    if let slot = try Self.open(header, with: first, options, place) { return slot }
+    return try Self.open(header, with: second, options, place)
   }
 
   private static func open(
-    _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ path: FilePath
+    _ header: VaultHeader, with credentials: consuming Credentials, _ options: VaultOptions, _ place: VaultPlace
   ) throws(StoreError) -> OpenSlot? {
     guard !credentials.isEmpty else { return nil }
-    do throws(StoreError) { return try OpenVault.search(header, with: credentials, options, path) } catch {
+    do throws(StoreError) { return try OpenVault.search(header, with: credentials, options, place) } catch {
       guard error.kind == .wrongSecret || error.kind == .tampered else { throw error }
       return nil
     }
@@ -366,7 +373,7 @@ struct Openers: ~Copyable {
 
 extension FileCounter {
   /// The epoch after `epoch`.
-  fileprivate static func after(_ epoch: UInt64, _ path: FilePath) throws(StoreError) -> UInt64 {
-    try VerifiedView.checked(path) { () throws(FormatError) in try next(epoch, "header") }
+  fileprivate static func after(_ epoch: UInt64, _ place: VaultPlace) throws(StoreError) -> UInt64 {
+    try VerifiedView.checked(place) { () throws(FormatError) in try next(epoch, "header") }
   }
 }

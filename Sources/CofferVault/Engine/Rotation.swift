@@ -66,7 +66,7 @@ struct Rotation {
     }
     guard UInt64(entries.count) == view.state.counts.records else {
       throw VerifiedView.tampered(
-        "the vault holds \(entries.count) records where its state says \(view.state.counts.records)", view.path)
+        "the vault holds \(entries.count) records where its state says \(view.state.counts.records)", view.place)
     }
     var next: [(table: RecordTable, entry: BucketEntry)] = []
     var places: [RecordIndex: RecordIndex] = [:]

@@ -28,7 +28,8 @@ final class SlotTable {
   func slot(_ id: SlotSummary.ID?) throws(StoreError) -> SealedSlot {
     let wanted = id.map(\.bytes) ?? view.slot.id.bytes
     guard let found = view.header.slots.first(where: { $0.id.bytes == wanted }) else {
-      throw StoreError(.notFound, "the vault has no such slot", place: view.path.string, cure: "list the slots to see their ids")
+      throw StoreError(
+        .notFound, "the vault has no such slot", place: view.place.description, cure: "list the slots to see their ids")
     }
     return found
   }
@@ -38,7 +39,7 @@ final class SlotTable {
     _ plan: borrowing SlotPlan, key: borrowing VaultKey, _ keys: borrowing Subkeys, rotated: UInt64
   ) throws(StoreError) -> VaultHeader {
     try KnownHeader.next(
-      after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, path: view.path)
+      after: view.header, view.headerBody, view.keys, plan, key: key, keys, rotated: rotated, place: view.place)
   }
 
   /// The slot that credentials make, with Argon2id run: outside any transaction, and one at a time for this user.
@@ -75,7 +76,7 @@ final class SlotTable {
     guard old.frame.kind.takesPassphrase, kind.takesPassphrase else {
       let what = old.frame.kind.takesPassphrase ? "the new secret is no passphrase" : "the slot is opened by a \(old.frame.kind)"
       throw StoreError(
-        .unfitSecret, what, place: view.path.string,
+        .unfitSecret, what, place: view.place.description,
         cure: "name a slot with a passphrase; to replace another, add a slot and remove the old")
     }
     var plan = SlotPlan()

@@ -6,7 +6,7 @@ internal import SystemPackage
 /// Lets one thread at a time into an open vault, and none after it was closed. All that is asked of the vault comes through here:
 /// ``read(_:)`` and ``write(_:)`` run one transaction each, over a state that is current and verified.
 final class VaultCore: Sendable {
-  let path: FilePath
+  let place: VaultPlace
   let id: VaultID
   /// The vault as it is once its keys are gone.
   let locked: LockedVault
@@ -15,9 +15,9 @@ final class VaultCore: Sendable {
   private let process = getpid()
 
   init(_ vault: sending OpenVault) {
-    path = vault.view.path
+    place = vault.view.place
     id = vault.view.id
-    locked = LockedVault(path: vault.view.path, vault.view.header, vault.options)
+    locked = LockedVault(vault.view.place, vault.view.header, vault.options)
     options = vault.options
     self.vault = Mutex(vault)
   }
@@ -46,10 +46,10 @@ final class VaultCore: Sendable {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/closed`` after ``close()``, ``/CofferPlatform/StoreError/Kind/reentrant`` inside an update closure.
   func run<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try Reentrancy.check(path.string)
+    try Reentrancy.check(place.description)
     return try vault.withLock { (vault) throws(StoreError) in
       guard let open = vault else {
-        throw StoreError(.closed, "the vault was locked", place: path.string, cure: "unlock it again")
+        throw StoreError(.closed, "the vault was locked", place: place.description, cure: "unlock it again")
       }
       defer { if open.view.isOver { vault = nil } }
       return try body(open)

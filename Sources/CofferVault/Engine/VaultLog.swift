@@ -37,7 +37,7 @@ final class VaultLog {
     var (sequence, head) = (view.state.logSequence, view.state.logHead)
     for _ in 0..<max(0, count) {
       guard sequence > 0 else {
-        guard head == .zero else { throw VerifiedView.tampered("the log does not begin where it must", view.path) }
+        guard head == .zero else { throw VerifiedView.tampered("the log does not begin where it must", view.place) }
         return
       }
       guard let entry = try entry(at: sequence, &head) else { return }
@@ -52,18 +52,18 @@ final class VaultLog {
     let after = head
     let found = try view.database.log.withRow(sequence) { (row) throws(StoreError) -> (entry: LogEntry, before: Digest32)? in
       if let start = LogEntry.Trim(row, before: sequence) {
-        guard start.head == after else { throw VerifiedView.tampered("the log does not begin where it must", view.path) }
+        guard start.head == after else { throw VerifiedView.tampered("the log does not begin where it must", view.place) }
         return nil
       }
       let (entry, before) = try view.checked { () throws(FormatError) in
         try LogBox.open(row, sequence: sequence, keys: view.keys)
       }
       guard LogBox.head(after: before, sequence: sequence, row: row, keys: view.keys) == after else {
-        throw VerifiedView.tampered("a row of the log is not the one it should be", view.path)
+        throw VerifiedView.tampered("a row of the log is not the one it should be", view.place)
       }
       return (entry, before)
     }
-    guard let found else { throw VerifiedView.tampered("the log lacks a row", view.path) }
+    guard let found else { throw VerifiedView.tampered("the log lacks a row", view.place) }
     guard let found else { return nil }
     head = found.before
     return found.entry
@@ -75,10 +75,10 @@ final class VaultLog {
   /// Checks that the log ends and begins where it must.
   func check(_ end: End) throws(StoreError) {
     guard end.sequence == view.state.logSequence, end.head == view.state.logHead else {
-      throw VerifiedView.tampered("the log does not end where the vault's state says", view.path)
+      throw VerifiedView.tampered("the log does not end where the vault's state says", view.place)
     }
     // Whoever drops rows and their beginning with them must have said so in a row that the chain holds.
-    guard end.trim == end.start else { throw VerifiedView.tampered("the log does not begin where it says", view.path) }
+    guard end.trim == end.start else { throw VerifiedView.tampered("the log does not begin where it says", view.place) }
   }
 
   /// Where a walk over the log came to.
@@ -110,9 +110,9 @@ final class VaultLog {
       end = End(sequence: sequence, head: start.head, start: start)
       return false
     }
-    guard sequence == end.sequence + 1 else { throw VerifiedView.tampered("the log lacks a row", view.path) }
+    guard sequence == end.sequence + 1 else { throw VerifiedView.tampered("the log lacks a row", view.place) }
     guard LogEntry.rowBytes.contains(row.count) else {
-      throw VerifiedView.tampered("a row of the log has a length that no row has", view.path)
+      throw VerifiedView.tampered("a row of the log has a length that no row has", view.place)
     }
     if row.count >= LogBox.overhead + LogEntry.leastTrimmed {
       try view.checked { () throws(FormatError) in
@@ -132,10 +132,11 @@ final class VaultLog {
 
   /// Adds a row to the log, whose end `state` names, for the commit that `state` is of, by whoever opened the vault with `slot`.
   static func append(
-    _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: VaultDatabase, _ keys: borrowing Subkeys
+    _ entry: LogEntry, to state: inout VaultState, with slot: SlotID, _ database: any VaultRows, _ keys: borrowing Subkeys
   ) throws(StoreError) {
     let last = state.logSequence
-    let sequence = try VerifiedView.checked(database.path) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part) }
+    let sequence = try VerifiedView.checked(database.place) { () throws(FormatError) in try FileCounter.next(last, LogEntry.part)
+    }
     let entry = LogEntry(entry, by: state.commit, with: slot)
     let row = LogBox.seal(entry, sequence: sequence, after: state.logHead, keys: keys)
     state.logHead = try row.span.bytes.withUnsafeBytes { (row) throws(StoreError) in

@@ -69,7 +69,7 @@ extension VaultRepair {
     _ index: RecordIndex, _ columns: borrowing RecordColumns, above highest: UInt64
   ) throws(StoreError) -> SealedRecord {
     guard let id = RecordID(columns.rid) else { throw VerifiedView.missing("record", database) }
-    return try VerifiedView.checked(database.path) { () throws(FormatError) in
+    return try VerifiedView.checked(database.place) { () throws(FormatError) in
       let record = try RecordRow(table: .present, index: index, id: id, meta: columns.meta, value: columns.value).open(keys: keys)
       var meta = record.meta
       meta.revision = try FileCounter.next(highest, RecordMeta.part)

@@ -5,7 +5,7 @@ internal import SystemPackage
 
 /// One repair of a vault whose slot is open. What is written comes from parts that the key has opened.
 final class VaultRepair {
-  let database: VaultDatabase
+  let database: any VaultRows
   let header: VaultHeader
   let headerDigest: Digest32
   let keys: Subkeys
@@ -25,22 +25,22 @@ final class VaultRepair {
   /// - Throws: what an anchor that does not hold is refused with; `.unproven` for a header that only a recipient's key opens and nothing
   ///   proves.
   init(
-    _ database: VaultDatabase, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
+    _ database: any VaultRows, slot: consuming OpenSlot, options: VaultOptions, invitations: [Invitation]
   ) throws(StoreError) {
     var slot = slot
     let both = try database.read { () throws(StoreError) in try Self.headers(of: database) }
     let (copies, seen) = (both.compactMap(\.self), both.map { $0?.digest })
     guard let vault = copies.first?.header.vault else { throw VerifiedView.missing("header", database) }
-    try options.check(VaultID(bytes: vault.bytes), at: database.path)
-    let pins = try options.pins.map { (folder) throws(StoreError) in try PinWatch(folder, vault: vault, path: database.path) }
-    let known = try options.invitations(to: vault, at: database.path, and: invitations)
-    try OpenVault.requireKnown(slot.kind, known, pins, options, .everyAnchor, path: database.path)
+    try options.check(VaultID(bytes: vault.bytes), at: database.place)
+    let pins = try options.pins.map { (folder) throws(StoreError) in try PinWatch(folder, vault: vault, place: database.place) }
+    let known = try options.invitations(to: vault, at: database.place, and: invitations)
+    try OpenVault.requireKnown(slot.kind, known, pins, options, .everyAnchor, place: database.place)
     let anchors = known + [slot.anchor, pins?.anchor].compactMap { $0 }
     var found: [Candidate] = []
     var refusal: StoreError?
     for copy in copies where copy.header.vault == vault {
       do throws(StoreError) {
-        try slot.reopen(in: copy.header, path: database.path.string)
+        try slot.reopen(in: copy.header, place: database.place.description)
         found.append(try Self.candidate(database, copy.header, copy.digest, slot, anchors))
       } catch {
         switch error.kind {
@@ -51,12 +51,12 @@ final class VaultRepair {
       }
     }
     guard let chosen = Self.best(of: found) else { throw refusal ?? VerifiedView.missing("header", database) }
-    try slot.reopen(in: chosen.header, path: database.path.string)
+    try slot.reopen(in: chosen.header, place: database.place.description)
     self.database = database
     self.seen = seen
     self.pins = pins
     (header, headerDigest, state, contradicted) = (chosen.header, chosen.digest, chosen.state, chosen.contradicted)
-    keys = try VerifiedView.checked(database.path) { () throws(FormatError) in
+    keys = try VerifiedView.checked(database.place) { () throws(FormatError) in
       try Subkeys(of: slot.key, vault: vault, epoch: chosen.header.epoch)
     }
     self.slot = consume slot
@@ -91,16 +91,16 @@ final class VaultRepair {
   ///
   /// - Throws: `.tampered` when the header is not one that the key sealed, `.forked` where its key does not come from an anchor's.
   private static func candidate(
-    _ database: VaultDatabase, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot, _ anchors: [Anchor]
+    _ database: any VaultRows, _ header: VaultHeader, _ digest: Digest32, _ slot: borrowing OpenSlot, _ anchors: [Anchor]
   ) throws(StoreError) -> Candidate {
     let older = anchors.filter { $0.key.epoch <= header.epoch }
     // Anyone can make an old header that a recipient's public key opens.
     guard slot.kind != .recipient || !older.isEmpty else {
       throw StoreError(
         .unproven, "a recipient's key opens the vault's header of key epoch \(header.epoch), and nothing that is known is as old",
-        place: database.path.string, cure: "repair with another secret, or restore a backup", remedy: .expectVault)
+        place: database.place.description, cure: "repair with another secret, or restore a backup", remedy: .expectVault)
     }
-    let known = try KnownHeader(header, digest, slot: slot, proving: older, path: database.path)
+    let known = try KnownHeader(header, digest, slot: slot, proving: older, place: database.place)
     return Candidate(
       header: header, digest: digest, state: try known.state(of: database),
       contradicted: anchors.filter { $0.key.epoch > header.epoch }.max { $0.key.epoch < $1.key.epoch },
@@ -109,7 +109,7 @@ final class VaultRepair {
 
   /// - Parameter acceptsOlderKey: whether the slots of an older key may come back.
   func run(rebuilding: Bool, acceptsOlderKey: ([VaultStatus.Slot]) -> Bool) throws(StoreError) -> RepairReport {
-    try header.checkWritable(database.path)
+    try header.checkWritable(database.place)
     try checkEpoch(acceptsOlderKey)
     let sound = try mend(rebuilding)
     if !sound { try rebuild() }
@@ -125,7 +125,7 @@ final class VaultRepair {
       throw StoreError(
         .rolledBack,
         "the vault's header is of key epoch \(header.epoch), and \(contradicted.source) of epoch \(contradicted.key.epoch): repaired with it, the vault would open with secrets that were removed since",
-        place: database.path.string,
+        place: database.place.description,
         cure:
           "restore a backup made after the key was changed; to go back to the older key on purpose, repair with acceptingOlderKey: true",
         remedy: .acceptOlderKey
@@ -135,7 +135,7 @@ final class VaultRepair {
   }
 
   private func known() throws(StoreError) -> KnownHeader {
-    try KnownHeader(header, headerDigest, slot: slot, proving: [], path: database.path)
+    try KnownHeader(header, headerDigest, slot: slot, proving: [], place: database.place)
   }
 
   /// Gives a vault that went back to an older key one of an epoch after all that are known, sealed to the slots that are back: so a key that
@@ -221,16 +221,14 @@ final class VaultRepair {
   }
 
   private func rebuild() throws(StoreError) {
-    let kept = try KeptName.beside(database.path)
-    try database.backUp(to: kept)
-    report.kept = kept
+    report.kept = try database.keepCopy()
     report.rebuiltState = true
     let replica = ReplicaID.random()
     let known = try pins?.knownGeneration() ?? 0
     let rebuilt = try database.write { () throws(StoreError) in
       try putHeaders()
       let last = try max(known, statedGeneration(), state?.generation ?? 0)
-      let generation = try VerifiedView.checked(database.path) { () throws(FormatError) in
+      let generation = try VerifiedView.checked(database.place) { () throws(FormatError) in
         try FileCounter.next(last, VaultState.part)
       }
       return try rebuiltState(generation, replica, after: pins?.knownReplica())
@@ -255,7 +253,7 @@ final class VaultRepair {
     }
     try VaultLog.append(LogEntry(.repaired, by: .current, time: now), to: &state, with: slot.id, database, keys)
     // Nobody knows what the file still holds.
-    state.scrub = true
+    state.scrub = database.canRemoveOldBytes
     if let former { state.note(former) }
     state.note(replica)
     try VerifiedView.put(state, header, headerDigest, database, keys)
@@ -277,7 +275,7 @@ final class VaultRepair {
     try checkUnchanged()
     seen = [headerDigest, headerDigest]
     let encoded = header.encoded()
-    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+    for copy in [HeaderCopy.first, .second] {
       guard try Self.soundHeader(copy, database)?.digest != headerDigest else { continue }
       report.mendedHeader = true
       try encoded.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try database.putHeader(copy, bytes) }
@@ -289,19 +287,19 @@ final class VaultRepair {
   ///
   /// - Throws: what opening the first sound copy throws, where neither opens.
   static func slot(
-    in database: VaultDatabase, with credentials: consuming Credentials, _ options: VaultOptions
+    in database: any VaultRows, with credentials: consuming Credentials, _ options: VaultOptions
   ) throws(StoreError) -> OpenSlot {
     let copies = try database.read { () throws(StoreError) in try headers(of: database).compactMap(\.self) }
     guard let first = copies.first, let last = copies.last else { throw VerifiedView.missing("header", database) }
-    if first.digest == last.digest { return try OpenVault.search(first.header, with: credentials, options, database.path) }
+    if first.digest == last.digest { return try OpenVault.search(first.header, with: credentials, options, database.place) }
     let refusal: StoreError
     do throws(StoreError) {
-      return try OpenVault.search(first.header, with: credentials.copied(), options, database.path)
+      return try OpenVault.search(first.header, with: credentials.copied(), options, database.place)
     } catch {
       guard error.kind == .wrongSecret || error.kind == .tampered else { throw error }
       refusal = error
     }
-    do throws(StoreError) { return try OpenVault.search(last.header, with: credentials, options, database.path) } catch {
+    do throws(StoreError) { return try OpenVault.search(last.header, with: credentials, options, database.place) } catch {
       throw error.kind == .wrongSecret || error.kind == .tampered ? refusal : error
     }
   }
@@ -310,20 +308,20 @@ final class VaultRepair {
   private func checkUnchanged() throws(StoreError) {
     guard try Self.headers(of: database).map({ $0?.digest }) != seen else { return }
     throw StoreError(
-      .conflict, "another process has changed the vault's header while the vault was repaired", place: database.path.string,
+      .conflict, "another process has changed the vault's header while the vault was repaired", place: database.place.description,
       cure: "check the vault, and repair it again if that is still needed")
   }
 
   /// Both copies of the header; nil for one that is not sound.
   private static func headers(
-    of database: VaultDatabase
+    of database: any VaultRows
   ) throws(StoreError) -> [(header: VaultHeader, digest: Digest32)?] {
     try [.first, .second].map { (copy) throws(StoreError) in try soundHeader(copy, database) }
   }
 
   /// The header in one of its places; nil where there is none that fits its checksum.
   private static func soundHeader(
-    _ copy: VaultDatabase.HeaderCopy, _ database: VaultDatabase
+    _ copy: HeaderCopy, _ database: any VaultRows
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
     do throws(StoreError) { return try VerifiedView.readHeader(copy, database) } catch {
       guard error.kind == .damaged else { throw error }

@@ -16,16 +16,16 @@ struct Verification {
     for table in RecordTable.allCases { for list in try view.lists(of: table) { listed += list.entries.count } }
     guard UInt64(listed) == view.state.counts.records else {
       throw VerifiedView.tampered(
-        "the vault holds \(listed) records where its state says \(view.state.counts.records)", view.path)
+        "the vault holds \(listed) records where its state says \(view.state.counts.records)", view.place)
     }
     let counts = try verifyRows(total: listed, progress)
     guard counts == view.state.counts else {
-      throw VerifiedView.tampered("the vault holds other items than its state counts", view.path)
+      throw VerifiedView.tampered("the vault holds other items than its state counts", view.place)
     }
     try log.verify()
     try view.database.outcomes.check()
     try view.database.checkNothingIsAdded()
-    try view.database.checkPages()
+    try view.database.checkStorage()
     return VerifyReport(records: listed, items: Int(clamping: counts.items), buckets: buckets.count)
   }
 
@@ -40,7 +40,7 @@ struct Verification {
       for entry in try view.list(of: bucket).entries {
         try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
           guard let meta = try view.checked({ () throws(FormatError) in try row.authenticatedMeta(view.keys) }) else {
-            throw VerifiedView.tampered("a record was changed without the key", view.path)
+            throw VerifiedView.tampered("a record was changed without the key", view.place)
           }
           counts.add(meta)
           if meta.role == .field { fields[meta.address.item.index(view.keys), default: 0] += 1 }

@@ -5,9 +5,9 @@ internal import SystemPackage
 // The single rows of a vault's file, opened or sealed under keys that the caller has: also for those who have no view of it yet.
 extension VerifiedView {
   /// The header and its digest: of the two copies, the first that fits its own checksum.
-  static func readHeader(_ database: VaultDatabase) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
+  static func readHeader(_ database: any VaultRows) throws(StoreError) -> (header: VaultHeader, digest: Digest32) {
     var damage: StoreError?
-    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+    for copy in [HeaderCopy.first, .second] {
       do { if let found = try readHeader(copy, database) { return found } } catch {
         guard error.kind == .damaged else { throw error }
         damage = error
@@ -18,18 +18,18 @@ extension VerifiedView {
 
   /// One copy of the header; nil when its row is missing.
   static func readHeader(
-    _ copy: VaultDatabase.HeaderCopy, _ database: VaultDatabase
+    _ copy: HeaderCopy, _ database: any VaultRows
   ) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {
     try database.withHeader(copy) { (bytes) throws(StoreError) in
-      try checked(database.path) { () throws(FormatError) in try VaultHeader.decode(bytes) }
+      try checked(database.place) { () throws(FormatError) in try VaultHeader.decode(bytes) }
     }
   }
 
   static func readState(
-    _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, _ keys: borrowing Subkeys
+    _ database: any VaultRows, _ header: VaultHeader, _ headerDigest: Digest32, _ keys: borrowing Subkeys
   ) throws(StoreError) -> VaultState {
     let state = try database.withState { (bytes) throws(StoreError) in
-      try checked(database.path) { () throws(FormatError) in
+      try checked(database.place) { () throws(FormatError) in
         try VaultState(opening: bytes, epoch: header.epoch, header: headerDigest, keys: keys)
       }
     }
@@ -38,24 +38,24 @@ extension VerifiedView {
   }
 
   static func readDigests(
-    _ database: VaultDatabase, _ keys: borrowing Subkeys, expecting root: Digest32
+    _ database: any VaultRows, _ keys: borrowing Subkeys, expecting root: Digest32
   ) throws(StoreError) -> DigestTree {
     var digests = [Digest32](repeating: .zero, count: DigestTree.buckets)
     try database.forEachDigest { (bucket, bytes) throws(StoreError) in
       // A bucket without records has no row: one of zeros would change nothing that the root tells of.
       guard let digest = Digest32(bytes), digest != .zero else {
-        throw tampered("a bucket without records has a digest", database.path)
+        throw tampered("a bucket without records has a digest", database.place)
       }
       digests[bucket] = digest
     }
     let tree = DigestTree(digests, keys: keys)
-    guard tree.root == root else { throw tampered("the bucket digests do not fit the vault's state", database.path) }
+    guard tree.root == root else { throw tampered("the bucket digests do not fit the vault's state", database.place) }
     return tree
   }
 
   /// The state of the vault at hand where these keys open it; what a file of the same vault and epoch states counts only then, as
   /// anyone could have written it.
-  func state(of other: VaultDatabase) throws(StoreError) -> VaultState? {
+  func state(of other: any VaultRows) throws(StoreError) -> VaultState? {
     try other.read { () throws(StoreError) in
       do throws(StoreError) {
         let (header, digest) = try Self.readHeader(other)
@@ -71,7 +71,7 @@ extension VerifiedView {
 
   /// Seals `state`, bound to the header, into its row.
   static func put(
-    _ state: VaultState, _ header: VaultHeader, _ headerDigest: Digest32, _ database: VaultDatabase,
+    _ state: VaultState, _ header: VaultHeader, _ headerDigest: Digest32, _ database: any VaultRows,
     _ keys: borrowing Subkeys
   ) throws(StoreError) {
     let sealed = state.sealed(epoch: header.epoch, header: headerDigest, keys: keys)
@@ -80,41 +80,41 @@ extension VerifiedView {
 
   /// What `body` reads from the file, with its refusals said of the file.
   static func checked<Result: ~Copyable>(
-    _ path: FilePath, _ body: () throws(FormatError) -> Result
+    _ place: VaultPlace, _ body: () throws(FormatError) -> Result
   ) throws(StoreError) -> Result {
-    do { return try body() } catch { throw error.storeError(place: path.string) }
+    do { return try body() } catch { throw error.storeError(place: place.description) }
   }
 }
 
 extension VerifiedView {
   /// Checks that both copies of the header are the one that is known.
   func verifyHeaders() throws(StoreError) {
-    for copy in [VaultDatabase.HeaderCopy.first, .second] {
+    for copy in [HeaderCopy.first, .second] {
       guard let found = try Self.readHeader(copy, database) else { throw Self.missing("header or its copy", database) }
-      guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", path) }
+      guard found.digest == headerDigest else { throw Self.tampered("the header and its copy differ", place) }
     }
   }
 
-  static func missing(_ part: String, _ database: VaultDatabase) -> StoreError {
+  static func missing(_ part: String, _ database: any VaultRows) -> StoreError {
     StoreError(
-      .damaged, "the vault's \(part) is missing", place: database.path.string, cure: "restore the vault from a backup")
+      .damaged, "the vault's \(part) is missing", place: database.place.description, cure: "restore the vault from a backup")
   }
 
-  static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ path: FilePath) -> StoreError {
+  static func replaced(_ found: VaultSalt, _ expected: VaultSalt, _ place: VaultPlace) -> StoreError {
     StoreError(
-      .replaced, "vault \(found) stands where \(expected) was read before", place: path.string,
+      .replaced, "vault \(found) stands where \(expected) was read before", place: place.description,
       cure: "unlock it again, if this vault is the right one")
   }
 
-  static func putBack(_ kind: StoreError.Kind, _ what: String, _ path: FilePath) -> StoreError {
+  static func putBack(_ kind: StoreError.Kind, _ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
-      kind, "an older vault was put back while it was open: \(what)", place: path.string,
+      kind, "an older vault was put back while it was open: \(what)", place: place.description,
       cure: "find out who replaced the file's content; to go on from the older state, lock the vault and unlock it again")
   }
 
-  static func tampered(_ what: String, _ path: FilePath) -> StoreError {
+  static func tampered(_ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
-      .tampered, what, place: path.string,
+      .tampered, what, place: place.description,
       cure: "someone changed the vault without its key: restore a backup, and ask who can write this file")
   }
 }
@@ -128,11 +128,11 @@ extension SealedSlot {
 
 extension VaultHeader {
   /// Refuses to write to a vault of a format that this version reads, and does not know all of.
-  func checkWritable(_ path: FilePath) throws(StoreError) {
+  func checkWritable(_ place: VaultPlace) throws(StoreError) {
     guard format > VaultFormat.version else { return }
     throw StoreError(
       .newerFormat(found: Int(format), supported: VaultFormat.version),
       "the vault is of format version \(format), and this version writes \(VaultFormat.version): it can be read, and nothing was changed",
-      place: path.string, cure: "update coffer")
+      place: place.description, cure: "update coffer")
   }
 }

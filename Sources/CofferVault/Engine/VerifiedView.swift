@@ -7,8 +7,8 @@ internal import SystemPackage
 /// What has been verified of a vault: the header that its slot opened, the keys, the state, and the digests and lists that the state's
 /// root speaks for. Only ``refresh()`` and what a commit of this process made change it.
 final class VerifiedView {
-  let database: VaultDatabase
-  let path: FilePath
+  let database: any VaultRows
+  let place: VaultPlace
   let id: VaultID
   private let clock: @Sendable () -> Date
   /// The slot that opened the vault, kept to follow a rotation made by another process.
@@ -45,20 +45,20 @@ final class VerifiedView {
   /// The view that `slot` opens of the vault. Within a read transaction: verifies that the vault's key comes from that of each anchor, then
   /// state and digests.
   init(
-    _ database: VaultDatabase, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
+    _ database: any VaultRows, _ header: VaultHeader, _ headerDigest: Digest32, slot: consuming OpenSlot, anchors: [Anchor],
     pin: Anchor?, clock: @escaping @Sendable () -> Date
   ) throws(StoreError) {
-    let path = database.path
-    let keys = try Self.checked(path) { () throws(FormatError) in
+    let place = database.place
+    let keys = try Self.checked(place) { () throws(FormatError) in
       try Subkeys(of: slot.key, vault: header.vault, epoch: header.epoch)
     }
     let known = anchors + (pin.map { [$0] } ?? [])
-    headerBody = try Self.checked(path) { () throws(FormatError) in try header.openBody(keys, proving: known) }
+    headerBody = try Self.checked(place) { () throws(FormatError) in try header.openBody(keys, proving: known) }
     state = try Self.readState(database, header, headerDigest, keys)
     tree = try Self.readDigests(database, keys, expecting: state.root)
     self.keys = keys
     self.database = database
-    self.path = path
+    self.place = place
     self.slot = slot
     self.header = header
     self.headerDigest = headerDigest
@@ -72,7 +72,7 @@ final class VerifiedView {
   var now: UInt64 { Milliseconds.count(clock()) }
 
   func checked<Result: ~Copyable>(_ body: () throws(FormatError) -> Result) throws(StoreError) -> Result {
-    try Self.checked(path, body)
+    try Self.checked(place, body)
   }
 
   /// Reads what this machine remembers, before the transaction whose state is compared with it: every commit that the pin knows of was made
@@ -105,10 +105,10 @@ final class VerifiedView {
   /// authentic; only what this process remembers tells it from the present one.
   private func checkProgress(to next: VaultState) throws(StoreError) {
     guard next.generation >= state.generation else {
-      throw Self.putBack(.rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", path)
+      throw Self.putBack(.rolledBack, "commit \(next.generation) stands where commit \(state.generation) was read before", place)
     }
     guard next.generation > state.generation || next.commit == state.commit else {
-      throw Self.putBack(.forked, "another commit \(next.generation) stands where one was read before", path)
+      throw Self.putBack(.forked, "another commit \(next.generation) stands where one was read before", place)
     }
   }
 
@@ -118,12 +118,12 @@ final class VerifiedView {
     let (next, digest) = try Self.readHeader(database)
     guard digest != headerDigest else { return }
     guard next.vault == header.vault else {
-      throw Self.replaced(next.vault, header.vault, path)
+      throw Self.replaced(next.vault, header.vault, place)
     }
     try settleKeys()
     let held = keys.epochMark
     guard next.epoch >= held.epoch else {
-      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", path)
+      throw Self.putBack(.rolledBack, "the header of key epoch \(next.epoch) stands where \(held.epoch) was read before", place)
     }
     // Read within the transaction it may know of a later commit than that sees: what is refused for this is asked once more.
     if !isPinRead { try pins?.read() }
@@ -156,16 +156,16 @@ final class VerifiedView {
   /// Takes over a header that the held key has sealed.
   private func take(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
     let body = try checked { () throws(FormatError) in try next.openBody(keys, proving: known) }
-    try slot.takeFrame(of: next, path: path.string)
+    try slot.takeFrame(of: next, place: place.description)
     headerBody = body
   }
 
   /// Takes over the key of a later epoch.
   private func follow(_ next: VaultHeader, proving known: [Anchor]) throws(StoreError) {
-    let key = try slot.key(in: next, path: path.string)
+    let key = try slot.key(in: next, place: place.description)
     let nextKeys = try checked { () throws(FormatError) in try Subkeys(of: key, vault: next.vault, epoch: next.epoch) }
     let body = try checked { () throws(FormatError) in try next.openBody(nextKeys, proving: known) }
-    try slot.take(key, of: next, path: path.string)
+    try slot.take(key, of: next, place: place.description)
     headerBody = body
     keys = nextKeys
     lists = [:]
@@ -191,7 +191,7 @@ final class VerifiedView {
       if let index = RecordIndex(index), let id = RecordID(id) { list.append(BucketEntry(index: index, id: id)) }
     }
     guard DigestTree.digest(bucket, list.entries, keys: keys) == tree.digests[bucket] else {
-      throw Self.tampered("the records of a bucket do not fit its digest", path)
+      throw Self.tampered("the records of a bucket do not fit its digest", place)
     }
     lists[bucket] = list
     return list
@@ -202,7 +202,7 @@ final class VerifiedView {
     guard !tree.isEmpty(table) else {
       // One look instead of one for each bucket.
       try database.forEachRecord(in: table) { (_, _) throws(StoreError) in
-        throw Self.tampered("a bucket without records has rows", path)
+        throw Self.tampered("a bucket without records has rows", place)
       }
       return []
     }
@@ -213,17 +213,17 @@ final class VerifiedView {
 
   /// Lends the row at `index`, which must be the version that the verified list names.
   func withRow<Result: ~Copyable>(
-    _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: VaultDatabase.RecordPart,
+    _ index: RecordIndex, _ id: RecordID, in table: RecordTable = .present, _ part: RecordPart,
     _ body: (RecordRow) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     let result = try database.withRecord(at: index, in: table, part) { (columns) throws(StoreError) in
-      guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", path) }
+      guard RecordID(columns.rid) == id else { throw Self.tampered("a record is not the version it should be", place) }
       return try body(
         RecordRow(
           table: table, index: index, id: id, meta: columns.meta, value: columns.value,
           admitsLater: header.format > UInt32(VaultFormat.version)))
     }
-    guard let result else { throw Self.tampered("a record that should exist is missing", path) }
+    guard let result else { throw Self.tampered("a record that should exist is missing", place) }
     return result
   }
 
@@ -251,14 +251,18 @@ final class VerifiedView {
   }
 
   /// Says in the state that is about to be sealed whether the file holds bytes that an older key, or an older slot, opens.
-  func setOldBytesRemain(_ remain: Bool) { state.scrub = remain }
+  func setOldBytesRemain(_ remain: Bool) { state.scrub = remain && marksOldBytes }
+
+  /// Whether the state says that old bytes remain, for a later write to remove them. Of a server's it never does: what was there stays in row
+  /// versions, in the server's log and in its backups, for as long as those who run it keep them, and nobody here can remove it.
+  var marksOldBytes: Bool { database.canRemoveOldBytes }
 
   /// Goes on, within the write transaction that rotates the vault's key, under `next` and its header. The set is empty until the
   /// records are put into it again.
   func begin(_ next: VaultHeader, keys nextKeys: consuming Subkeys, logHead: Digest32) throws(StoreError) {
     state.logHead = logHead
     // Until the file was rewritten, its free pages hold what the old key opens.
-    state.scrub = true
+    state.scrub = marksOldBytes
     keys = nextKeys
     try replaceHeader(with: next)
     lists = [:]
@@ -280,7 +284,7 @@ final class VerifiedView {
 
   /// Takes over the key of the present epoch, where the slot has that of another.
   func bringSlotUp() throws(StoreError) {
-    if slot.epoch != header.epoch { try slot.reopen(in: header, path: path.string) }
+    if slot.epoch != header.epoch { try slot.reopen(in: header, place: place.description) }
   }
 
   /// Goes on with the slot that the vault was unlocked with, as the new header has it.
@@ -291,12 +295,12 @@ final class VerifiedView {
     guard header.slots.contains(where: { $0.id == slot.id }) else { return false }
     if let replacement, replacement.id == slot.id {
       let opened: OpenSlot?
-      do { opened = try replacement.opened(in: header) } catch { throw error.storeError(place: path.string) }
+      do { opened = try replacement.opened(in: header) } catch { throw error.storeError(place: place.description) }
       guard let opened else { return false }
       slot = opened
       return true
     }
-    try slot.reopen(in: header, path: path.string)
+    try slot.reopen(in: header, place: place.description)
     return true
   }
 }

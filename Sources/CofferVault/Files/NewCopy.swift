@@ -26,15 +26,23 @@ struct NewCopy: ~Copyable {
   /// A place for what is to become `target`, where nothing may be.
   ///
   /// - Parameter vault: the vault that it is made of.
+  /// - Parameter vault: the file of the vault that it is made of; nil for one on a server.
   /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.readOnly`, `.noSpace`, `.io`.
-  static func begin(for target: FilePath, of vault: FilePath) throws(StoreError) -> NewCopy {
+  static func begin(for target: FilePath, of vault: FilePath?) throws(StoreError) -> NewCopy {
     guard try Stat.ofLink(target) == nil else {
       throw StoreError(
         .alreadyExists, "something stands there already", place: target.string, cure: "choose another path; nothing is replaced")
     }
     let draft = try Draft(beside: target)
     let folder = try privateFolder(draft.path)
-    guard let folder else { return try beside(vault, target) }
+    guard let folder else {
+      guard let vault else {
+        throw StoreError(
+          .denied, "others could exchange what is made in that folder", place: target.string,
+          cure: "give the path of a file in a folder that you alone can write")
+      }
+      return try beside(vault, target)
+    }
     return NewCopy(folder.appending(Draft.nameInFolder), target, draft, isBesideTarget: true)
   }
 

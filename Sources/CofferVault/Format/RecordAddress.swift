@@ -15,14 +15,14 @@ enum RecordKind: UInt8, Sendable {
 
 /// One of the two tables of records. What is no longer so has a table and buckets of its own, so that nothing that reads present
 /// contents pays for it.
-enum RecordTable: Int, CaseIterable, Sendable {
+package enum RecordTable: Int, CaseIterable, Sendable {
   case present, old
 
   /// The buckets of its records.
-  var buckets: Range<Int> { rawValue * Self.width..<(rawValue + 1) * Self.width }
+  package var buckets: Range<Int> { rawValue * Self.width..<(rawValue + 1) * Self.width }
 
   /// The table of the records in `bucket`.
-  init(ofBucket bucket: Int) { self = bucket < Self.width ? .present : .old }
+  package init(ofBucket bucket: Int) { self = bucket < Self.width ? .present : .old }
 
   /// The bucket of the record at `index`.
   @inline(__always)

@@ -98,7 +98,7 @@ extension ItemTable {
   ) throws(StoreError) {
     for entry in try view.list(of: bucket).entries {
       try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
-        try row.withDescription(place: view.path.string, keys: view.keys) { (meta, raw) throws(StoreError) in
+        try row.withDescription(place: view.place.description, keys: view.keys) { (meta, raw) throws(StoreError) in
           if meta.kind == .present, meta.field.isEmpty != ofFields { try body(raw) }
         }
       }
@@ -108,10 +108,10 @@ extension ItemTable {
   /// What `query` asks for, read from the file.
   func find(_ query: ItemQuery) throws(StoreError) -> ItemDescriptions {
     let matcher = ItemMatcher(query)
-    var found = ItemDescriptions(place: view.path.string)
+    var found = ItemDescriptions(place: view.place.description)
     guard !query.ofFields || view.state.counts.fields > 0 else { return found }
     // The rows of a bucket stand together in the file, and none of them is read twice.
-    try view.database.withFewPages { () throws(StoreError) in
+    try view.database.working(.scanning) { () throws(StoreError) in
       for bucket in view.tree.filled(.present) {
         try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
           if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
@@ -143,7 +143,7 @@ extension OpenVault {
   /// All items, from the index; nil where none is kept.
   func indexed() throws(StoreError) -> ItemDescriptions? {
     guard try prepareIndex(), index?.isTooLarge == false else { return nil }
-    return index?.descriptions(place: view.path.string)
+    return index?.descriptions(place: view.place.description)
   }
 
   /// Reads what has changed into the index, of `most` buckets at most; true once all of it is known, or none is kept.

@@ -2,7 +2,7 @@ internal import CofferPlatform
 internal import CofferStorage
 internal import SystemPackage
 
-/// The folder of pins: `id-…` for each vault, with what was seen of it, and `at-…` for each path, with the vault expected there.
+/// The folder of pins: `id-…` for each vault, with what was seen of it, and `at-…` for each path, or each host of a server's place, with the vault expected there.
 struct PinFolder {
   /// Resolved, or as it was given where it does not exist yet.
   private(set) var path: FilePath
@@ -40,11 +40,14 @@ struct PinFolder {
     return file
   }
 
-  /// The vault expected at `vaultPath`; nil when none is.
+  /// The vaults expected at `place`, one for each name that it is known by; nil for a name at which none is.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``.
-  func expected(at vaultPath: FilePath) throws(StoreError) -> VaultSalt? {
-    let name = name(at: vaultPath)
+  func expected(at place: VaultPlace) throws(StoreError) -> [VaultSalt?] {
+    try place.pinned.map { (pinned) throws(StoreError) in try expected(name(at: pinned), place) }
+  }
+
+  private func expected(_ name: FilePath, _ place: VaultPlace) throws(StoreError) -> VaultSalt? {
     guard isThere, try TrustedPath.privateFile(name) != nil else { return nil }
     let descriptor = calls.open(name.string, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0)
     guard descriptor >= 0 else { throw StoreError(errno: -descriptor, "open the pin", place: name) }
@@ -55,7 +58,7 @@ struct PinFolder {
       guard count >= 0 else { throw StoreError(errno: Int32(-count), "read the pin", place: name) }
       guard let vault = VaultSalt(UnsafeRawBufferPointer(rebasing: bytes[..<count])) else {
         throw StoreError(
-          .damaged, "the pin that says which vault stands at \(vaultPath) is unreadable", place: name.string,
+          .damaged, "the pin that says which vault stands at \(place) is unreadable", place: name.string,
           cure: "check that the right vault stands there, then accept it with LockedVault.unlockAcceptingPin(with:)",
           remedy: .acceptAtPath)
       }
@@ -63,12 +66,14 @@ struct PinFolder {
     }
   }
 
-  /// Remembers that `vault` is the one at `vaultPath`, durably.
-  mutating func expect(_ vault: VaultSalt, at vaultPath: FilePath) throws(StoreError) {
+  /// Remembers that `vault` is the one at `place`, durably.
+  mutating func expect(_ vault: VaultSalt, at place: VaultPlace) throws(StoreError) {
     try makeFolder()
-    let name = name(at: vaultPath)
-    let draft = try Draft(beside: name)
-    try AtomicFile(name, temporary: draft.path, calls: calls).replace(with: vault.bytes.span.bytes, mode: 0o600)
+    for pinned in place.pinned {
+      let name = name(at: pinned)
+      let draft = try Draft(beside: name)
+      try AtomicFile(name, temporary: draft.path, calls: calls).replace(with: vault.bytes.span.bytes, mode: 0o600)
+    }
   }
 
   private mutating func makeFolder() throws(StoreError) {
@@ -80,8 +85,8 @@ struct PinFolder {
   private func name(of vault: VaultSalt) -> FilePath { path.appending("id-\(vault)") }
 
   /// By a digest, as a path may be longer than a name can be.
-  private func name(at vaultPath: FilePath) -> FilePath {
-    let digest = vaultPath.string.utf8Span.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
+  private func name(at pinned: [UInt8]) -> FilePath {
+    let digest = pinned.span.bytes.withUnsafeBytes { PlainHash.digest($0) }
     return path.appending("at-\(Hex.text(digest.bytes.prefix(16)))")
   }
 }

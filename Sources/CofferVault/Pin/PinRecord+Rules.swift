@@ -31,47 +31,47 @@ extension PinRecord {
   /// back. A state in which this machine wrote later than the pin says is its own write whose pin was lost with the process.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`, `.forked`.
-  func check(_ state: VaultState, key found: EpochMark, vault path: FilePath) throws(StoreError) -> Finding {
-    try checkEpoch(found.epoch, path)
+  func check(_ state: VaultState, key found: EpochMark, vault place: VaultPlace) throws(StoreError) -> Finding {
+    try checkEpoch(found.epoch, place)
     guard found.epoch > key.epoch || found.names(key) else {
-      throw Self.forked("another key of epoch \(key.epoch) stands there than was seen here", path)
+      throw Self.forked("another key of epoch \(key.epoch) stands there than was seen here", place)
     }
-    try checkGeneration(state.generation, path)
+    try checkGeneration(state.generation, place)
     guard state.generation > seen.generation || state.commit == seen.commit else {
-      throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", path)
+      throw Self.forked("another commit stands at generation \(seen.generation) than was seen here", place)
     }
-    return try checkOwn(state, path)
+    return try checkOwn(state, place)
   }
 
   /// Compares what a vault's file states in the clear with what this machine remembers. A copy that lacks commits seen here is noticed;
   /// one that was written on elsewhere is told by its sealed state alone, and so is a number that someone changed.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
-  func check(_ stated: StatedAge, vault path: FilePath) throws(StoreError) {
-    try checkEpoch(stated.epoch, path)
-    try checkGeneration(stated.generation, path)
+  func check(_ stated: StatedAge, vault place: VaultPlace) throws(StoreError) {
+    try checkEpoch(stated.epoch, place)
+    try checkGeneration(stated.generation, place)
   }
 
-  private func checkGeneration(_ found: UInt64, _ path: FilePath) throws(StoreError) {
+  private func checkGeneration(_ found: UInt64, _ place: VaultPlace) throws(StoreError) {
     guard found >= seen.generation else {
-      throw Self.rolledBack("the vault is at generation \(found), and was at \(seen.generation) here before", path)
+      throw Self.rolledBack("the vault is at generation \(found), and was at \(seen.generation) here before", place)
     }
   }
 
-  private func checkEpoch(_ found: UInt64, _ path: FilePath) throws(StoreError) {
+  private func checkEpoch(_ found: UInt64, _ place: VaultPlace) throws(StoreError) {
     guard found >= key.epoch else {
-      throw Self.rolledBack("the vault's key is of epoch \(found), and of epoch \(key.epoch) was seen here before", path)
+      throw Self.rolledBack("the vault's key is of epoch \(found), and of epoch \(key.epoch) was seen here before", place)
     }
   }
 
-  private func checkOwn(_ state: VaultState, _ path: FilePath) throws(StoreError) -> Finding {
+  private func checkOwn(_ state: VaultState, _ place: VaultPlace) throws(StoreError) -> Finding {
     guard own != .never else { return .fits }
     guard let entry = state.replica(replica) else {
       guard state.replicas.count < VaultState.mostReplicas else { return .ownEntryEvicted }
-      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", path)
+      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", place)
     }
     guard entry.generation > own.generation || (entry.generation == own.generation && entry.commit == own.commit) else {
-      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", path)
+      throw Self.forked("the vault went on without this machine's write of generation \(own.generation)", place)
     }
     return .fits
   }
@@ -96,17 +96,17 @@ extension PinRecord {
   /// Whether somebody of this machine has seen the commit of `state`, or one that came after it.
   func hasSeen(_ state: VaultState) -> Bool { seen == state.mark || seen.generation > state.generation }
 
-  private static func rolledBack(_ what: String, _ path: FilePath) -> StoreError {
+  private static func rolledBack(_ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
-      .rolledBack, what, place: path.string,
+      .rolledBack, what, place: place.description,
       cure:
         "an older copy was put back: find the newer file; if the old one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
       remedy: .acceptOlder)
   }
 
-  private static func forked(_ what: String, _ path: FilePath) -> StoreError {
+  private static func forked(_ what: String, _ place: VaultPlace) -> StoreError {
     StoreError(
-      .forked, what, place: path.string,
+      .forked, what, place: place.description,
       cure:
         "two copies were written apart: find the other one; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
       remedy: .acceptFork)
@@ -137,7 +137,7 @@ struct StatedAge {
   /// Reads them, within a transaction.
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for a vault without a header or a state.
-  init(_ database: VaultDatabase) throws(StoreError) {
+  init(_ database: any VaultRows) throws(StoreError) {
     let header = try VerifiedView.readHeader(database).header
     guard let generation = try VerifiedView.statedGeneration(database) else { throw VerifiedView.missing("state", database) }
     self.generation = generation

@@ -12,11 +12,13 @@ final class PinWatch {
 
   private let vault: VaultSalt
   /// Of the vault.
-  private let path: FilePath
+  private let place: VaultPlace
   private var folder: PinFolder
   private var file: PinFile?
   private var record: PinRecord?
   private var expectsHere: Bool
+  /// Whether that is so under each name of the place.
+  private var expectsEverywhere = false
   private var lastSync = ContinuousClock.now
   private(set) var status = PinStatus.upToDate
   /// Why it could not be written; nil where it could.
@@ -33,24 +35,25 @@ final class PinWatch {
   /// - Parameter accepting: whether whatever is found is to be believed, as someone said so.
   /// - Throws: ``/CofferPlatform/StoreError`` `.replaced`, `.damaged` (a pin), `.denied`, `.io`.
   init(
-    _ pins: FilePath, vault: VaultSalt, path: FilePath, accepting: Bool = false, calls: SystemCalls = SystemCalls()
+    _ pins: FilePath, vault: VaultSalt, place: VaultPlace, accepting: Bool = false, calls: SystemCalls = SystemCalls()
   ) throws(StoreError) {
     self.vault = vault
-    self.path = path
+    self.place = place
     folder = try PinFolder(pins, calls: calls)
     expectsHere = false
     if accepting {
       file = try folder.pin(of: vault)
       return
     }
-    let expected = try folder.expected(at: path)
-    if let expected, expected != vault {
+    let expected = try folder.expected(at: place)
+    if let expected = expected.compactMap(\.self).first(where: { $0 != vault }) {
       throw StoreError(
-        .replaced, "vault \(vault) stands where \(expected) stood before", place: path.string,
+        .replaced, "vault \(vault) stands where \(expected) stood before", place: place.description,
         cure: "put the right vault back; if this one is right, accept it with LockedVault.unlockAcceptingPin(with:)",
         remedy: .acceptReplaced)
     }
-    expectsHere = expected != nil
+    expectsHere = expected.contains { $0 != nil }
+    expectsEverywhere = !expected.contains { $0 == nil }
     file = try folder.pin(of: vault)
     try read()
     if file == nil { status = .firstUse }
@@ -129,7 +132,7 @@ final class PinWatch {
     attempt { () throws(StoreError) in
       _ = try file?.update(of: vault) { (record) in
         // A state that does not fit is left behind, and nothing of it is remembered.
-        do throws(StoreError) { _ = try record.check(state, key: key, vault: path) } catch { return false }
+        do throws(StoreError) { _ = try record.check(state, key: key, vault: place) } catch { return false }
         return record.take(state, key: key)
       }
     }
@@ -146,16 +149,16 @@ final class PinWatch {
   func check(_ state: VaultState, key: EpochMark) throws(StoreError) {
     guard let former = record, file != nil else { return }
     let finding: PinRecord.Finding
-    do throws(StoreError) { finding = try former.check(state, key: key, vault: path) } catch {
+    do throws(StoreError) { finding = try former.check(state, key: key, vault: place) } catch {
       // Two restores since the pin was read leave nothing of the name that it had then.
       try read()
       guard let record, record.replica != former.replica else { throw error }
-      finding = try record.check(state, key: key, vault: path)
+      finding = try record.check(state, key: key, vault: place)
     }
     guard finding == .ownEntryEvicted, !hasWarned else { return }
     hasWarned = true
     Notices.note(
-      "\(path): \(VaultState.mostReplicas) machines have written since this one did; whether its last write is in it cannot be told"
+      "\(place): \(VaultState.mostReplicas) machines have written since this one did; whether its last write is in it cannot be told"
     )
   }
 
@@ -163,7 +166,7 @@ final class PinWatch {
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` `.rolledBack`.
   func check(_ stated: StatedAge) throws(StoreError) {
-    if file != nil { try record?.check(stated, vault: path) }
+    if file != nil { try record?.check(stated, vault: place) }
   }
 
   /// Leaves the pin as it is from now on, whatever newer state is seen.
@@ -184,7 +187,7 @@ final class PinWatch {
       } else {
         try begin(state, key: key)
       }
-      if !expectsHere { try expectHere() }
+      if !expectsEverywhere { try expectHere() }
     }
     // Where writing failed, this process remembers at least.
     _ = record?.take(state, key: key)
@@ -233,9 +236,9 @@ final class PinWatch {
     try begin(PinRecord(vault: vault, replica: .random(), key: key, seen: state.mark, own: .never))
     if isKnownPlace {
       Notices.warn(
-        "\(path): this machine knew the vault, and its pin is gone: an older copy would not have been noticed just now")
+        "\(place): this machine knew the vault, and its pin is gone: an older copy would not have been noticed just now")
     } else {
-      Notices.note("\(path): this machine sees vault \(vault) for the first time; from now on it notices an older copy")
+      Notices.note("\(place): this machine sees vault \(vault) for the first time; from now on it notices an older copy")
     }
   }
 
@@ -246,8 +249,8 @@ final class PinWatch {
   }
 
   private func expectHere() throws(StoreError) {
-    try folder.expect(vault, at: path)
-    expectsHere = true
+    try folder.expect(vault, at: place)
+    (expectsHere, expectsEverywhere) = (true, true)
   }
 
   private func attempt(_ body: () throws(StoreError) -> Void) {

@@ -87,10 +87,8 @@ extension Connection {
 /// What SQLite may be made to do by a file that someone else wrote. SQLite's own defaults are far greater
 /// (sqlite.org/limits.html; the advice is that of sqlite.org/security.html).
 enum Limits {
-  /// Bytes in one row, and in one column of it. The longest row is a record with a value of 2 MiB, padded by an eighth at most, and a
-  /// description of 64 KiB; a forged length costs no more than this: ``PageCheck`` holds the lengths that SQLite does not compare with
-  /// `SQLITE_LIMIT_LENGTH`.
-  static let rowBytes = 4 * 1024 * 1024
+  /// A forged length costs no more than this: ``PageCheck`` holds the lengths that SQLite does not compare with `SQLITE_LIMIT_LENGTH`.
+  static let rowBytes = RowLimits.rowBytes
 
   /// Pages of a file, at most: 64 GiB at 4 096 bytes each. Up to here no page but a tree's begins as one: see ``PageCheck``.
   static let mostPages = (1 << 24) - 1

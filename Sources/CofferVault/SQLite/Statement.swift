@@ -10,8 +10,6 @@ internal import SystemPackage
 final class Statement {
   let connection: Connection
   private let handle: OpaquePointer
-  /// The blocks that are bound: a run has two at most, and copies of its own would be taken from the heap each time.
-  private let blocks = UnsafeMutableRawBufferPointer.allocate(byteCount: 32, alignment: 8)
 
   /// Compiles `sql`, which must be fixed text: values go in as parameters.
   init(_ sql: String, on connection: Connection) throws(StoreError) {
@@ -21,7 +19,6 @@ final class Statement {
 
   deinit {
     if connection.isOpen { sqlite3_finalize(handle) }
-    blocks.deallocate()
   }
 
   /// Sets parameter `index`, counted from 1.
@@ -35,21 +32,6 @@ final class Statement {
     try connection.checkOpen()
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return try bindEmpty(at: index) }
     try check(sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), nil))
-  }
-
-  /// Sets parameter `index`, 1 or 2, to the bytes of `block`.
-  func bind<Role>(_ block: Block16<Role>, at index: Int32) throws(StoreError) {
-    let place = UnsafeMutableRawBufferPointer(rebasing: blocks[(Int(index) - 1) * 16..<Int(index) * 16])
-    block.withBytes { place.copyMemory(from: $0) }
-    try bind(lending: UnsafeRawBufferPointer(place), at: index)
-  }
-
-  /// Sets parameter `index` to a copy of `bytes`.
-  func bind(copying bytes: RawSpan, at index: Int32) throws(StoreError) {
-    try connection.checkOpen()
-    guard !bytes.isEmpty else { return try bindEmpty(at: index) }
-    try check(
-      bytes.withUnsafeBytes { coffer_sqlite3_bind_blob_copy(handle, index, $0.baseAddress, UInt64($0.count)) })
   }
 
   /// Sets parameter `index` to NULL.
@@ -146,22 +128,22 @@ enum Query: Int, CaseIterable {
     case .replaceOld: "UPDATE old SET rid=?2, meta=?3, value=?4 WHERE idx=?1"
     case .deleteOld: "DELETE FROM old WHERE idx=?1"
     case .logRows: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq"
-    case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT 256"
+    case .logBatch: "SELECT seq, box FROM log WHERE seq>=?1 ORDER BY seq LIMIT ?2"
     case .appendLog: "INSERT INTO log (seq, box) VALUES (?1, ?2)"
     case .logRow: "SELECT box FROM log WHERE seq=?1"
     case .logStart: "SELECT min(seq) FROM log"
     case .putLog: "REPLACE INTO log (seq, box) VALUES (?1, ?2)"
     case .trimLog: "DELETE FROM log WHERE seq<?1"
-    case .cutLog: "DELETE FROM log WHERE seq>=?1"
+    case .cutLog: "DELETE FROM log WHERE seq>?1"
     case .headerRows: "SELECT id FROM header"
     case .headerCopyRows: "SELECT id FROM header_copy"
     case .stateRows: "SELECT id FROM state"
     case .outcome: "SELECT outcome, time FROM decided WHERE txid=?1"
     case .outcomes: "SELECT txid, outcome, time FROM decided"
     case .putOutcome: "REPLACE INTO decided (txid, outcome, time) VALUES (?1, ?2, ?3)"
-    case .expireOutcomes: "DELETE FROM decided WHERE outcome=2 AND time<?1"
-    case .redateOutcomes: "UPDATE decided SET time=?1 WHERE outcome=2 AND time>?1"
-    case .droppedOutcomes: "SELECT count(*) FROM decided WHERE outcome=2"
+    case .expireOutcomes: "DELETE FROM decided WHERE outcome=?1 AND time<?2"
+    case .redateOutcomes: "UPDATE decided SET time=?2 WHERE outcome=?1 AND time>?2"
+    case .droppedOutcomes: "SELECT count(*) FROM decided WHERE outcome=?1"
     case .forget: "DELETE FROM decided WHERE txid=?1"
     }
   }

@@ -27,13 +27,19 @@ extension VaultDatabase {
   ///
   /// - Parameter progress: called after each step with the pages that are copied and their total.
   /// - Throws: ``/CofferPlatform/StoreError`` `.alreadyExists`, `.denied`, `.noSpace`, `.busy`, `.io`; nothing is left behind then.
-  func backUp(to target: FilePath, progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) {
+  func backUp(to target: FilePath, progress: (Int, Int) -> Void) throws(StoreError) {
     let made = try NewDatabase(at: target).make(Connection.Options()) { copy throws(StoreError) in
       // One read transaction around all steps: the copy is of one moment, and no writer has it begin anew.
       try read { () throws(StoreError) in try copyPages(to: copy, progress) }
     }
     let copy = try VaultDatabase.open(made)
     copy.close()
+  }
+
+  func keepCopy() throws(StoreError) -> VaultPlace {
+    let kept = try KeptName.beside(path)
+    try backUp(to: kept) { _, _ in }
+    return .file(kept)
   }
 
   /// Pages of one step: 4 MiB, some milliseconds.
@@ -63,20 +69,14 @@ extension VaultDatabase {
 
   // MARK: What a rotation needs beside reading and writing records
 
-  /// Runs `body` with room for 64 MiB of pages instead of SQLite's 2: a rotation touches every page in random order, and what does
-  /// not fit goes to the write-ahead log and back, row after row. Measured with 10 000 records: 28 000 writes without.
-  func withLargeCache<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try withCache(kibibytes: 65_536, body)
+  /// With room for 64 MiB of pages instead of SQLite's 2 for a body that touches every page in random order: what does not fit goes to the
+  /// write-ahead log and back, row after row. Measured with 10 000 records: 28 000 writes without. With room for 1 MiB for one that reads
+  /// many rows in the order of the file.
+  func during(_ work: RowsWork, _ body: () throws(StoreError) -> Void) throws(StoreError) {
+    try withCache(kibibytes: work == .rewriting ? 65_536 : 1024, body)
   }
 
-  /// Runs `body`, which reads many rows in the order of the file and each of them once, with room for 1 MiB of pages.
-  func withFewPages<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try withCache(kibibytes: 1024, body)
-  }
-
-  private func withCache<Result>(
-    kibibytes: Int, _ body: () throws(StoreError) -> Result
-  ) throws(StoreError) -> Result {
+  private func withCache(kibibytes: Int, _ body: () throws(StoreError) -> Void) throws(StoreError) {
     let usual = try connection.number("PRAGMA cache_size")
     try connection.execute("PRAGMA cache_size=-\(kibibytes)")
     defer {
@@ -91,9 +91,21 @@ extension VaultDatabase {
   /// listing of a large vault less than this.
   private static let scrubPatience: Int32 = 2_000
 
-  /// How many bytes the file has, with what is in its log.
-  var bytes: Int64 {
-    get throws(StoreError) { try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size") }
+  var canRemoveOldBytes: Bool { true }
+
+  /// With what is in its log.
+  func storedBytes() throws(StoreError) -> Int64 {
+    try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
+  }
+
+  /// Has SQLite look at every page: that each belongs to one table or to the list of free ones, and is as it should be.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged``. What SQLite says of it is made of the file's own numbers, and is not repeated.
+  func checkStorage(_ what: String) throws(StoreError) {
+    guard try connection.text("PRAGMA quick_check(1)") != "ok" else { return }
+    throw StoreError(
+      .damaged, what, place: path.string, cure: "copy the items to a new vault with UnlockedVault.export, or restore a backup",
+      remedy: .copyItems)
   }
 
   /// Rewrites the file and empties its log, outside any transaction, so that no byte of a deleted row is left in either.

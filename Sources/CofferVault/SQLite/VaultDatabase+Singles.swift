@@ -3,38 +3,20 @@ internal import CofferStorage
 
 /// The tables of one row.
 extension VaultDatabase {
-  /// Which of the two equal copies of the header.
-  enum HeaderCopy {
-    /// Row 1 of `header`.
-    case first
-    /// Row 2 of `header_copy`, for when the first is damaged.
-    case second
-  }
-
-  /// Bytes in a header, at most.
-  static let longestHeader = VaultHeader.largest
-  /// Lends the header to `body`; nil when there is no such row.
-  func withHeader<Result: ~Copyable>(
-    _ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result? {
+  func lendHeader(_ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
     try statement(copy == .first ? .header : .headerCopy).first { row throws(StoreError) in
-      try body(row.blob(0, 1...Self.longestHeader))
+      try body(row.blob(0, RowLimits.headerBytes))
     }
   }
 
-  /// Stores one copy of the header. A commit stores both.
   func putHeader(_ copy: HeaderCopy, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     try put(copy == .first ? .putHeader : .putHeaderCopy, bytes)
   }
 
-  /// Lends the state to `body`; nil when there is no such row.
-  func withState<Result: ~Copyable>(
-    _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
-  ) throws(StoreError) -> Result? {
-    try statement(.state).first { row throws(StoreError) in try body(row.blob(0, 1...VaultState.largest)) }
+  func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    try statement(.state).first { row throws(StoreError) in try body(row.blob(0, RowLimits.stateBytes)) }
   }
 
-  /// Stores the state.
   func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
     try put(.putState, bytes)
     writtenState = [UInt8](bytes)
@@ -44,5 +26,29 @@ extension VaultDatabase {
     let statement = try statement(query)
     try statement.bind(lending: bytes, at: 1)
     try statement.execute()
+  }
+
+  func forEachID(in table: SingleTable, _ body: (Int64) throws(StoreError) -> Void) throws(StoreError) {
+    let query: Query =
+      switch table {
+      case .header: .headerRows
+      case .headerCopy: .headerCopyRows
+      case .state: .stateRows
+      }
+    try statement(query).forEach { row throws(StoreError) in try body(row.int64(0)) }
+  }
+
+  func removeAddedRows(
+    keepingLogRows kept: ClosedRange<Int64>, times: ClosedRange<Int64>, mostDropped: Int64
+  ) throws(StoreError) {
+    for table in SingleTable.allCases { try connection.execute("DELETE FROM \(table.rawValue) WHERE id<>\(table.id)") }
+    try keepLogRows(kept)
+    try connection.execute(
+      "DELETE FROM decided WHERE typeof(txid)<>'blob' OR length(txid)<>\(RowLimits.transactionBytes)")
+    try connection.execute(
+      "DELETE FROM decided WHERE outcome<1 OR outcome>2 OR time<\(times.lowerBound) OR time>\(times.upperBound)")
+    // Nobody can tell which of too many are forged.
+    try connection.execute(
+      "DELETE FROM decided WHERE outcome=2 AND (SELECT count(*) FROM decided WHERE outcome=2)>\(mostDropped)")
   }
 }

@@ -6,7 +6,7 @@ internal import SystemPackage
 /// this knows no key.
 ///
 /// Used from one thread at a time, like the ``Connection`` it owns.
-final class VaultDatabase {
+final class VaultDatabase: VaultRows {
   let connection: Connection
   private var statements = [Statement?](repeating: nil, count: Query.allCases.count)
   private var schemaVersion: Int64
@@ -16,8 +16,8 @@ final class VaultDatabase {
 
   /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
   var path: FilePath { connection.path }
+  let place: VaultPlace
 
-  /// Whether the file can be read alone, and every write throws ``/CofferPlatform/StoreError/Kind/readOnly``.
   var isReadOnly: Bool { connection.options.access == .readOnly }
 
   /// Opens the vault at `path` once everything that can be checked from outside is as it should be: folder, file, side files,
@@ -60,6 +60,7 @@ final class VaultDatabase {
   /// Over a connection to a file with a vault's tables, which are checked here.
   init(_ connection: Connection) throws(StoreError) {
     self.connection = connection
+    place = .file(connection.path)
     schemaVersion = try connection.read { () throws(StoreError) in try SchemaCheck.run(on: connection) }
     try connection.settleDurability()
   }
@@ -67,26 +68,27 @@ final class VaultDatabase {
   /// Over a connection to a file whose tables were made in the transaction that is under way.
   init(creatingOn connection: Connection) {
     self.connection = connection
+    place = .file(connection.path)
     schemaVersion = 0
   }
 
-  /// Ends the connection. Every later call throws ``/CofferPlatform/StoreError/Kind/closed``.
   func close() { connection.close() }
 
-  /// Runs `body` on one state of the vault. See ``Connection/read(_:)``.
-  func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try connection.read(body)
+  func discard() {
+    close()
+    Self.remove(path)
   }
 
-  /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made. See ``Connection/write(_:)``.
-  func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+  func inRead(_ body: () throws(StoreError) -> Void) throws(StoreError) { try connection.read(body) }
+
+  func inWrite(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     var before: [UInt8]?
     writtenState = nil
-    return try connection.write {
+    try connection.write {
       () throws(StoreError) in
       sweepOnce()
       if !connection.usesWriteAheadLog { before = try stateBytes() }
-      return try body()
+      try body()
     } wasMade: { () throws(StoreError) in
       try hasWritten(since: before)
     }
@@ -109,21 +111,19 @@ final class VaultDatabase {
     return writtenState != nil && now == before ? false : nil
   }
 
-  /// The state, as its row has it.
-  func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
-
-  /// Changes whenever another connection, of any process, has committed since.
   func dataVersion() throws(StoreError) -> Int64 { try connection.dataVersion() }
 
-  /// Checks the tables again if they were changed since, which only a VACUUM may have done. For a reader that saw
-  /// ``dataVersion()`` change, inside its transaction.
+  /// Checks the tables again if they were changed since, which only a VACUUM may have done.
   func recheckSchema() throws(StoreError) {
     guard try connection.number("PRAGMA schema_version") != schemaVersion else { return }
     schemaVersion = try SchemaCheck.run(on: connection)
   }
 
-  /// Whether the path still leads to the file that is open. Costs one `lstat`.
+  /// Costs one `lstat`.
   func isInPlace() throws(StoreError) -> Bool { try connection.file.isInPlace() }
+
+  /// SQLite finds each row where it is asked for.
+  func expect(_ rows: ExpectedRows) {}
 
   /// The kept statement of `query`.
   func statement(_ query: Query) throws(StoreError) -> Statement {
@@ -132,11 +132,6 @@ final class VaultDatabase {
     statements[query.rawValue] = statement
     return statement
   }
-
-  /// The outcomes of transactions over two stores.
-  var outcomes: OutcomeTable { OutcomeTable(database: self) }
-  /// The rows of the log.
-  var log: LogTable { LogTable(database: self) }
 }
 
 // A new file.

@@ -54,7 +54,7 @@ struct OpenSlot: ~Copyable, Sendable {
   /// The same slot, open in `header`; nil where that has it no more, or as another.
   borrowing func copied(in header: VaultHeader) throws(StoreError) -> OpenSlot? {
     do throws(StoreError) {
-      let key = try key(in: header, path: nil)
+      let key = try key(in: header, place: nil)
       let frame = try slot(in: header, nil).frame
       let secret: SlotSecret
       do { secret = try self.secret.copy() } catch { throw error.storeError() }
@@ -68,12 +68,12 @@ struct OpenSlot: ~Copyable, Sendable {
   /// The slot as `header` has it.
   ///
   /// - Throws: `.locked` when the slot is gone or was given to another key pair: nothing can be proven any more.
-  private borrowing func slot(in header: VaultHeader, _ path: String?) throws(StoreError) -> SealedSlot {
+  private borrowing func slot(in header: VaultHeader, _ place: String?) throws(StoreError) -> SealedSlot {
     guard let slot = header.slots.first(where: { $0.id == frame.id }), slot.frame.publicKey == frame.publicKey,
       slot.frame.kind == frame.kind
     else {
       throw StoreError(
-        .locked, "the slot that the vault was unlocked with was removed, or edited", place: path,
+        .locked, "the slot that the vault was unlocked with was removed, or edited", place: place,
         cure: "unlock it again, with another secret if this one was removed")
     }
     return slot
@@ -82,18 +82,18 @@ struct OpenSlot: ~Copyable, Sendable {
   /// The key of the epoch that `header` is of, for the secret that is kept. It changes nothing: who made the header is to be proven first.
   ///
   /// - Throws: `.locked` when the slot is gone or was given to another key pair, `.tampered` when its box does not open.
-  borrowing func key(in header: VaultHeader, path: String?) throws(StoreError) -> VaultKey {
-    let slot = try slot(in: header, path)
+  borrowing func key(in header: VaultHeader, place: String?) throws(StoreError) -> VaultKey {
+    let slot = try slot(in: header, place)
     do throws(FormatError) {
       return try SlotSeal.openBox(slot, epoch: header.epoch, place: header.place, with: secret)
     } catch {
-      throw error.storeError(place: path)
+      throw error.storeError(place: place)
     }
   }
 
   /// Takes over the key of the epoch that `header` is of.
-  mutating func take(_ key: consuming VaultKey, of header: VaultHeader, path: String?) throws(StoreError) {
-    frame = try slot(in: header, path).frame
+  mutating func take(_ key: consuming VaultKey, of header: VaultHeader, place: String?) throws(StoreError) {
+    frame = try slot(in: header, place).frame
     epoch = header.epoch
     self.key = key
   }
@@ -101,14 +101,14 @@ struct OpenSlot: ~Copyable, Sendable {
   /// Takes over what a header that the held key has sealed says of the slot.
   ///
   /// - Throws: `.locked` when the slot is gone or was given to another key pair.
-  mutating func takeFrame(of header: VaultHeader, path: String?) throws(StoreError) {
-    frame = try slot(in: header, path).frame
+  mutating func takeFrame(of header: VaultHeader, place: String?) throws(StoreError) {
+    frame = try slot(in: header, place).frame
   }
 
   /// Takes over the key of the epoch that `header`, which this process wrote or has proven, is of. On an error nothing has changed.
   ///
   /// - Throws: what ``key(in:path:)`` throws.
-  mutating func reopen(in header: VaultHeader, path: String? = nil) throws(StoreError) {
-    try take(key(in: header, path: path), of: header, path: path)
+  mutating func reopen(in header: VaultHeader, place: String? = nil) throws(StoreError) {
+    try take(key(in: header, place: place), of: header, place: place)
   }
 }

@@ -27,7 +27,7 @@ enum SlotSearch {
   ///   and its box did not open, `.damaged` when its own part tells of an epoch that cannot be; `.kdfMemory` when a slot that may fit could not be tried; `.noCredentials`, and for a
   ///   credential that is none of its kind `.unfitSecret`, `.damaged`, `.tooLarge` or `.wrongSecret`.
   static func open(
-    _ header: VaultHeader, with credentials: consuming Credentials, memory: Int, mostWork: UInt64 = mostWork, path: String? = nil
+    _ header: VaultHeader, with credentials: consuming Credentials, memory: Int, mostWork: UInt64 = mostWork, place: String? = nil
   ) throws(StoreError) -> OpenSlot {
     let inputs = try SlotInputs(credentials)
     var changed: StoreError?
@@ -47,7 +47,7 @@ enum SlotSearch {
         }
       }
     }
-    throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits(header, inputs), path)
+    throw named(changed ?? tooCostly.map { naming(the: header.slots, beside: $0) } ?? nothingFits(header, inputs), place)
   }
 
   /// Takes what trying a slot costs from what one search may cost.
@@ -143,9 +143,9 @@ enum SlotSearch {
     }.joined(separator: ", or ")
   }
 
-  private static func named(_ error: StoreError, _ path: String?) -> StoreError {
+  private static func named(_ error: StoreError, _ place: String?) -> StoreError {
     StoreError(
-      error.kind, error.what, key: error.key, place: path, cure: error.cure, underlying: error.underlying,
+      error.kind, error.what, key: error.key, place: place, cure: error.cure, underlying: error.underlying,
       remedy: error.remedy)
   }
 }

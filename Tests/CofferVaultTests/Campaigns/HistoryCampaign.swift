@@ -216,7 +216,8 @@ struct HistoryCampaign {
         let place = try TemporaryVault()
         let clock = Mutable(Date(timeIntervalSince1970: 1_000_000))
         let vault = UnlockedVault(
-          try OpenVault.create(at: place.path, with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+          try OpenVault.create(
+            at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
         for step in 1...steps {
           model.step = step
           clock.value += 1

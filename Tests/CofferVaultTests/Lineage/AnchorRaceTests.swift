@@ -55,7 +55,7 @@ import Testing
     let folder = try #require(options.pins)
     try reader.core.run { (vault) throws(StoreError) in
       // Reads it once, and so rotates once.
-      vault.view.pins = try PinWatch(folder, vault: vault.view.header.vault, path: path, calls: calls)
+      vault.view.pins = try PinWatch(folder, vault: vault.view.header.vault, place: .file(path), calls: calls)
     }
     #expect(text(try reader.get(pinned.name)) == "value 2")
     #expect(try holder.unlocked.status().epoch >= 3)
@@ -141,7 +141,8 @@ import Testing
   @Test func `a rotation that comes to nothing leaves the key that was held, before a forgery and for the next commit`() throws {
     let world = try MemberVault()
     let options = VaultOptions(pins: nil, invitations: [world.invitation(1)])
-    let vault = try OpenVault.unlock(world.place.path, with: MemberVault.credentials(identity: world.identity), options: options)
+    let vault = try OpenVault.unlock(
+      .file(world.place.path), with: MemberVault.credentials(identity: world.identity), options: options)
     let held = vault.view.slot.key.bytes.revealed
     func value() throws -> String? {
       try vault.read { (vault) throws(StoreError) in try vault.items.get(MemberVault.name)?.form }.map { form in

@@ -119,10 +119,10 @@ import Testing
 
   @Test func `a pin that cannot be written is no reason for a commit to fail`() throws {
     let pinned = try PinnedVault()
-    let vault = try OpenVault.unlock(pinned.place.path, with: TemporaryVault.credentials())
+    let vault = try OpenVault.unlock(.file(pinned.place.path), with: TemporaryVault.credentials())
     var calls = SystemCalls()
     calls.write = { _, _, _ in -Int(Errno.readOnlyFileSystem.rawValue) }
-    let watch = try PinWatch(pinned.pins, vault: vault.view.header.vault, path: vault.view.path, calls: calls)
+    let watch = try PinWatch(pinned.pins, vault: vault.view.header.vault, place: vault.view.place, calls: calls)
     try watch.check(vault.view.state, key: vault.view.keys.epochMark)
     vault.view.pins = watch
     for round in 0..<3 {
@@ -154,7 +154,7 @@ import Testing
     let replicas = try await withThrowingTaskGroup(of: ReplicaID?.self) { group in
       for _ in 0..<8 {
         group.addTask {
-          try OpenVault.unlock(path, with: TemporaryVault.credentials(), options: options).view.pins?.replica
+          try OpenVault.unlock(.file(path), with: TemporaryVault.credentials(), options: options).view.pins?.replica
         }
       }
       return try await group.reduce(into: Set<ReplicaID>()) { if let replica = $1 { $0.insert(replica) } }

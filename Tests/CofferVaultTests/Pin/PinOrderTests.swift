@@ -148,8 +148,8 @@ private final class PinnedStates {
     states = [last]
     var folder = try PinFolder(place.folder.appending("pins"), calls: Self.calls)
     _ = try folder.make(PinRecord(vault: salt, replica: replica, key: .some(1), seen: last.mark, own: last.mark))
-    try folder.expect(salt, at: place.path)
-    reader = try PinWatch(folder.path, vault: salt, path: place.path, calls: Self.calls)
+    try folder.expect(salt, at: .file(place.path))
+    reader = try PinWatch(folder.path, vault: salt, place: .file(place.path), calls: Self.calls)
   }
 
   /// What is written here is read again by this process alone, so nothing need reach the disk.
@@ -168,7 +168,7 @@ private final class PinnedStates {
   }
 
   func watch(accepting: Bool = false) throws -> PinWatch {
-    try PinWatch(place.folder.appending("pins"), vault: salt, path: place.path, accepting: accepting, calls: Self.calls)
+    try PinWatch(place.folder.appending("pins"), vault: salt, place: .file(place.path), accepting: accepting, calls: Self.calls)
   }
 
   /// What someone who only looks says of `state`.

@@ -111,12 +111,12 @@ import Testing
   @Test func `a damaged file can still be copied as it is, and be replaced by a backup`() throws {
     try fixture.create().close()
     let sound = fixture.folder.appending("sound.sqlite")
-    try fixture.open().backUp(to: sound)
+    try fixture.open().backUp(to: sound) { _, _ in }
     unlink(fixture.vault.string)
     try vaultWithACircle(of: 5 << 20)
     let damaged = try fixture.open()
     let copy = fixture.folder.appending("copy.sqlite")
-    try damaged.backUp(to: copy)
+    try damaged.backUp(to: copy) { _, _ in }
     #expect(try Data(contentsOf: URL(fileURLWithPath: copy.string)).count == file().count)
     expectError(.damaged) { () throws(StoreError) in _ = try damaged.value(.index(0)) }
     let source = try VaultDatabase.open(sound)

@@ -98,7 +98,7 @@ import Testing
     try fixture.attack("INSERT INTO rec VALUES (\(index), zeroblob(16), zeroblob(144), NULL)")
     let vault = try fixture.open()
     expectError(.damaged) { () throws(StoreError) in _ = try vault.indices(inBucket: bucket) }
-    expectError(.damaged) { () throws(StoreError) in try vault.forEachRecord { _, _ in } }
+    expectError(.damaged) { () throws(StoreError) in try vault.forEachRecord(in: .present) { _, _ in } }
   }
 
   @Test(arguments: [

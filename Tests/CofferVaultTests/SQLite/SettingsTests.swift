@@ -82,12 +82,12 @@ import Testing
     let vault = try fixture.open()
     try vault.write { () throws(StoreError) in try vault.putState(bytes: [8]) }
     let target = fixture.folder.appending("backups").appending("copy.sqlite")
-    try vault.backUp(to: target)
+    try vault.backUp(to: target) { _, _ in }
     let copy = try VaultDatabase.open(target)
     #expect(try copy.withState { $0[0] } == 8)
     #expect(try copy.value(.index(2)) == .repeating(2, count: 272))
     #expect(copy.connection.usesWriteAheadLog)
     copy.close()
-    expectError(.alreadyExists) { () throws(StoreError) in try vault.backUp(to: target) }
+    expectError(.alreadyExists) { () throws(StoreError) in try vault.backUp(to: target) { _, _ in } }
   }
 }

@@ -83,7 +83,7 @@ import Testing
     let vault = try fixture.create(records: 3000)
     try vault.putRecord(index: .index(7), in: .old, value: .repeating(7, count: 16))
     var all: [[UInt8]] = []
-    try vault.forEachRecord { (idx, row) throws(StoreError) in
+    try vault.forEachRecord(in: .present) { (idx, row) throws(StoreError) in
       all.append([UInt8](idx))
       #expect(row.rid.count == 16 && row.meta.count == 144 && row.value?.count == 272)
     }

@@ -76,7 +76,7 @@ extension [UInt8] {
   }
 }
 
-extension VaultDatabase {
+extension VaultRows {
   func putHeader(_ copy: HeaderCopy, bytes: [UInt8]) throws(StoreError) {
     try bytes.lent { (lent) throws(StoreError) in try putHeader(copy, lent) }
   }

@@ -84,7 +84,7 @@ import Testing
   private func plant(
     _ name: ItemName, value: [UInt8]?, in place: TemporaryVault, _ edit: (inout RecordMeta) -> Void = { _ in }
   ) throws {
-    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let vault = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     var meta = RecordMeta(
       revision: 1, service: name.service, account: name.account, created: 1, modified: 1, valueCount: value?.count)
     edit(&meta)
@@ -135,7 +135,7 @@ import Testing
 
   @Test func `an event that this version does not know is told as unknown, and kept by a rotation`() throws {
     let place = try vault()
-    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let vault = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     let known = LogEntry(.itemSet, time: 5, user: 6, process: 7, program: "other")
     var bytes = known.encoded(after: .zero)
     bytes[1] = 200

@@ -110,7 +110,7 @@ struct ExtremeNumberTests {
       let vault = try temporary.create()
       try vault.set(form("value"), for: name)
       _ = try vault.lock()
-      let open = try OpenVault.unlock(temporary.path, with: TemporaryVault.credentials())
+      let open = try OpenVault.unlock(.file(temporary.path), with: TemporaryVault.credentials())
       try place.plant(open, value)
       open.view.database.close()
       let opened = kind { _ = try temporary.unlock() }
@@ -178,7 +178,7 @@ struct ExtremeNumberTests {
   @Test func `a row of number 0 is not counted below when a log is shortened`() throws {
     let place = try TemporaryVault()
     _ = try place.create().lock()
-    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let vault = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     vault.log.longest = 4
     try place.attack("INSERT INTO log VALUES (0, zeroblob(32))")
     for number in 0..<10 {

@@ -172,7 +172,7 @@ import Testing
       let vault = try place.create()
       try vault.set(form("x"), for: item)
       _ = try vault.lock()
-      let open = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+      let open = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
       let service = orphan ? "no such item" : item.service
       try open.write { (_, change) throws(StoreError) in
         for number in 0..<(orphan ? 1 : 65) {

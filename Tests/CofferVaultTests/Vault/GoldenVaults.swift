@@ -157,7 +157,7 @@ extension GoldenVaults {
     let invitation = try created.invitation()
     if golden.slots.contains(.recipient) { try invite(invitation, identity) }
     _ = try created.lock()
-    let vault = try OpenVault.unlock(place.path, with: credentials(first))
+    let vault = try OpenVault.unlock(.file(place.path), with: credentials(first))
     if golden.hasTrimmedLog { vault.log.longest = 20 }
     for item in items {
       if item.revision > 1 { try put(form("first", ItemMetadata(label: "kept")), item, in: vault) }

@@ -134,7 +134,7 @@ import Testing
     let clock = Mutable(Date(timeIntervalSince1970: 1_000_000))
     let vault = UnlockedVault(
       try OpenVault.create(
-        at: place.path, with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+        at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
     let other = try ItemName(service: "other")
     for number in 1...5 {
       for name in [name, other] {
@@ -219,7 +219,7 @@ import Testing
   @Test func `more and other rows of the past than Coffer leaves are read, counted above, and pruned`() throws {
     let vault = try written(2, keeping: 1)
     _ = try vault.lock()
-    let open = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let open = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     let name = name
     for (kind, revision) in [(RecordKind.former, 7), (.deleted, 90), (.deleted, 40), (.former, FileCounter.most - 1)]
       as [(RecordKind, UInt64)]

@@ -194,7 +194,8 @@ import Testing
   @Test func `a clock that is far ahead removes nothing that can still be brought back`() throws {
     let clock = Mutable(Date(timeIntervalSince1970: 1_700_000_000))
     let vault = UnlockedVault(
-      try OpenVault.create(at: place.path, with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+      try OpenVault.create(
+        at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
     let (pin, other) = (try name.field(named: "pin"), try name.field(named: "other"))
     try vault.set(form("v"), for: name)
     for field in [pin, other] { try vault.set(form("x"), for: field) }

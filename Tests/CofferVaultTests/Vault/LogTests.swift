@@ -106,7 +106,7 @@ import Testing
   func trimmed(_ writes: Int) throws -> (place: TemporaryVault, vault: OpenVault) {
     let place = try TemporaryVault()
     _ = try place.create().lock()
-    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let vault = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     vault.log.longest = 20
     for round in 0..<writes { try put("\(round)", vault) }
     return (place, vault)

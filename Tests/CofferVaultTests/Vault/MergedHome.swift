@@ -26,7 +26,8 @@ final class MergedHome {
 
   static func create(_ place: TemporaryVault, _ clock: Mutable<Date>) throws -> UnlockedVault {
     UnlockedVault(
-      try OpenVault.create(at: place.path, with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
+      try OpenVault.create(
+        at: .file(place.path), with: TemporaryVault.credentials(), cost: nil, label: "", clock: { clock.value }))
   }
 
   /// The vault here, and one there that has taken over all of it.

@@ -123,7 +123,7 @@ import Testing
     #expect(report.generation > generation && report.unproven.count == 4)
     #expect(report.mendedHeader == attack.contains("header"))
     let kept = try #require(report.kept)
-    #expect(FileManager.default.fileExists(atPath: kept.string))
+    #expect(FileManager.default.fileExists(atPath: kept.description))
     try expectSound(pinned, items: 21)
     #expect(try pinned.unlock().log().map(\.event).contains(.repaired))
   }
@@ -141,7 +141,7 @@ import Testing
     #expect(report.droppedLogRows == 25 - 9)
     _ = try pinned.unlock().verify()
     let kept = try TemporaryVault()
-    try FileManager.default.copyItem(atPath: #require(report.kept).string, toPath: kept.path.string)
+    try FileManager.default.copyItem(atPath: #require(report.kept).description, toPath: kept.path.string)
     #expect(try kept.hex("SELECT count(*) FROM rec") == "21")
   }
 
@@ -149,7 +149,7 @@ import Testing
   func `of several beginnings of a log that lost rows, only the one that its chain follows is believed`(attack: String) throws {
     let place = try TemporaryVault()
     _ = try place.create().lock()
-    let vault = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let vault = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     vault.log.longest = 20
     let name = try ItemName(service: "svc")
     for round in 0..<50 {

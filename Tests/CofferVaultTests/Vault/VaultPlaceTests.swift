@@ -35,7 +35,7 @@ import Testing
       #expect(error?.kind == .unsupported && error.map { "\($0)" }?.contains("hunter2") == false)
     }
     #expect(kind { _ = try vault.export(to: place, with: TemporaryVault.credentials()) } == .unsupported)
-    #expect(vault.place == .file(vault.path))
+    #expect(vault.place == .file(home.path))
   }
 
   @Test func `a relative place is made absolute in the folder that is current`() throws {

@@ -24,7 +24,7 @@ import Testing
     batch.decides = Self.decided
     try vault.commit(batch, service: "svc")
     _ = try vault.lock()
-    let open = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let open = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     let place2 = SlotPlace(vault: open.view.header.vault)
     let made = try NewSlot.make(
       .keyFile, for: SlotInputs(TemporaryVault.credentials()), id: open.view.slot.id, cost: .testing, memory: 0, place: place2)
@@ -87,7 +87,7 @@ import Testing
     let place = try TemporaryVault()
     let vault = try place.create()
     try vault.set(form("value"), for: name)
-    let open = try OpenVault.unlock(place.path, with: TemporaryVault.credentials())
+    let open = try OpenVault.unlock(.file(place.path), with: TemporaryVault.credentials())
     try open.writeHeader(ofFormat: 3, open.view.headerBody, open.view.header.slots)
     open.view.database.close()
     #expect(kind { try vault.set(form("x"), for: name) } == .newerFormat(found: 3, supported: 1))

@@ -198,7 +198,7 @@ struct VaultRepairCommand: OpeningCommand {
       "rebuilt: the state, from \(report.items == 1 ? "1 record that opens" : "\(report.items) records that open"); the vault is now at generation \(report.generation)"
     )
     lines.append("dropped, as they do not open: records: \(report.droppedRecords), log entries: \(report.droppedLogRows)")
-    if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.string))") }
+    if let kept = report.kept { lines.append("kept: the vault as it was, in \(Printable.line(kept.description))") }
     lines += report.unproven.map { "not proven: \($0)" }
     return lines + ReturnedSlots.lines(report.returnedSlots)
   }
@@ -214,7 +214,7 @@ struct VaultRepairCommand: OpeningCommand {
       droppedLogRows = report.droppedLogRows
       items = report.items
       generation = report.generation
-      kept = report.kept?.string
+      kept = report.kept?.description
       unproven = report.unproven
       returnedSlots = ReturnedSlots.json(report.returnedSlots)
     }

@@ -22,7 +22,7 @@ struct ForeignWriterTests {
     var credentials = Credentials()
     credentials.keyFile = try key.bytes.withUnsafeBytes { (raw) throws(SecretMemoryError) in try SecretBytes(copying: raw) }
     let vault = try OpenVault.unlock(
-      FilePath(home.path + "/data/vault.sqlite"), with: credentials,
+      .file(FilePath(home.path + "/data/vault.sqlite")), with: credentials,
       options: VaultOptions(pins: FilePath(home.path + "/state/pins"), lockFolder: FilePath(home.path + "/state")))
     try vault.write { (_, change) throws(StoreError) in
       try Self.plant(ItemName(sealed: Self.bell, "x\u{1b}[31m"), [UInt8]("hi".utf8), in: vault, &change)

@@ -3,7 +3,7 @@ internal import CofferStorage
 
 /// The outcomes of transactions over two stores. Their rows are not sealed: whoever settles one may have no key.
 struct OutcomeTable {
-  let database: VaultDatabase
+  let rows: any VaultRows
 
   /// Most transactions that are remembered as dropped. More within a day are a fault to be found, and not rows to be kept; forged rows
   /// cost a commit no more than this.
@@ -12,9 +12,8 @@ struct OutcomeTable {
   /// asks whether its client still waits; see ``UnlockedVault/commit(_:service:if:)``.
   static let droppedMemory: UInt64 = 24 * 3600 * 1000
 
-  private static let transactionBytes = 16
   /// A time beyond the year 280 000 is no time.
-  private static let times: ClosedRange<Int64> = 0...(1 << 53)
+  static let times: ClosedRange<Int64> = 0...(1 << 53)
 
   /// A row of `decided`.
   private struct Entry {
@@ -37,7 +36,7 @@ struct OutcomeTable {
     case .dropped:
       throw StoreError(
         .givenUp, "transaction \(transaction) was given up before it came here, and nothing of it was made",
-        place: database.connection.place, cure: "run the transaction again")
+        place: rows.place.description, cure: "run the transaction again")
     case nil:
       try expire(now)
       try put(.committed, transaction, now)
@@ -56,17 +55,14 @@ struct OutcomeTable {
       try put(found.outcome, transaction, found.time == now ? now + 1 : now)
       return found.outcome
     }
-    let dropped = try database.statement(.droppedOutcomes).first { row throws(StoreError) in try row.int64(0) } ?? 0
-    guard dropped < Self.mostDropped else { return nil }
+    guard try rows.countOutcomes(TransactionOutcome.dropped.stored) < Self.mostDropped else { return nil }
     try put(.dropped, transaction, now)
     return .dropped
   }
 
   /// Drops what is recorded of `transaction`, if there is anything.
   func forget(_ transaction: TransactionID) throws(StoreError) {
-    let statement = try database.statement(.forget)
-    try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
-    try statement.execute()
+    try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.deleteOutcome(of: bytes) }
   }
 
   /// Looks at every row.
@@ -74,52 +70,46 @@ struct OutcomeTable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than are remembered.
   func check() throws(StoreError) {
     var dropped: Int64 = 0
-    try database.statement(.outcomes).forEach { row throws(StoreError) in
-      _ = try row.blob(0, count: Self.transactionBytes)
-      if try Self.entry(row, 1).outcome == .dropped { dropped += 1 }
-      guard dropped <= Self.mostDropped else { throw row.damaged("more transactions are dropped than are ever remembered") }
+    try rows.forEachOutcome { (_, columns) throws(StoreError) in
+      if try entry(columns).outcome == .dropped { dropped += 1 }
+      guard dropped <= Self.mostDropped else { throw damaged("more transactions are dropped than are ever remembered") }
     }
-  }
-
-  /// Removes the rows that ``check()`` finds, within a transaction. Where more are dropped than are ever remembered, nobody can tell
-  /// which of them are forged, and all of them go.
-  func removeForged() throws(StoreError) {
-    try database.connection.execute("DELETE FROM decided WHERE typeof(txid)<>'blob' OR length(txid)<>\(Self.transactionBytes)")
-    try database.connection.execute("DELETE FROM decided WHERE outcome<1 OR outcome>2 OR time<0 OR time>\(Self.times.upperBound)")
-    try database.connection.execute(
-      "DELETE FROM decided WHERE outcome=2 AND (SELECT count(*) FROM decided WHERE outcome=2)>\(Self.mostDropped)")
   }
 
   /// Forgets what was dropped long ago, along with a commit that is made in any case. A time that has yet to come was written by a clock
   /// that was wrong: a day is counted from now on.
   private func expire(_ now: UInt64) throws(StoreError) {
-    for (query, time) in [(Query.expireOutcomes, now - min(now, Self.droppedMemory)), (.redateOutcomes, now + 1)] {
-      let statement = try database.statement(query)
-      try statement.bind(Int64(clamping: time), at: 1)
-      try statement.execute()
-    }
+    try rows.expireOutcomes(
+      TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, Self.droppedMemory)),
+      after: Int64(clamping: now + 1))
   }
 
   private func entry(of transaction: TransactionID) throws(StoreError) -> Entry? {
-    let statement = try database.statement(.outcome)
-    try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
-    return try statement.first { row throws(StoreError) in try Self.entry(row, 0) }
+    let columns = try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.outcome(of: bytes) }
+    return try columns.map(entry)
   }
 
-  private static func entry(_ row: borrowing Row, _ first: Int32) throws(StoreError) -> Entry {
-    let time = try row.int64(first + 1)
-    guard let outcome = try TransactionOutcome(stored: row.int64(first)), times.contains(time) else {
-      throw row.damaged("the record of a transaction says what no version writes")
+  private func entry(_ columns: OutcomeColumns) throws(StoreError) -> Entry {
+    guard let outcome = TransactionOutcome(stored: columns.outcome), Self.times.contains(columns.time) else {
+      throw damaged("the record of a transaction says what no version writes")
     }
-    return Entry(outcome: outcome, time: UInt64(time))
+    return Entry(outcome: outcome, time: UInt64(columns.time))
   }
 
   private func put(_ outcome: TransactionOutcome, _ transaction: TransactionID, _ time: UInt64) throws(StoreError) {
-    let statement = try database.statement(.putOutcome)
-    try statement.bind(copying: transaction.bytes.span.bytes, at: 1)
-    try statement.bind(outcome.stored, at: 2)
-    try statement.bind(Int64(clamping: time), at: 3)
-    try statement.execute()
+    try Self.lending(transaction) { (bytes) throws(StoreError) in
+      try rows.putOutcome(OutcomeColumns(outcome: outcome.stored, time: Int64(clamping: time)), of: bytes)
+    }
+  }
+
+  private static func lending<Result>(
+    _ transaction: TransactionID, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try transaction.bytes.span.bytes.withUnsafeBytes(body)
+  }
+
+  private func damaged(_ what: String) -> StoreError {
+    StoreError(.damaged, what, place: rows.place.description, cure: "run verify, then restore a backup")
   }
 }
 

@@ -1,0 +1,144 @@
+internal import CofferPlatform
+internal import CofferStorage
+
+// The rows as the engine asks for them. Inlined, so that what a caller makes of a row is not handed through a generic call.
+extension VaultRows {
+  /// Runs `body` on one state of the rows, whatever others commit meanwhile.
+  @inline(__always)
+  func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    var result: Result?
+    try inRead { () throws(StoreError) in result = try body() }
+    return Self.made(result.take())
+  }
+
+  /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made.
+  @inline(__always)
+  func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    var result: Result?
+    try inWrite { () throws(StoreError) in result = try body() }
+    return Self.made(result.take())
+  }
+
+  /// Runs `body`, which touches rows as `work` says, with room for that.
+  @inline(__always)
+  func working<Result>(_ work: RowsWork, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+    var result: Result?
+    try during(work) { () throws(StoreError) in result = try body() }
+    return Self.made(result.take())
+  }
+
+  @inline(__always)
+  private static func made<Result: ~Copyable>(_ result: consuming Result?) -> Result {
+    switch consume result {
+    case .some(let result): return result
+    case .none: preconditionFailure("a transaction that did not throw has run its body")
+    }
+  }
+
+  /// Lends the header to `body`; nil when there is no such row.
+  @inline(__always)
+  func withHeader<Result>(
+    _ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    var result: Result?
+    try lendHeader(copy) { (bytes) throws(StoreError) in result = try body(bytes) }
+    return result
+  }
+
+  /// Lends the state to `body`; nil when there is no such row.
+  @inline(__always)
+  func withState<Result>(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result? {
+    var result: Result?
+    try lendState { (bytes) throws(StoreError) in result = try body(bytes) }
+    return result
+  }
+
+  /// The state, as its row has it.
+  func stateBytes() throws(StoreError) -> [UInt8]? { try withState { (bytes) throws(StoreError) in [UInt8](bytes) } }
+
+  /// Lends the record at `index` of `table` to `body`; nil when the place shows none, which is no proof that there is none.
+  @inline(__always)
+  func withRecord<Result: ~Copyable>(
+    at index: RecordIndex, in table: RecordTable = .present, _ part: RecordPart = .all,
+    _ body: (borrowing RecordColumns) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result? {
+    var result: Result?
+    try index.withBytes { (index) throws(StoreError) in
+      try lendRecord(at: index, in: table, part) { (columns) throws(StoreError) in result = try body(columns) }
+    }
+    return result
+  }
+
+  /// Stores a record: a new one, or in place of the one with its index.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered`` when there was none to replace.
+  @inline(__always)
+  func put(_ record: SealedRecord, in table: RecordTable = .present, replacing: Bool) throws(StoreError) {
+    try record.index.withBytes { (index) throws(StoreError) in
+      try record.id.withBytes { (rid) throws(StoreError) in
+        try record.meta.span.bytes.withUnsafeBytes { (meta) throws(StoreError) in
+          guard let value = record.value else {
+            return try putRecord(
+              at: index, in: table, RecordColumns(rid: rid, meta: meta, value: nil), replacing: replacing)
+          }
+          try value.span.bytes.withUnsafeBytes { (value) throws(StoreError) in
+            try putRecord(at: index, in: table, RecordColumns(rid: rid, meta: meta, value: value), replacing: replacing)
+          }
+        }
+      }
+    }
+  }
+
+  /// Removes the record at `index` of `table`, if there is one.
+  @inline(__always)
+  func deleteRecord(at index: RecordIndex, in table: RecordTable = .present) throws(StoreError) {
+    try index.withBytes { (index) throws(StoreError) in try deleteRecord(at: index, in: table) }
+  }
+
+  /// The outcomes of transactions over two stores.
+  @inline(__always)
+  var outcomes: OutcomeTable { OutcomeTable(rows: self) }
+  /// The rows of the log.
+  @inline(__always)
+  var log: LogTable { LogTable(rows: self) }
+
+  /// Refuses to write to a vault of a later format, within a transaction, for who has no key. A header that is damaged says nothing of its
+  /// format.
+  func checkWritable() throws(StoreError) {
+    let header: VaultHeader
+    do throws(StoreError) { header = try VerifiedView.readHeader(self).header } catch {
+      guard error.kind == .damaged else { throw error }
+      return
+    }
+    try header.checkWritable(place)
+  }
+
+  /// Checks what no look-up ever meets, and anyone who can write the rows can put there: that the tables of one row have no other one, and
+  /// that the log begins with a number that a row can have.
+  ///
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/tampered``.
+  func checkNothingIsAdded() throws(StoreError) {
+    for table in SingleTable.allCases {
+      try forEachID(in: table) { (id) throws(StoreError) in
+        guard id == table.id else {
+          throw VerifiedView.tampered("the table \(table.rawValue) has a row that no vault has", place)
+        }
+      }
+    }
+    do throws(StoreError) { _ = try log.first() } catch {
+      guard error.kind == .damaged else { throw error }
+      throw VerifiedView.tampered("the log has a row of a number that no row has", place)
+    }
+  }
+
+  /// Removes the rows that ``checkNothingIsAdded()`` and ``OutcomeTable/check()`` find, within a transaction.
+  func removeWhatIsAdded() throws(StoreError) {
+    try removeAddedRows(
+      keepingLogRows: RowLimits.logRows, times: OutcomeTable.times, mostDropped: OutcomeTable.mostDropped)
+  }
+
+  /// Looks at what the rows lie in. What is said of a file's pages is made of its own numbers, and is not repeated.
+  func checkStorage() throws(StoreError) {
+    try checkStorage("pages of the file are damaged that hold nothing of the vault's items now")
+  }
+}
