@@ -26,6 +26,7 @@ let package = Package(
     .library(name: "CofferFoundation", targets: ["CofferFoundation"]),
     .library(name: "CofferLogin", targets: ["CofferLogin"]),
     .library(name: "CofferObservation", targets: ["CofferObservation"]),
+    .library(name: "CofferPostgres", targets: ["CofferPostgres"]),
     .library(name: "CofferStorage", targets: ["CofferStorage"]),
     .library(name: "CofferTesting", targets: ["CofferTesting"]),
     .library(name: "CofferValues", targets: ["CofferValues"]),
@@ -66,7 +67,6 @@ let package = Package(
       name: "CofferStorage",
       dependencies: [
         "CofferMemory", "CofferObservation", "CofferPlatform",
-        systemPackage,
       ],
       swiftSettings: strict),
     .target(
@@ -80,6 +80,11 @@ let package = Package(
         systemPackage,
         .product(name: "Logging", package: "swift-log"),
       ],
+      swiftSettings: strict),
+    // Vaults on a server of PostgreSQL's, which many machines share. libpq is loaded when a place names one.
+    .target(
+      name: "CofferPostgres",
+      dependencies: ["CofferVault", "CofferMemory", "CofferPlatform", "CCofferLibraries", systemPackage],
       swiftSettings: strict),
     // Keeps a vault unlocked in a process of its own, and asks it.
     .target(
@@ -172,11 +177,18 @@ let package = Package(
     .executableTarget(
       name: "TestTool",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferValues", "CofferVault", "CofferPlatform", "CofferStorage",
-        "CofferMemory", "CCofferSQLite",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferPostgres", "CofferValues", "CofferVault", "CofferPlatform",
+        "CofferStorage", "CofferMemory", "CCofferSQLite",
         "CofferTestSupport", systemPackage,
       ],
       path: "Tests/TestTool", swiftSettings: strict),
+    // On real servers that the tests make for themselves.
+    .testTarget(
+      name: "CofferPostgresTests",
+      dependencies: [
+        "CofferPostgres", "CofferTesting", "Coffer", "CofferDefaults", "CofferVault", "CofferPlatform", "CofferStorage",
+        "CofferMemory", "TestTool", "CofferTestSupport", systemPackage,
+      ]),
     .testTarget(
       name: "TransactionTests",
       dependencies: [
@@ -187,7 +199,8 @@ let package = Package(
     .testTarget(
       name: "ForbiddenProgramTests",
       dependencies: [
-        "Coffer", "CofferAgent", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPlatform", "CofferStorage",
+        "Coffer", "CofferAgent", "CofferDefaults", "CofferFoundation", "CofferMemory", "CofferPostgres", "CofferPlatform",
+        "CofferStorage",
         "CofferTesting", "CofferTestSupport", "CofferValues", "CofferVault",
       ]),
     // The five systems, row by row, on the real stores.

@@ -1,7 +1,6 @@
 package import CofferPlatform
 package import CofferStorage
 internal import FoundationEssentials
-package import SystemPackage
 
 /// The record of transactions over both stores that a vault decided. It is unsealed and says nothing of items: whoever next takes the
 /// plain store's lock can settle what a killed process left, without any key.
@@ -11,23 +10,26 @@ package enum DecidedTransactions {
   private static let patience: Int32 = 1_000
 
   /// What a vault lends to the plain stores beside it.
-  package static let lookup = DecisionLookup(outcome: outcome, settle: settle, forget: forget)
+  package static let lookup = DecisionLookup(
+    outcome: { (transaction, place) throws(StoreError) in try outcome(of: transaction, in: VaultPlace(place)) },
+    settle: { (transaction, place) throws(StoreError) in try settle(transaction, in: VaultPlace(place)) },
+    forget: { (transactions, place) throws(StoreError) in try forget(transactions, in: VaultPlace(place)) })
 
-  /// What the vault at `path` has recorded of `transaction`; nil where that is nothing. Writes nothing.
+  /// What the vault at `place` has recorded of `transaction`; nil where that is nothing. Writes nothing.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be read.
-  package static func outcome(of transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome? {
-    let database = try VaultPlace(path.string).rowsToRead()
+  package static func outcome(of transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome? {
+    let database = try place.rowsToRead()
     return try database.read { () throws(StoreError) in try database.outcomes.outcome(of: transaction) }
   }
 
-  /// What became of `transaction` in the vault at `path`, durably. Where nothing is recorded, it is dropped: a commit that was written and
+  /// What became of `transaction` in the vault at `place`, durably. Where nothing is recorded, it is dropped: a commit that was written and
   /// not seen is overwritten, and one that comes later is refused.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written, `.busy` when another process writes it for longer than a second,
   ///   or when 256 transactions were dropped within a day.
-  package static func settle(_ transaction: TransactionID, in path: FilePath) throws(StoreError) -> TransactionOutcome {
-    let database = try VaultPlace(path.string).rows(patience: patience)
+  package static func settle(_ transaction: TransactionID, in place: VaultPlace) throws(StoreError) -> TransactionOutcome {
+    let database = try place.rows(patience: patience)
     let now = Milliseconds.count(Date())
     guard
       let outcome = try database.write({ () throws(StoreError) in
@@ -47,8 +49,8 @@ package enum DecidedTransactions {
   /// written.
   ///
   /// - Throws: ``/CofferPlatform/StoreError`` when the vault's file cannot be written.
-  package static func forget(_ transactions: [TransactionID], in path: FilePath) throws(StoreError) {
-    let database = try VaultPlace(path.string).rows(patience: patience)
+  package static func forget(_ transactions: [TransactionID], in place: VaultPlace) throws(StoreError) {
+    let database = try place.rows(patience: patience)
     let recorded = try database.read { () throws(StoreError) in
       var recorded: [TransactionID] = []
       for transaction in transactions where try database.outcomes.outcome(of: transaction) != nil { recorded.append(transaction) }

@@ -10,19 +10,21 @@ final class HeldVault: Sendable {
     case unlocked(UnlockedVault)
   }
 
-  /// The vault's path.
-  let place: String
+  /// Where the vault is.
+  let vaultPlace: VaultPlace
+  /// The same, for messages.
+  var place: String { vaultPlace.description }
   private let held: Mutex<Held>
   /// Told whenever the vault was locked or unlocked. The owners are the stores.
   let access = Handler<Void>()
 
   init(locked vault: LockedVault) {
-    place = vault.place.description
+    vaultPlace = vault.place
     held = Mutex(.locked(vault))
   }
 
   init(unlocked vault: consuming UnlockedVault) {
-    place = vault.place.description
+    vaultPlace = vault.place
     held = Mutex(.unlocked(vault))
   }
 

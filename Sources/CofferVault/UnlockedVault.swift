@@ -41,7 +41,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
   /// - Throws: `StoreError` `.expired`, `.clockBehind`, `.tampered`, `.damaged`, `.afterFork`, `.io`.
   public borrowing func get(_ name: ItemName) throws(StoreError) -> SecretForm? {
     try about(name) { () throws(StoreError) in
-      try core.read { (vault) throws(StoreError) in
+      try core.read(about: name) { (vault) throws(StoreError) in
         try vault.items.get(name)?.form
       }
     }
@@ -90,7 +90,7 @@ public struct UnlockedVault: ~Copyable, Sendable {
     _ form: SecretForm, for name: ItemName, if condition: WriteCondition = .always, keeping: Int? = nil
   ) throws(StoreError) -> VaultItem {
     try about(name) { () throws(StoreError) in
-      try core.write { (vault, change) throws(StoreError) in
+      try core.write(about: name) { (vault, change) throws(StoreError) in
         try vault.items.put(form, for: name, if: condition, keeping: keeping, &change)
       }
     }
@@ -121,8 +121,10 @@ extension UnlockedVault {
   /// - Parameter progress: called now and then with the number of records checked and their total; it must not call the vault.
   /// - Throws: `StoreError` `.tampered`, `.damaged`.
   public borrowing func verify(progress: (Int, Int) -> Void = { _, _ in }) throws(StoreError) -> VerifyReport {
-    try core.read { (vault) throws(StoreError) in
-      try vault.verify(progress)
+    try core.run { (vault) throws(StoreError) in
+      // Of a server's rows, what is remembered while the state is the same is asked for again.
+      if vault.view.database.isRemote { vault.view.forget() }
+      return try vault.read { (vault) throws(StoreError) in try vault.verify(progress) }
     }
   }
 

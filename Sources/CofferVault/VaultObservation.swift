@@ -74,7 +74,14 @@ extension VaultStore {
   }
 
   fileprivate func startWatching() throws(StoreError) -> Subscription {
-    let file = FilePath(place)
+    let vault = held.vaultPlace
+    if let server = vault.server {
+      let watch = try server.server().watch(server.url) { [weak self] in self?.look(awaitingWriters: false) }
+      observation.isStale.store(true, ordering: .relaxed)
+      look(awaitingWriters: false)
+      return watch
+    }
+    let file = try vault.file()
     guard let name = file.lastName else { return Subscription {} }
     // Commits go to the write-ahead log, which is written with system calls, and from there to the file.
     let watch = try DirectoryWatch.start(file.parent, names: [name, name + "-wal"]) { [weak self] notice in

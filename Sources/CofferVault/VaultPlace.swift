@@ -50,6 +50,7 @@ public struct VaultPlace: Sendable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` for a place on a server.
   package func file() throws(StoreError) -> FilePath {
     if let path { return path }
+    _ = try server?.server()
     throw StoreError(
       .unsupported, "this needs a vault in a file, and this place is on a server", place: description,
       cure: "give the path of a file; one that looks like a URL is given with ./ before it")

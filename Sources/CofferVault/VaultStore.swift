@@ -68,9 +68,13 @@ public final class VaultStore: Store {
   public var isUnlocked: Bool { held.isUnlocked }
 
   /// Runs `body` in one read transaction of the unlocked vault.
-  func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
+  ///
+  /// - Parameter name: what it is about, if that is one item.
+  func read<Result: Sendable>(
+    about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     let core = try held.opened()
-    do throws(StoreError) { return try core.read(body) } catch {
+    do throws(StoreError) { return try core.read(about: name, body) } catch {
       throw held.lapsed(core, error)
     }
   }
@@ -88,7 +92,7 @@ extension VaultStore {
   /// The value of the item `name`; nil when there is none.
   public func load(_ name: String) throws(StoreError) -> SecretForm? {
     let item = try ItemName(service: service, account: name)
-    return try read { (vault) throws(StoreError) in
+    return try read(about: item) { (vault) throws(StoreError) in
       try vault.items.get(item)?.form
     }
   }

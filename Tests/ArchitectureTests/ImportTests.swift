@@ -12,12 +12,12 @@ import Testing
     "CofferPlatform": ["CCofferPlatform", "SystemPackage"],
     "CofferMemory": ["CofferPlatform", "CCofferSodium"],
     "CofferObservation": [],
-    // Paths, in what a vault lends to a plain store.
-    "CofferStorage": ["CofferMemory", "CofferObservation", "CofferPlatform", "SystemPackage"],
+    "CofferStorage": ["CofferMemory", "CofferObservation", "CofferPlatform"],
     "CofferDefaults": ["CofferStorage", "CofferPlatform", "SystemPackage"],
     "CofferVault": [
       "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferSodium", "CCofferSQLite", "SystemPackage", "Logging",
     ],
+    "CofferPostgres": ["CofferVault", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage"],
     "CofferAgent": ["CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "SystemPackage"],
     "CofferValues": ["CofferStorage", "CofferDefaults", "CofferPlatform", "SystemPackage"],
     "Coffer": [

@@ -91,10 +91,10 @@ import Testing
   @Test func `a place on a server is no place of an agent, and a literal is one`() throws {
     let folder = try TestAgent.newFolder()
     defer { TestAgent.remove(folder) }
-    let settings = AgentSettings(folder: folder.appending("run"), vault: "postgresql://db/team", options: .withoutPins)
+    let settings = AgentSettings(folder: folder.appending("run"), vault: "mysql://db/team", options: .withoutPins)
     let vault = AgentVault(settings)
     #expect(
-      kind { try vault.unlock(with: TestAgent.credentials(), Greeting(path: "postgresql://…"), UnlockTimes(), vault.asked) }
+      kind { try vault.unlock(with: TestAgent.credentials(), Greeting(path: "mysql://…"), UnlockTimes(), vault.asked) }
         == .unsupported)
   }
 }

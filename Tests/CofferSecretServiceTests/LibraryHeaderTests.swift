@@ -123,4 +123,31 @@ import Testing
         ("sizeof(curl_off_t)", "sizeof(int64_t)"),
       ], skipping: "libcurl4-openssl-dev")
   }
+
+  @Test func `what is declared of libpq is what its header says`() throws {
+    try check(
+      "libpq", header: "postgresql/libpq-fe.h",
+      prefix: "#define LOOSE_parse 1\n#define LOOSE_options 1\n#define LOOSE_free_options 1\n#define LOOSE_notifies 1",
+      [
+        // Of structures of our own names.
+        (
+          "__builtin_types_compatible_p(__typeof__(PQconninfoParse), PQconninfoOption *(const char *, char **))",
+          "1"
+        ),
+        ("__builtin_types_compatible_p(__typeof__(PQconninfo), PQconninfoOption *(PGconn *))", "1"),
+        ("__builtin_types_compatible_p(__typeof__(PQconninfoFree), void(PQconninfoOption *))", "1"),
+        ("__builtin_types_compatible_p(__typeof__(PQnotifies), PGnotify *(PGconn *))", "1"),
+        ("sizeof(coffer_libpq_option)", "sizeof(PQconninfoOption)"),
+        ("__builtin_offsetof(coffer_libpq_option, val)", "__builtin_offsetof(PQconninfoOption, val)"),
+        ("__builtin_offsetof(coffer_libpq_option, dispchar)", "__builtin_offsetof(PQconninfoOption, dispchar)"),
+        ("sizeof(coffer_libpq_notify)", "sizeof(PGnotify)"),
+        ("COFFER_LIBPQ_CONNECTION_OK", "CONNECTION_OK"), ("COFFER_LIBPQ_POLLING_FAILED", "PGRES_POLLING_FAILED"),
+        ("COFFER_LIBPQ_POLLING_READING", "PGRES_POLLING_READING"), ("COFFER_LIBPQ_POLLING_WRITING", "PGRES_POLLING_WRITING"),
+        ("COFFER_LIBPQ_POLLING_OK", "PGRES_POLLING_OK"), ("COFFER_LIBPQ_COMMAND_OK", "PGRES_COMMAND_OK"),
+        ("COFFER_LIBPQ_TUPLES_OK", "PGRES_TUPLES_OK"), ("COFFER_LIBPQ_FATAL_ERROR", "PGRES_FATAL_ERROR"),
+        ("COFFER_LIBPQ_PIPELINE_SYNC", "PGRES_PIPELINE_SYNC"),
+        ("COFFER_LIBPQ_PIPELINE_ABORTED", "PGRES_PIPELINE_ABORTED"), ("COFFER_LIBPQ_SQLSTATE", "'C'"),
+        ("COFFER_LIBPQ_SEVERITY", "'V'"),
+      ], skipping: "libpq-dev")
+  }
 }

@@ -68,7 +68,7 @@ import Testing
     #expect(places.vault == "/mnt/team.sqlite" && places.state == "/srv/coffer/state" && places.home == "/srv/coffer")
     #expect(try self.places(["HOME": "/home/ada", "COFFER_VAULT": "v"]).vault.path?.isAbsolute == true)
     #expect(try self.places(["COFFER_HOME": "/srv/coffer", "COFFER_VAULT": ""]) == Places(home: "/srv/coffer"))
-    let server = try self.places(["COFFER_HOME": "/srv/coffer", "COFFER_VAULT": "postgresql://db/team"])
+    let server = try self.places(["COFFER_HOME": "/srv/coffer", "COFFER_VAULT": "mysql://db/team"])
     #expect(server.vault.path == nil && kind { _ = try server.openVault() } == .unsupported)
     var other = Places(home: "/srv/coffer")
     other.vault = "/mnt/team.sqlite"

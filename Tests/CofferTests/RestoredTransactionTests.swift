@@ -12,8 +12,8 @@ import Testing
 @Suite struct RestoredTransactionTests {
   /// Opens the plain store of a home so that each outcome it asks for is followed by a restore of `backup`.
   private func restoring(_ home: SessionHome, _ backup: FilePath) throws -> DefaultsStore {
-    let settle: @Sendable (TransactionID, FilePath) throws(StoreError) -> TransactionOutcome = { (id, path) throws(StoreError) in
-      let outcome = try DecidedTransactions.settle(id, in: path)
+    let settle: @Sendable (TransactionID, String) throws(StoreError) -> TransactionOutcome = { (id, place) throws(StoreError) in
+      let outcome = try DecidedTransactions.settle(id, in: VaultPlace(place))
       do {
         _ = try RestorableBackup(backup, toRestoreAt: home.places.vault)
           .restore(with: home.credentials(), options: home.places.vaultOptions)
@@ -22,7 +22,8 @@ import Testing
     }
     let store = try DefaultsStore.open(domain: "app", in: home.places.defaults)
     store.settle(
-      with: DecisionLookup(outcome: DecidedTransactions.outcome, settle: settle, forget: DecidedTransactions.forget))
+      with: DecisionLookup(
+        outcome: DecidedTransactions.lookup.outcome, settle: settle, forget: DecidedTransactions.lookup.forget))
     return store
   }
 

@@ -11,7 +11,17 @@ struct Consumer: Sendable {
     self.body = body
   }
 
-  static let all = [application, vault, defaults, values, store, agent, foundation, tests, handlers, login]
+  static let all = [application, vault, defaults, values, store, agent, foundation, postgres, tests, handlers, login]
+
+  private static let postgres = Consumer(
+    "CofferPostgres",
+    """
+      static func open(_ key: consuming SecretBytes, _ options: VaultOptions) throws -> UnlockedVault {
+        PostgresVaults.use()
+        let place: VaultPlace = "postgresql://db.example.com/team#main"
+        return try LockedVault.open(place, options: options).unlock(with: Credentials(keyFile: key))
+      }
+    """)
 
   private static let application = Consumer(
     "Coffer",

@@ -3,5 +3,6 @@
 #include "commit.h"
 #include "libcurl.h"
 #include "libgcrypt.h"
+#include "libpq.h"
 #include "libzip.h"
 #include "sdbus.h"

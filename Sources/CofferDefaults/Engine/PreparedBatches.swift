@@ -71,7 +71,7 @@ struct PreparedBatches {
       throw error
     }
     let outcome: TransactionOutcome
-    do throws(StoreError) { outcome = try decisions(on: batch).settle(batch.id, FilePath(batch.place)) } catch {
+    do throws(StoreError) { outcome = try decisions(on: batch).settle(batch.id, batch.place) } catch {
       throw StoreError(
         .pending(batch.id), "whether transaction \(batch.id) was made is not known yet", place: batch.place,
         cure: "make that place writable: the next access to the transaction's plain keys learns the outcome, all or nothing",
@@ -124,7 +124,7 @@ struct PreparedBatches {
   }
 
   private func resolve(_ batch: Record.Prepared, _ journal: Journal) throws(StoreError) {
-    let (decisions, place) = (try decisions(on: batch), FilePath(batch.place))
+    let (decisions, place) = (try decisions(on: batch), batch.place)
     guard journal.isWritable else {
       // Who only reads records nothing. Where nothing is recorded, the other store shows its old values too.
       let outcome = try decisions.outcome(batch.id, place)
@@ -163,7 +163,7 @@ struct PreparedBatches {
     guard let decisions = engine.options.withLock({ $0.decisions }) else { return }
     let finished = engine.state.withLock { state in state.batches.finished.filter { ids?.contains($0.id) ?? true } }
     for (place, batches) in Dictionary(grouping: finished, by: \.place) {
-      do throws(StoreError) { try decisions.forget(batches.map(\.id), FilePath(place)) } catch { continue }
+      do throws(StoreError) { try decisions.forget(batches.map(\.id), place) } catch { continue }
       let ids = Set(batches.map(\.id))
       engine.state.withLock { state in state.batches.forget(ids) }
     }

@@ -25,6 +25,14 @@ struct ItemTable {
   /// The bucket of the present record at `index`.
   func bucket(of index: RecordIndex) -> Int { RecordTable.present.bucket(of: index) }
 
+  /// Says ahead that the next transaction is about `name`, where asking for it by itself would cost a round trip.
+  func announce(_ name: ItemName, writing: Bool) throws(StoreError) {
+    guard view.database.isRemote, view.keys.isIntact else { return }
+    let index = index(of: name)
+    let needsList = writing || !view.keepsList(of: bucket(of: index))
+    try view.database.expect(.item(index.bytes, list: needsList))
+  }
+
   /// The version of `name`, or ``RecordVersion/absent``, from the verified list alone.
   func version(of name: ItemName) throws(StoreError) -> RecordVersion {
     try find(name).map { RecordVersion($0.id.bytes) } ?? .absent
@@ -85,14 +93,16 @@ struct ItemTable {
   /// What a listing says of all items, or those of one service, by name, with or without their fields.
   func list(service: String?, withFields: Bool = false) throws(StoreError) -> [VaultItem] {
     var items: [VaultItem] = []
-    for bucket in view.tree.filled(.present) {
-      for entry in try view.list(of: bucket).entries {
-        let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
-          try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+    try view.scanning(.present, .metadata) { () throws(StoreError) in
+      for bucket in view.tree.filled(.present) {
+        for entry in try view.list(of: bucket).entries {
+          let meta = try view.withRow(entry.index, entry.id, .metadata) { (row) throws(StoreError) in
+            try view.checked { () throws(FormatError) in try row.openMeta(keys: view.keys) }
+          }
+          guard meta.isItem || (withFields && meta.kind == .present) else { continue }
+          if let service, !meta.service.hasSameBytes(as: service) { continue }
+          items.append(item(meta))
         }
-        guard meta.isItem || (withFields && meta.kind == .present) else { continue }
-        if let service, !meta.service.hasSameBytes(as: service) { continue }
-        items.append(item(meta))
       }
     }
     return Self.sorted(items)

@@ -62,6 +62,7 @@ final class OpenVault {
   func write<Result>(_ body: (OpenVault, inout Change) throws(StoreError) -> Result) throws(StoreError) -> Result {
     try checkKeys()
     var sealed: SealedChange?
+    var outcome: Result?
     let result: Result
     // Before the transaction: every pinned commit was made before it was pinned, so a state read later cannot be older.
     try view.readPin()
@@ -78,12 +79,17 @@ final class OpenVault {
           sealed = try seal(&change)
         }
         try checkPlace()
+        if view.database.isRemote { outcome = result }
         return result
       }
     } catch {
       // Whether a failed COMMIT took effect is known only from the file.
       view.forget()
-      throw error
+      guard error.kind == .outcomeUnknown, view.database.hasLostCommit, let lost = sealed.take(), let made = outcome.take() else {
+        throw error
+      }
+      try LostCommit(vault: self).settle(lost, error)
+      result = made
     }
     if let sealed {
       view.take(sealed)

@@ -146,7 +146,7 @@ struct Restoration: ~Copyable {
           false
         }
         let version = try current.connection.pagerVersion()
-        let replacement = try VaultReplacement(of: current, by: backup.view.database)
+        let replacement = try VaultReplacement(of: current, by: rows)
         if try current.connection.pagerVersion() == version { return (kept, replacement) }
       } catch {
         if isKept { VaultDatabase.remove(kept) }
@@ -155,7 +155,7 @@ struct Restoration: ~Copyable {
       VaultDatabase.remove(kept)
     }
     throw StoreError(
-      .busy, "other processes keep changing the vault", place: place.string, cure: "try again; nothing was changed")
+      .busy, "other processes keep changing the vault", place: place.description, cure: "try again; nothing was changed")
   }
 
   private static func header(of current: VaultDatabase) throws(StoreError) -> (header: VaultHeader, digest: Digest32)? {

@@ -72,7 +72,12 @@ struct Rotation {
     var places: [RecordIndex: RecordIndex] = [:]
     next.reserveCapacity(entries.count)
     places.reserveCapacity(entries.count)
+    var scanned: RecordTable?
     for (done, (table, entry)) in entries.enumerated() {
+      if scanned != table {
+        try view.database.expect(.records(table, .all))
+        scanned = table
+      }
       let (moved, present) = try reseal(entry, in: table, under: nextKeys)
       next.append((table, moved))
       if let present {
@@ -83,6 +88,7 @@ struct Rotation {
       }
       if (done + 1) % Self.progressStep == 0 { Reentrancy.inside { progress(done + 1, entries.count) } }
     }
+    try view.database.expect(.single)
     Reentrancy.inside { progress(entries.count, entries.count) }
     return (lists(of: next), places)
   }

@@ -23,15 +23,27 @@ final class VaultCore: Sendable {
   }
 
   /// Runs `body` in one read transaction.
-  func read<Result: Sendable>(_ body: (OpenVault) throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try run { (vault) throws(StoreError) in try vault.read(body) }
+  ///
+  /// - Parameter name: what it is about, if that is one item.
+  func read<Result: Sendable>(
+    about name: ItemName? = nil, _ body: (OpenVault) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try run { (vault) throws(StoreError) in
+      if let name { try vault.items.announce(name, writing: false) }
+      return try vault.read(body)
+    }
   }
 
   /// Runs `body` in one write transaction, and commits what it gathered in the change.
+  ///
+  /// - Parameter name: what it is about, if that is one item.
   func write<Result: Sendable>(
-    _ body: (OpenVault, inout Change) throws(StoreError) -> Result
+    about name: ItemName? = nil, _ body: (OpenVault, inout Change) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
-    try run { (vault) throws(StoreError) in try vault.write(body) }
+    try run { (vault) throws(StoreError) in
+      if let name { try vault.items.announce(name, writing: true) }
+      return try vault.write(body)
+    }
   }
 
   /// Runs `body`, which has transactions of its own, over the vault as it is now.

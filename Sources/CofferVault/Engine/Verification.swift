@@ -35,18 +35,21 @@ struct Verification {
   private func verifyRows(total: Int, _ progress: (Int, Int) -> Void) throws(StoreError) -> RecordCounts {
     var (done, counts) = (0, RecordCounts.none)
     var fields: [RecordIndex: Int] = [:]
-    for bucket in RecordTable.allCases.flatMap(view.tree.filled) {
-      let table = RecordTable(ofBucket: bucket)
-      for entry in try view.list(of: bucket).entries {
-        try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
-          guard let meta = try view.checked({ () throws(FormatError) in try row.authenticatedMeta(view.keys) }) else {
-            throw VerifiedView.tampered("a record was changed without the key", view.place)
+    for table in RecordTable.allCases {
+      try view.scanning(table, .all) { () throws(StoreError) in
+        for bucket in view.tree.filled(table) {
+          for entry in try view.list(of: bucket).entries {
+            try view.withRow(entry.index, entry.id, in: table, .all) { (row) throws(StoreError) in
+              guard let meta = try view.checked({ () throws(FormatError) in try row.authenticatedMeta(view.keys) }) else {
+                throw VerifiedView.tampered("a record was changed without the key", view.place)
+              }
+              counts.add(meta)
+              if meta.role == .field { fields[meta.address.item.index(view.keys), default: 0] += 1 }
+            }
+            done += 1
+            if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
           }
-          counts.add(meta)
-          if meta.role == .field { fields[meta.address.item.index(view.keys), default: 0] += 1 }
         }
-        done += 1
-        if done % Self.progressStep == 0 { Reentrancy.inside { progress(done, total) } }
       }
     }
     Reentrancy.inside { progress(done, total) }

@@ -197,6 +197,9 @@ final class VerifiedView {
     return list
   }
 
+  /// Whether the list of `bucket` need not be read.
+  func keepsList(of bucket: Int) -> Bool { lists[bucket] != nil }
+
   /// The lists of all buckets of `table`, also of those that have no digest, which must have no row: read anew.
   func lists(of table: RecordTable) throws(StoreError) -> [BucketList] {
     guard !tree.isEmpty(table) else {
@@ -206,9 +209,20 @@ final class VerifiedView {
       }
       return []
     }
+    try database.expect(.lists(table))
     var all: [BucketList] = []
     for bucket in table.buckets { all.append(try list(of: bucket, fresh: true)) }
     return all
+  }
+
+  /// Runs `body`, which looks up most records of `table` in the order of their places.
+  func scanning<Result>(
+    _ table: RecordTable, _ part: RecordPart, _ body: () throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
+    try database.expect(.records(table, part))
+    let result = try body()
+    try database.expect(.single)
+    return result
   }
 
   /// Lends the row at `index`, which must be the version that the verified list names.

@@ -112,9 +112,11 @@ extension ItemTable {
     guard !query.ofFields || view.state.counts.fields > 0 else { return found }
     // The rows of a bucket stand together in the file, and none of them is read twice.
     try view.database.working(.scanning) { () throws(StoreError) in
-      for bucket in view.tree.filled(.present) {
-        try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
-          if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
+      try view.scanning(.present, .metadata) { () throws(StoreError) in
+        for bucket in view.tree.filled(.present) {
+          try forEachDescription(in: bucket, ofFields: query.ofFields) { (raw) throws(StoreError) in
+            if matcher.matches(DescriptionParts(raw)) { try found.append(raw) }
+          }
         }
       }
     }

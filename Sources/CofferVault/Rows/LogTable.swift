@@ -14,7 +14,7 @@ struct LogTable {
     _ body: (_ seq: UInt64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
   ) throws(StoreError) {
     var least = first
-    try rows.forEachLogRow(from: sequence(first), most: most) { (number, box) throws(StoreError) in
+    try rows.logRows.forEachLogRow(from: sequence(first), most: most) { (number, box) throws(StoreError) in
       guard let seq = UInt64(exactly: number), seq >= least, seq <= FileCounter.most else {
         throw VerifiedView.tampered("the log has a row of a number that no row has", rows.place)
       }
@@ -29,7 +29,7 @@ struct LogTable {
   func withRow<Result>(_ seq: UInt64, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Result) throws(StoreError) -> Result?
   {
     var result: Result?
-    try rows.lendLogRow(sequence(seq)) { (box) throws(StoreError) in result = try body(box) }
+    try rows.logRows.lendLogRow(sequence(seq)) { (box) throws(StoreError) in result = try body(box) }
     return result
   }
 
@@ -37,12 +37,12 @@ struct LogTable {
   ///
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` when there is one already.
   func append(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) {
-    try rows.appendLogRow(sequence(seq), box)
+    try rows.logRows.appendLogRow(sequence(seq), box)
   }
 
   /// The number of the first row that is left; nil when there is none.
   func first() throws(StoreError) -> UInt64? {
-    guard let number = try rows.firstLogRow() else { return nil }
+    guard let number = try rows.logRows.firstLogRow() else { return nil }
     guard let first = UInt64(exactly: number), first <= FileCounter.most else {
       throw StoreError(
         .damaged, "the log is not in order", place: rows.place.description, cure: "run verify, then restore a backup")
@@ -51,13 +51,13 @@ struct LogTable {
   }
 
   /// Stores row `seq` in place of what is there.
-  func put(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) { try rows.putLogRow(sequence(seq), box) }
+  func put(_ box: UnsafeRawBufferPointer, seq: UInt64) throws(StoreError) { try rows.logRows.putLogRow(sequence(seq), box) }
 
   /// Removes the rows of the log from `seq` on.
-  func cut(from seq: UInt64) throws(StoreError) { try rows.keepLogRows(.min...(sequence(seq) - 1)) }
+  func cut(from seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(.min...(sequence(seq) - 1)) }
 
   /// Removes the rows of the log before `seq`.
-  func trim(before seq: UInt64) throws(StoreError) { try rows.keepLogRows(sequence(seq) ... .max) }
+  func trim(before seq: UInt64) throws(StoreError) { try rows.logRows.keepLogRows(sequence(seq) ... .max) }
 
   /// The first rows of the log from `sequence` on, some at a time, so that each can be replaced when none is being read.
   func rows(from sequence: UInt64) throws(StoreError) -> [(sequence: UInt64, box: [UInt8])] {

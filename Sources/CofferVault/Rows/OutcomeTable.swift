@@ -55,14 +55,14 @@ struct OutcomeTable {
       try put(found.outcome, transaction, found.time == now ? now + 1 : now)
       return found.outcome
     }
-    guard try rows.countOutcomes(TransactionOutcome.dropped.stored) < Self.mostDropped else { return nil }
+    guard try rows.outcomeRows.countOutcomes(TransactionOutcome.dropped.stored) < Self.mostDropped else { return nil }
     try put(.dropped, transaction, now)
     return .dropped
   }
 
   /// Drops what is recorded of `transaction`, if there is anything.
   func forget(_ transaction: TransactionID) throws(StoreError) {
-    try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.deleteOutcome(of: bytes) }
+    try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.outcomeRows.deleteOutcome(of: bytes) }
   }
 
   /// Looks at every row.
@@ -70,7 +70,7 @@ struct OutcomeTable {
   /// - Throws: ``/CofferPlatform/StoreError/Kind/damaged`` for one that no version wrote, or for more dropped transactions than are remembered.
   func check() throws(StoreError) {
     var dropped: Int64 = 0
-    try rows.forEachOutcome { (_, columns) throws(StoreError) in
+    try rows.outcomeRows.forEachOutcome { (_, columns) throws(StoreError) in
       if try entry(columns).outcome == .dropped { dropped += 1 }
       guard dropped <= Self.mostDropped else { throw damaged("more transactions are dropped than are ever remembered") }
     }
@@ -79,13 +79,13 @@ struct OutcomeTable {
   /// Forgets what was dropped long ago, along with a commit that is made in any case. A time that has yet to come was written by a clock
   /// that was wrong: a day is counted from now on.
   private func expire(_ now: UInt64) throws(StoreError) {
-    try rows.expireOutcomes(
+    try rows.outcomeRows.expireOutcomes(
       TransactionOutcome.dropped.stored, before: Int64(clamping: now - min(now, Self.droppedMemory)),
       after: Int64(clamping: now + 1))
   }
 
   private func entry(of transaction: TransactionID) throws(StoreError) -> Entry? {
-    let columns = try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.outcome(of: bytes) }
+    let columns = try Self.lending(transaction) { (bytes) throws(StoreError) in try rows.outcomeRows.outcome(of: bytes) }
     return try columns.map(entry)
   }
 
@@ -98,7 +98,7 @@ struct OutcomeTable {
 
   private func put(_ outcome: TransactionOutcome, _ transaction: TransactionID, _ time: UInt64) throws(StoreError) {
     try Self.lending(transaction) { (bytes) throws(StoreError) in
-      try rows.putOutcome(OutcomeColumns(outcome: outcome.stored, time: Int64(clamping: time)), of: bytes)
+      try rows.outcomeRows.putOutcome(OutcomeColumns(outcome: outcome.stored, time: Int64(clamping: time)), of: bytes)
     }
   }
 

@@ -6,17 +6,27 @@ extension VaultRows {
   /// Runs `body` on one state of the rows, whatever others commit meanwhile.
   @inline(__always)
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    var result: Result?
-    try inRead { () throws(StoreError) in result = try body() }
-    return Self.made(result.take())
+    try beginReading()
+    let result: Result
+    do throws(StoreError) { result = try body() } catch {
+      rollBack()
+      throw error
+    }
+    try endReading()
+    return result
   }
 
   /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made.
   @inline(__always)
   func write<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    var result: Result?
-    try inWrite { () throws(StoreError) in result = try body() }
-    return Self.made(result.take())
+    try beginWriting()
+    let result: Result
+    do throws(StoreError) { result = try body() } catch {
+      rollBack()
+      throw error
+    }
+    try commit()
+    return result
   }
 
   /// Runs `body`, which touches rows as `work` says, with room for that.
@@ -24,15 +34,8 @@ extension VaultRows {
   func working<Result>(_ work: RowsWork, _ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
     var result: Result?
     try during(work) { () throws(StoreError) in result = try body() }
-    return Self.made(result.take())
-  }
-
-  @inline(__always)
-  private static func made<Result: ~Copyable>(_ result: consuming Result?) -> Result {
-    switch consume result {
-    case .some(let result): return result
-    case .none: preconditionFailure("a transaction that did not throw has run its body")
-    }
+    guard let result else { preconditionFailure("what did not throw has run its body") }
+    return result
   }
 
   /// Lends the header to `body`; nil when there is no such row.

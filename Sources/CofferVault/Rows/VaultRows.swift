@@ -5,24 +5,35 @@ package import SystemPackage
 /// The rows of one vault, wherever they lie: in an SQLite file, or on a server. Whoever implements this knows no key: what the rows say is
 /// sealed. It checks type and length of each column, and nothing of its meaning.
 ///
-/// Used from one thread at a time. All that reads or writes rows stands in a ``read(_:)`` or ``write(_:)``. Bytes are lent for the length of
+/// Used from one thread at a time. All that reads or writes rows stands in a ``read(_:)`` or ``write(_:)``, which call the five that begin and end
+/// a transaction. Bytes are lent for the length of
 /// a call. Indices and ids of records have 16 bytes, digests 32.
-package protocol VaultRows: LogRows, OutcomeRows {
+package protocol VaultRows: AnyObject {
   /// Where the rows are, under the one name that it has whatever name led there.
   var place: VaultPlace { get }
   /// Whether every write throws ``/CofferPlatform/StoreError/Kind/readOnly``.
   var isReadOnly: Bool { get }
   /// Whether what was deleted or overwritten can be made to leave the place, by ``removeOldBytes(rewriting:)``.
   var canRemoveOldBytes: Bool { get }
+  /// Whether each question takes a round trip, so that it is worth while to say ahead what is asked for.
+  var isRemote: Bool { get }
+  /// Whether the last write threw `.outcomeUnknown` because nobody answered its commit: the rows tell what became of it once they are
+  /// written to again. See ``LostCommit``.
+  var hasLostCommit: Bool { get }
 
   // MARK: Transactions
 
-  /// Runs `body` on one state of the rows, whatever others commit meanwhile.
-  func inRead(_ body: () throws(StoreError) -> Void) throws(StoreError)
-  /// Runs `body` as the only writer; all of its changes are durable when this returns, or none was made.
+  /// Begins to read one state of the rows, whatever others commit meanwhile.
+  func beginReading() throws(StoreError)
+  func endReading() throws(StoreError)
+  /// Begins to write, as the only writer.
+  func beginWriting() throws(StoreError)
+  /// Makes all changes of the write durable.
   ///
-  /// - Throws: what `body` throws; `.outcomeUnknown` where nobody can tell from the rows alone what became of the commit.
-  func inWrite(_ body: () throws(StoreError) -> Void) throws(StoreError)
+  /// - Throws: `.outcomeUnknown` where nobody can tell from the rows alone what became of it; with any other error none of them was made.
+  func commit() throws(StoreError)
+  /// Ends a transaction that failed: nothing of it is made, and nothing of it comes back later.
+  func rollBack()
   /// Ends it. Every later call throws ``/CofferPlatform/StoreError/Kind/closed``.
   func close()
   /// Ends it, and removes the place, which was made just now and nobody knows of yet. Where it cannot be removed it stays, whole.
@@ -71,6 +82,11 @@ package protocol VaultRows: LogRows, OutcomeRows {
   ) throws(StoreError)
   func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError)
 
+  /// The log.
+  var logRows: any LogRows { get }
+  /// Outcomes of transactions over two stores.
+  var outcomeRows: any OutcomeRows { get }
+
   // MARK: The place as a whole
 
   /// Calls `body` with each id that a table of one row has.
@@ -96,7 +112,7 @@ package protocol VaultRows: LogRows, OutcomeRows {
 }
 
 /// The rows of a vault's log. Their numbers are 0 or more, unless somebody forged one.
-package protocol LogRows: AnyObject {
+package protocol LogRows {
   /// Lends the rows from `first` on, ascending; `most` of them at most.
   func forEachLogRow(
     from first: Int64, most: Int?, _ body: (_ seq: Int64, _ box: UnsafeRawBufferPointer) throws(StoreError) -> Void
@@ -113,7 +129,7 @@ package protocol LogRows: AnyObject {
 }
 
 /// What a vault has recorded of transactions over two stores.
-package protocol OutcomeRows: AnyObject {
+package protocol OutcomeRows {
   /// What is recorded of the transaction of these 16 bytes.
   func outcome(of transaction: UnsafeRawBufferPointer) throws(StoreError) -> OutcomeColumns?
   func putOutcome(_ outcome: OutcomeColumns, of transaction: UnsafeRawBufferPointer) throws(StoreError)
@@ -181,6 +197,8 @@ package enum ExpectedRows: Sendable {
   case lists(RecordTable)
   /// The records of a table, ascending by index.
   case records(RecordTable, RecordPart)
+  /// In the next transaction, the present record at an index, and perhaps the list of its bucket. To be said before the transaction.
+  case item([UInt8], list: Bool)
   /// No more than what is asked for.
   case single
 }

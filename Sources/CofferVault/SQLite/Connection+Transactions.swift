@@ -30,22 +30,40 @@ extension Connection {
 
   /// Runs `body` on one state of the database, whatever others commit meanwhile. The state is that of its first statement.
   func read<Result: ~Copyable>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
-    try transaction(.begin, body) { (_, error) throws(StoreError) in throw error }
+    try transaction(.begin, body) { () throws(StoreError) in try end() }
   }
 
   /// Runs `body` as the only writer of the database. What it changed is durable once this returns; when it throws, nothing was
   /// changed, and nothing of it comes back later.
   ///
-  /// - Parameter wasMade: whether the file, as it is now, has what `body` changed; nil where that cannot be told. Asked in a transaction
-  ///   of its own when SQLite says that the commit failed.
-  /// - Throws: what `body` throws; ``/CofferPlatform/StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`, `.io`;
-  ///   `.outcomeUnknown` when a commit failed and the file lets nobody find out or mend what became of it.
+  /// - Throws: what `body` throws, and what ``commit(wasMade:)`` throws.
   func write<Result: ~Copyable>(
     _ body: () throws(StoreError) -> Result, wasMade: () throws(StoreError) -> Bool?
   ) throws(StoreError) -> Result {
-    try transaction(.beginWriting, body) { (code, error) throws(StoreError) in
-      try settle(commitThatFailed: code, error, wasMade)
-    }
+    try transaction(.beginWriting, body) { () throws(StoreError) in try commit(wasMade: wasMade) }
+  }
+
+  /// Ends a transaction that changed nothing, or of which nothing is to be asked when it fails.
+  func end() throws(StoreError) {
+    let code = step(.commit)
+    guard code != SQLITE_DONE else { return }
+    let error = failure(code, Verb.commit.doing)
+    rollBack()
+    throw error
+  }
+
+  /// Commits the write that is under way.
+  ///
+  /// - Parameter wasMade: whether the file, as it is now, has what was changed; nil where that cannot be told. Asked in a transaction of its
+  ///   own when SQLite says that the commit failed.
+  /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process kept the lock for too long, `.noSpace`, `.readOnly`, `.io`;
+  ///   `.outcomeUnknown` when a commit failed and the file lets nobody find out or mend what became of it.
+  func commit(wasMade: () throws(StoreError) -> Bool?) throws(StoreError) {
+    let code = step(.commit)
+    guard code != SQLITE_DONE else { return }
+    let error = failure(code, Verb.commit.doing)
+    rollBack()
+    try settle(commitThatFailed: code, error, wasMade)
   }
 
   /// Returns when the commit that failed with `code` is in effect all the same, durably; otherwise throws.
@@ -82,17 +100,14 @@ extension Connection {
       // SQLite writes the page of this number whether or not it changes.
       try execute("PRAGMA user_version=\(try number("PRAGMA user_version"))")
       return made
-    } ifNotCommitted: { (_, error) throws(StoreError) in
-      throw error
+    } end: { () throws(StoreError) in
+      try end()
     }
   }
 
-  /// Runs `body` between `verb` and COMMIT. Where either fails, the transaction is rolled back.
-  ///
-  /// - Parameter ifNotCommitted: what is thrown when COMMIT failed, with SQLite's code; nothing where it is in effect all the same.
+  /// Runs `body` between `verb` and `end`. Where it fails, the transaction is rolled back.
   private func transaction<Result: ~Copyable>(
-    _ verb: Verb, _ body: () throws(StoreError) -> Result,
-    ifNotCommitted: (_ code: Int32, StoreError) throws(StoreError) -> Void
+    _ verb: Verb, _ body: () throws(StoreError) -> Result, end: () throws(StoreError) -> Void
   ) throws(StoreError) -> Result {
     try begin(verb)
     let result: Result
@@ -100,17 +115,12 @@ extension Connection {
       rollBack()
       throw error
     }
-    let code = step(.commit)
-    if code != SQLITE_DONE {
-      let error = failure(code, Verb.commit.doing)
-      rollBack()
-      try ifNotCommitted(code, error)
-    }
+    try end()
     return result
   }
 
   /// Begins a transaction.
-  private func begin(_ verb: Verb) throws(StoreError) {
+  func begin(_ verb: Verb) throws(StoreError) {
     try checkOpen()
     guard sqlite3_get_autocommit(handle) != 0 else {
       throw StoreError(
@@ -123,7 +133,7 @@ extension Connection {
 
   /// Ends a transaction that failed; after some errors (a full disk, no memory) SQLite has done so itself. When even that fails,
   /// the connection is closed: what is half done must never be committed by a later call.
-  private func rollBack() {
+  func rollBack() {
     guard isOpen, sqlite3_get_autocommit(handle) == 0 else { return }
     do throws(StoreError) { try perform(.rollback) } catch { close() }
   }

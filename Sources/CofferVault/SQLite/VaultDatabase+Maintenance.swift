@@ -42,9 +42,6 @@ extension VaultDatabase {
     return .file(kept)
   }
 
-  /// Pages of one step: 4 MiB, some milliseconds.
-  private static let pagesOfStep: Int32 = 1024
-
   private func copyPages(to copy: Connection, _ progress: (Int, Int) -> Void) throws(StoreError) {
     guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
       throw copy.failure(sqlite3_extended_errcode(copy.handle), "begin the copy")
@@ -57,7 +54,7 @@ extension VaultDatabase {
     }
     var code = SQLITE_OK
     while code == SQLITE_OK {
-      code = sqlite3_backup_step(backup, Self.pagesOfStep)
+      code = sqlite3_backup_step(backup, pagesOfStep)
       let total = Int(sqlite3_backup_pagecount(backup))
       progress(total - Int(sqlite3_backup_remaining(backup)), total)
     }
@@ -87,11 +84,10 @@ extension VaultDatabase {
     return try body()
   }
 
-  /// How long to wait for readers before old bytes are left to a later write, in milliseconds: a read takes microseconds, and a
-  /// listing of a large vault less than this.
-  private static let scrubPatience: Int32 = 2_000
-
   var canRemoveOldBytes: Bool { true }
+  var isRemote: Bool { false }
+  /// Whatever SQLite says of a commit, ``Connection/settle(commitThatFailed:_:_:)`` has asked the file.
+  var hasLostCommit: Bool { false }
 
   /// With what is in its log.
   func storedBytes() throws(StoreError) -> Int64 {
@@ -116,9 +112,16 @@ extension VaultDatabase {
   /// - Parameter rewriting: false to empty the log only.
   /// - Throws: ``/CofferPlatform/StoreError`` `.busy` when another process keeps reading or writing, `.noSpace`, `.io`; nothing is lost then.
   func removeOldBytes(rewriting: Bool) throws(StoreError) {
-    sqlite3_busy_timeout(connection.handle, Self.scrubPatience)
+    sqlite3_busy_timeout(connection.handle, scrubPatience)
     defer { sqlite3_busy_timeout(connection.handle, connection.options.busyMilliseconds) }
     if rewriting { try vacuum() }
     try emptyLog()
   }
 }
+
+/// Pages of one step: 4 MiB, some milliseconds.
+private let pagesOfStep: Int32 = 1024
+
+/// How long to wait for readers before old bytes are left to a later write, in milliseconds: a read takes microseconds, and a
+/// listing of a large vault less than this.
+private let scrubPatience: Int32 = 2_000

@@ -11,7 +11,7 @@ extension VaultDatabase {
     let statement = try statement(part == .all ? table.record : table.metadata)
     try statement.bind(lending: index, at: 1)
     try statement.first { row throws(StoreError) in
-      let value = part == .all ? try Self.value(row, 2) : nil
+      let value = part == .all ? try value(row, 2) : nil
       try body(
         RecordColumns(
           rid: row.blob(0, count: RowLimits.indexBytes), meta: row.blob(1, RowLimits.sealedBytes), value: value))
@@ -29,7 +29,7 @@ extension VaultDatabase {
       try body(
         idx,
         RecordColumns(
-          rid: row.blob(1, count: RowLimits.indexBytes), meta: row.blob(2, RowLimits.sealedBytes), value: Self.value(row, 3)))
+          rid: row.blob(1, count: RowLimits.indexBytes), meta: row.blob(2, RowLimits.sealedBytes), value: value(row, 3)))
     }
   }
 
@@ -43,7 +43,7 @@ extension VaultDatabase {
     let isLast = bucket == last
     let statement = try statement(isLast ? table.from : table.between)
     // A table's first bucket begins at the empty blob and its last has no end, so that no row lies between the buckets.
-    var bounds = (Self.firstBytes(bucket - first), Self.firstBytes(bucket - first + 1))
+    var bounds = (firstBytes(bucket - first), firstBytes(bucket - first + 1))
     try withUnsafeBytes(of: &bounds) { bounds throws(StoreError) in
       try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[0..<(bucket == first ? 0 : 2)]), at: 1)
       if !isLast { try statement.bind(lending: UnsafeRawBufferPointer(rebasing: bounds[2..<4]), at: 2) }
@@ -77,13 +77,6 @@ extension VaultDatabase {
     try statement.bind(lending: index, at: 1)
     try statement.execute()
   }
-
-  private static func value(_ row: borrowing Row, _ column: Int32) throws(StoreError) -> UnsafeRawBufferPointer? {
-    row.isNull(column) ? nil : try row.blob(column, RowLimits.sealedBytes)
-  }
-
-  /// The first two bytes of the least index whose first ten bits are `bits`: these, then zeros.
-  private static func firstBytes(_ bits: Int) -> UInt16 { UInt16(truncatingIfNeeded: bits << 6).bigEndian }
 
   // MARK: The digests of the buckets that are not empty
 
@@ -143,3 +136,10 @@ extension RecordTable {
   fileprivate var replace: Query { self == .present ? .replaceRecord : .replaceOld }
   fileprivate var delete: Query { self == .present ? .deleteRecord : .deleteOld }
 }
+
+private func value(_ row: borrowing Row, _ column: Int32) throws(StoreError) -> UnsafeRawBufferPointer? {
+  row.isNull(column) ? nil : try row.blob(column, RowLimits.sealedBytes)
+}
+
+/// The first two bytes of the least index whose first ten bits are `bits`: these, then zeros.
+private func firstBytes(_ bits: Int) -> UInt16 { UInt16(truncatingIfNeeded: bits << 6).bigEndian }

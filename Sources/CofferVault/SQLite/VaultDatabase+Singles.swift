@@ -42,7 +42,7 @@ extension VaultDatabase {
     keepingLogRows kept: ClosedRange<Int64>, times: ClosedRange<Int64>, mostDropped: Int64
   ) throws(StoreError) {
     for table in SingleTable.allCases { try connection.execute("DELETE FROM \(table.rawValue) WHERE id<>\(table.id)") }
-    try keepLogRows(kept)
+    try logRows.keepLogRows(kept)
     try connection.execute(
       "DELETE FROM decided WHERE typeof(txid)<>'blob' OR length(txid)<>\(RowLimits.transactionBytes)")
     try connection.execute(

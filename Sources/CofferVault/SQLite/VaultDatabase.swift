@@ -12,6 +12,8 @@ final class VaultDatabase: VaultRows {
   private var schemaVersion: Int64
   /// The state that the write transaction under way, or the last one, has put.
   var writtenState: [UInt8]?
+  /// The state before it, where the file commits through a rollback journal.
+  private var stateBefore: [UInt8]?
   private var hasSwept = false
 
   /// The resolved path: absolute, without symbolic links. Whatever name led here, one vault has one.
@@ -72,6 +74,9 @@ final class VaultDatabase: VaultRows {
     schemaVersion = 0
   }
 
+  var logRows: any LogRows { DatabaseLog(database: self) }
+  var outcomeRows: any OutcomeRows { DatabaseOutcomes(database: self) }
+
   func close() { connection.close() }
 
   func discard() {
@@ -79,20 +84,26 @@ final class VaultDatabase: VaultRows {
     Self.remove(path)
   }
 
-  func inRead(_ body: () throws(StoreError) -> Void) throws(StoreError) { try connection.read(body) }
+  func beginReading() throws(StoreError) { try connection.begin(.begin) }
 
-  func inWrite(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    var before: [UInt8]?
-    writtenState = nil
-    try connection.write {
-      () throws(StoreError) in
-      sweepOnce()
-      if !connection.usesWriteAheadLog { before = try stateBytes() }
-      try body()
-    } wasMade: { () throws(StoreError) in
-      try hasWritten(since: before)
+  func endReading() throws(StoreError) { try connection.end() }
+
+  func beginWriting() throws(StoreError) {
+    (writtenState, stateBefore) = (nil, nil)
+    try connection.begin(.beginWriting)
+    sweepOnce()
+    guard !connection.usesWriteAheadLog else { return }
+    do throws(StoreError) { stateBefore = try stateBytes() } catch {
+      rollBack()
+      throw error
     }
   }
+
+  func commit() throws(StoreError) {
+    try connection.commit { () throws(StoreError) in try hasWritten(since: stateBefore) }
+  }
+
+  func rollBack() { connection.rollBack() }
 
   /// Removes what killed commands left beside the vault: sealed copies, perhaps under a key that was changed since.
   private func sweepOnce() {

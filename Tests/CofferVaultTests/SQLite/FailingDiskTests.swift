@@ -42,7 +42,7 @@ import Testing
       vault.close()
       below.end()
     }
-    try vault.withLargeCache { () throws(StoreError) in
+    try vault.during(.rewriting) { () throws(StoreError) in
       try vault.write { () throws(StoreError) in try vault.putState(bytes: [6]) }
       // The schema is forgotten with it, and read again by whatever comes next.
       try vault.connection.execute("VACUUM")

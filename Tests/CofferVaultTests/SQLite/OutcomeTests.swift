@@ -30,21 +30,21 @@ import Testing
   @Test func `a commit that comes after its transaction was dropped is refused and changes nothing`() throws {
     let vault = try place.unlock()
     try vault.commit(batch("old", deciding: nil), service: "app")
-    #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
+    #expect(try DecidedTransactions.settle(id, in: .file(place.path)) == .dropped)
     #expect(kind { try vault.commit(batch("new", deciding: id), service: "app") } == .givenUp)
     #expect(try text(vault.get(ItemName(service: "app", account: "token"))) == "old")
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .dropped)
-    #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == .dropped)
+    #expect(try DecidedTransactions.settle(id, in: .file(place.path)) == .dropped)
   }
 
   @Test func `a transaction that was committed is settled as such, until it is forgotten`() throws {
     let vault = try place.unlock()
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == nil)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == nil)
     try vault.commit(batch("new", deciding: id), service: "app")
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed)
-    #expect(try DecidedTransactions.settle(id, in: place.path) == .committed)
-    try DecidedTransactions.forget([.random(), id, .random()], in: place.path)
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == nil && rows() == 0)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == .committed)
+    #expect(try DecidedTransactions.settle(id, in: .file(place.path)) == .committed)
+    try DecidedTransactions.forget([.random(), id, .random()], in: .file(place.path))
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == nil && rows() == 0)
   }
 
   /// What a process finds that recovered a dead one's log may not be on the disk.
@@ -52,11 +52,11 @@ import Testing
     let watcher = try VaultDatabase.open(place.path)
     var version = try watcher.dataVersion()
     for _ in 1...3 {
-      #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
+      #expect(try DecidedTransactions.settle(id, in: .file(place.path)) == .dropped)
       #expect(try watcher.dataVersion() != version)
       version = try watcher.dataVersion()
     }
-    try DecidedTransactions.forget([.random()], in: place.path)
+    try DecidedTransactions.forget([.random()], in: .file(place.path))
     #expect(try watcher.dataVersion() == version)
   }
 
@@ -65,8 +65,8 @@ import Testing
     let vault = try place.unlock()
     let other = TransactionID.random()
     try vault.commit(batch("new", deciding: other), service: "app")
-    #expect(try DecidedTransactions.settle(other, in: place.path) == .committed)
-    #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
+    #expect(try DecidedTransactions.settle(other, in: .file(place.path)) == .committed)
+    #expect(try DecidedTransactions.settle(id, in: .file(place.path)) == .dropped)
     #expect(kind { try vault.commit(batch("newer", deciding: id), service: "app") } == .givenUp)
   }
 
@@ -83,11 +83,11 @@ import Testing
   }
 
   @Test func `where the vault cannot be written or is missing nothing is settled`() throws {
-    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.folder.appending("none.sqlite")) } == .noVault)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: .file(place.folder.appending("none.sqlite"))) } == .noVault)
     let holder = try VaultDatabase.open(place.path)
     try holder.write { () throws(StoreError) in
       do throws(StoreError) {
-        _ = try DecidedTransactions.settle(id, in: place.path)
+        _ = try DecidedTransactions.settle(id, in: .file(place.path))
         Issue.record("settled under another's lock")
       } catch { #expect(error.kind == .busy) }
     }
@@ -134,8 +134,8 @@ import Testing
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 256)
       INSERT INTO decided SELECT randomblob(16), 2, \(now + 100 * Self.day) FROM n;
       """)
-    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == nil && rows() == 256)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: .file(place.path)) } == .busy)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == nil && rows() == 256)
     let database = try VaultDatabase.open(place.path)
     let dayLater = try database.write { () throws(StoreError) in try database.outcomes.settle(id, now: now + 2 * Self.day) }
     #expect(try dayLater == .dropped && rows() == 1)
@@ -151,8 +151,8 @@ import Testing
     #expect(kind { _ = try vault.verify() } == .damaged)
     let forged = try #require(TransactionID([UInt8](repeating: 7, count: 16)))
     guard !row.hasPrefix("(x'0707',") else { return }
-    #expect(kind { _ = try DecidedTransactions.outcome(of: forged, in: place.path) } == .damaged)
-    #expect(kind { _ = try DecidedTransactions.settle(forged, in: place.path) } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.outcome(of: forged, in: .file(place.path)) } == .damaged)
+    #expect(kind { _ = try DecidedTransactions.settle(forged, in: .file(place.path)) } == .damaged)
     #expect(kind { try vault.commit(batch("new", deciding: forged), service: "app") } == .damaged)
   }
 
@@ -164,11 +164,11 @@ import Testing
       """)
     let vault = try place.unlock()
     #expect(kind { _ = try vault.verify() } == .damaged)
-    #expect(kind { _ = try DecidedTransactions.settle(id, in: place.path) } == .busy)
+    #expect(kind { _ = try DecidedTransactions.settle(id, in: .file(place.path)) } == .busy)
     try vault.commit(batch("new", deciding: id), service: "app")
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == .committed)
     _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true)
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed && rows() == 1)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == .committed && rows() == 1)
     _ = try place.unlock().verify()
   }
 
@@ -179,11 +179,11 @@ import Testing
     _ = try LockedVault.open(place.path).backup(to: place.folder.appending("after"))
     try vault.rotate()
     _ = try vault.lock()
-    #expect(try DecidedTransactions.outcome(of: id, in: place.path) == .committed)
-    #expect(try DecidedTransactions.outcome(of: id, in: place.folder.appending("after")) == .committed)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.path)) == .committed)
+    #expect(try DecidedTransactions.outcome(of: id, in: .file(place.folder.appending("after"))) == .committed)
     let backup = try RestorableBackup(place.folder.appending("before"), toRestoreAt: place.path)
     _ = try backup.restore(with: TemporaryVault.credentials())
-    #expect(try DecidedTransactions.settle(id, in: place.path) == .dropped)
+    #expect(try DecidedTransactions.settle(id, in: .file(place.path)) == .dropped)
     vault = try place.unlock()
     #expect(try vault.get(ItemName(service: "app", account: "token")) == nil)
     _ = try vault.verify()

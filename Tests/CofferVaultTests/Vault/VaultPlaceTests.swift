@@ -16,7 +16,7 @@ import Testing
     #expect(literal == .file("/a/v.sqlite"))
   }
 
-  @Test(arguments: ["postgresql://ada:hunter2@db/team#main", "postgres://db", "HTTPS://x", "a+b-c.d://", "x://"])
+  @Test(arguments: ["mysql://ada:hunter2@db/team#main", "redis://db", "HTTPS://x", "a+b-c.d://", "x://"])
   func `a URL is a place on a server, which nothing opens or makes, and of which the scheme alone is told`(url: String) throws {
     let place = VaultPlace(url)
     let scheme = String(url.prefix { $0 != ":" })

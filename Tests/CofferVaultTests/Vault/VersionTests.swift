@@ -51,7 +51,7 @@ import Testing
     #expect(try text(vault.get(name)) == "value 2" && text(vault.get(name, revision: 1)) == "value")
     #expect(try vault.fields(of: name).count == 1 && vault.list().count == 2 && vault.log().count > 3)
     #expect(try vault.verify().records == 4 && vault.status().items == 2)
-    #expect(try DecidedTransactions.outcome(of: Self.decided, in: place.path) == .committed)
+    #expect(try DecidedTransactions.outcome(of: Self.decided, in: .file(place.path)) == .committed)
   }
 
   private func write(_ place: TemporaryVault) throws {
@@ -64,8 +64,8 @@ import Testing
       ("import", { _ = try vault.add([ImportedItem(name: ItemName(service: "i"), form: form("x"))]) }),
       ("rotate", { try vault.rotate() }), ("add a slot", { try vault.addSlot(Credentials(keyFile: KeyFile.generate())) }),
       ("store", { try store.save(form("x"), for: "a") }), ("forget", { try store.forget(Self.decided) }),
-      ("settle", { _ = try DecidedTransactions.settle(.random(), in: place.path) }),
-      ("forget without a key", { try DecidedTransactions.forget([Self.decided], in: place.path) }),
+      ("settle", { _ = try DecidedTransactions.settle(.random(), in: .file(place.path)) }),
+      ("forget without a key", { try DecidedTransactions.forget([Self.decided], in: .file(place.path)) }),
       ("repair", { _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials()) }),
       ("rebuild", { _ = try LockedVault.open(place.path).repair(with: TemporaryVault.credentials(), rebuilding: true) }),
     ]

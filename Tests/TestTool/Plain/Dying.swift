@@ -79,11 +79,11 @@ enum Dying {
       outcome: { (id, place) throws(StoreError) in try Self.recorded(id, place, rest[0]) },
       settle: { (id, place) throws(StoreError) in
         if let outcome = try Self.recorded(id, place, rest[0]) { return outcome }
-        _ = FileManager.default.createFile(atPath: place.string + "/\(id).dropped", contents: nil)
+        _ = FileManager.default.createFile(atPath: place + "/\(id).dropped", contents: nil)
         return .dropped
       },
       forget: { (ids, place) throws(StoreError) in
-        do { for id in ids { try FileManager.default.removeItem(atPath: place.string + "/\(id)") } } catch {
+        do { for id in ids { try FileManager.default.removeItem(atPath: place + "/\(id)") } } catch {
           throw StoreError(.io(5), "not removed", cure: "none")
         }
       })
@@ -97,11 +97,11 @@ enum Dying {
   }
 
   private static func recorded(
-    _ id: TransactionID, _ place: FilePath, _ mode: String
+    _ id: TransactionID, _ place: String, _ mode: String
   ) throws(StoreError) -> TransactionOutcome? {
     guard mode != "unreadable" else { throw StoreError(.io(5), "unreadable", cure: "none") }
-    if FileManager.default.fileExists(atPath: place.string + "/\(id).dropped") { return .dropped }
-    return FileManager.default.fileExists(atPath: place.string + "/\(id)") ? .committed : nil
+    if FileManager.default.fileExists(atPath: place + "/\(id).dropped") { return .dropped }
+    return FileManager.default.fileExists(atPath: place + "/\(id)") ? .committed : nil
   }
 
   private static func word(_ kind: StoreError.Kind) -> String { if case .pending = kind { "pending" } else { "\(kind)" } }

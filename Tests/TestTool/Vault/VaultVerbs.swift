@@ -13,6 +13,7 @@ enum VaultVerbs {
   /// Does `verb`; false where it is none of a vault.
   static func run(_ verb: String, _ arguments: [String]) throws -> Bool {
     guard arguments.count > 1 else { return false }
+    if try SharedVerbs.run(verb, arguments) { return true }
     let path = FilePath(arguments[0]), keyFile = arguments[1], rest = Array(arguments.dropFirst(2))
     switch verb {
     case "rotate":

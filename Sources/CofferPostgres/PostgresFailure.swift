@@ -1,0 +1,45 @@
+internal import CofferPlatform
+
+/// What PostgreSQL said of a statement that failed: its SQLSTATE, and none of its words, which the server chose.
+struct PostgresFailure: Error, CustomStringConvertible {
+  let state: String
+
+  /// Five of the characters that such a code has; anything else is none.
+  init(_ state: String?) {
+    let isCode =
+      state.map { $0.utf8.count == 5 && $0.utf8.allSatisfy { (48...57).contains($0) || (65...90).contains($0) } } ?? false
+    self.state = isCode ? state ?? "" : "XX000"
+  }
+
+  var description: String { "PostgreSQL \(state)" }
+}
+
+extension StoreError {
+  /// A statement that the server refused. Codes: "PostgreSQL Error Codes" of its documentation.
+  init(_ failure: PostgresFailure, _ doing: String, place: String) {
+    let (kind, cure) = Self.decision(failure.state)
+    self.init(kind, "could not \(doing)", place: place, cure: cure, underlying: failure)
+  }
+
+  private static func decision(_ state: String) -> (Kind, String) {
+    switch state {
+    case "55P03", "57014", "40001", "40P01": (.busy, "another machine is using the vault: try again")
+    case "25P02", "25P03", "57P05": (.busy, "the server ended a transaction that took too long: try again")
+    case "53100": (.noSpace, "free some space on the server and try again; nothing was changed")
+    case "53300": (.busy, "the server has as many connections as it takes: try again, or raise max_connections")
+    case "53200": (.memory, "free some memory on the server and try again")
+    case "42501": (.denied, "ask who runs the server for the rights of a reader or a writer: SharedVault says which")
+    case "25006": (.readOnly, "give the place of a server that can be written, or the role of a writer")
+    case "3D000": (.noVault, "make the database, or give the name of another")
+    case "26000", "42P05":
+      (.unsupported, "a pooler hands each transaction another connection: have it pool sessions, or leave it out")
+    case let state where state.hasPrefix("28"): (.denied, "check the user, and the server's pg_hba.conf")
+    case let state where state.hasPrefix("08") || state.hasPrefix("57P"):
+      (.busy, "the server went away: try again when it is there")
+    case let state where state.hasPrefix("58") || state.hasPrefix("53") || state.hasPrefix("XX"):
+      (.io(5), "ask who runs the server to look at its log; nothing was changed")
+    // What is left are statements that do not fit the tables: all of them are fixed, so it is the tables that are wrong.
+    default: (.damaged, "check the vault with verify, then restore a backup")
+    }
+  }
+}

@@ -1,0 +1,27 @@
+internal import CCofferLibraries
+internal import CofferPlatform
+
+/// libpq, loaded when a place first names a server of PostgreSQL.
+enum PostgresLibrary {
+  private enum Loaded {
+    case table(coffer_libpq)
+    case obstacle(String)
+  }
+
+  private static let loaded: Loaded = {
+    var reason: UnsafePointer<CChar>?
+    if let table = coffer_libpq_load(&reason) { return .table(table.pointee) }
+    return .obstacle(reason.map { String(cString: $0) } ?? "")
+  }()
+
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/unsupported`` where libpq is not installed, or is older than 14.
+  static func load() throws(StoreError) -> coffer_libpq {
+    switch loaded {
+    case .table(let table): return table
+    case .obstacle(let reason):
+      throw StoreError(
+        .unsupported, "libpq 14 or newer, which speaks to PostgreSQL, is not installed (\(reason))", place: "libpq.so.5",
+        cure: "install libpq5")
+    }
+  }
+}

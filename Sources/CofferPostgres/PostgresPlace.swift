@@ -1,0 +1,101 @@
+internal import CofferPlatform
+
+/// A vault on a PostgreSQL server: `postgresql://[user@]host[,host2]/database[?options]#name`, where the name is `main` unless it is given.
+///
+/// What stands before `#` is libpq's: "libpq — C Library, Connection URIs". A password is refused, as a place stands in arguments, messages
+/// and unit files; libpq finds one in `~/.pgpass`.
+struct PostgresPlace: Sendable {
+  /// The schemes that libpq knows.
+  static let schemes = ["postgresql", "postgres"]
+  /// Bytes of a name: with `coffer_` before it an identifier has 63 at most, and a copy's has its time behind it.
+  private static let longestName = 50
+  /// How long anything is waited for, unless the place says otherwise.
+  private static let usualPatience = 15
+  /// A day: a wait that is longer is none that anybody sits through.
+  private static let mostPatience = 86_400
+
+  /// As it was given.
+  let url: String
+  /// What libpq is given.
+  let connection: String
+  let name: String
+  /// Whether the vault may be written where the server acknowledges a commit before it is durable.
+  let allowsAsynchronousCommit: Bool
+  let patience: Duration
+
+  /// The schema that holds the vault's tables.
+  var schema: String { "coffer_\(name)" }
+
+  /// - Throws: ``/CofferPlatform/StoreError/Kind/invalidName``.
+  init(_ url: String) throws(StoreError) {
+    let parts = url.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+    let address = parts[0]
+    name = parts.count == 2 ? String(parts[1]) : "main"
+    guard (1...Self.longestName).contains(name.utf8.count), name.utf8.allSatisfy(Self.isOfName) else {
+      throw Self.malformed("what stands behind # is not the name of a vault", "give 1 to 50 of the characters a-z, 0-9 and _")
+    }
+    guard let scheme = Self.schemes.first(where: { address.hasPrefix("\($0)://") }) else {
+      throw Self.malformed("it is no URL of PostgreSQL's", "write postgresql://host/database#name")
+    }
+    let rest = address.dropFirst(scheme.utf8.count + 3)
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    if let at = authority.lastIndex(of: "@"), authority[..<at].contains(":") { throw Self.password() }
+    let query = rest.firstIndex(of: "?")
+    var (patience, allows, kept) = (Self.usualPatience, false, [Substring]())
+    for option in query.map({ rest[rest.index(after: $0)...].split(separator: "&") }) ?? [] {
+      let halves = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let value = halves.count == 2 ? String(halves[1]) : ""
+      switch Self.decoded(halves[0]) {
+      case "password", "sslpassword": throw Self.password()
+      case "coffer_timeout":
+        guard let seconds = Int(value), (1...Self.mostPatience).contains(seconds) else {
+          throw Self.malformed("coffer_timeout is no number of seconds", "give 1 to \(Self.mostPatience)")
+        }
+        patience = seconds
+      case "coffer_allow_async":
+        guard value == "1" || value == "0" else {
+          throw Self.malformed("coffer_allow_async is neither 0 nor 1", "leave it out, or say coffer_allow_async=1")
+        }
+        allows = value == "1"
+      default: kept.append(option)
+      }
+    }
+    self.url = url
+    self.patience = .seconds(patience)
+    allowsAsynchronousCommit = allows
+    let head = query.map { address[..<$0] } ?? address
+    connection = kept.isEmpty ? String(head) : "\(head)?\(kept.joined(separator: "&"))"
+  }
+
+  private static func isOfName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"): true
+    default: false
+    }
+  }
+
+  /// The name of an option as libpq reads it, with `%` and two digits for a byte.
+  private static func decoded(_ text: Substring) -> String {
+    var (bytes, rest) = ([UInt8](), text.utf8[...])
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%"), let value = UInt8(String(Substring(rest.prefix(2))), radix: 16), rest.count >= 2 else {
+        bytes.append(byte)
+        continue
+      }
+      bytes.append(value)
+      rest = rest.dropFirst(2)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func password() -> StoreError {
+    malformed(
+      "a password does not belong in a vault's place, which others can see",
+      "leave it out, and keep it in ~/.pgpass, a service file or a certificate of libpq's")
+  }
+
+  /// Of a place that may hold a password, which the message therefore leaves out.
+  private static func malformed(_ what: String, _ cure: String) -> StoreError {
+    StoreError(.invalidName, what, place: "postgresql://…", cure: cure)
+  }
+}

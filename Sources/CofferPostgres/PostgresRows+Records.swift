@@ -1,0 +1,341 @@
+internal import CofferPlatform
+internal import CofferVault
+
+// Records. One by one they would cost a round trip each: where it was said which are asked for next, they come some hundred at a time.
+extension PostgresRows {
+  private var reader: RecordReader { RecordReader(rows: self) }
+
+  func expect(_ rows: ExpectedRows) throws(StoreError) {
+    switch rows {
+    case .lists(let table):
+      // Before the transaction is reached for: the lists are asked for in it.
+      let lists = try reader.scannedLists(table)
+      transaction?.lists[table] = lists
+    case .records(let table, let part): transaction?.records = RecordScan(table: table, part: part)
+    case .item(let index, let lists): announced = (index, lists)
+    case .single: transaction?.records = nil
+    }
+  }
+
+  // MARK: One record
+
+  func lendRecord(
+    at index: UnsafeRawBufferPointer, in table: RecordTable, _ part: RecordPart,
+    _ body: (borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    if let ahead = transaction?.ahead, table == .present, ahead.index.elementsEqual(index) {
+      return try reader.lend(ahead.rows, hasValue: true, part, body)
+    }
+    if let scan = transaction?.records, scan.table == table, part == .metadata || scan.part == .all {
+      if let found = try reader.scanned(index, scan) { return try body(found.columns(part)) }
+    }
+    let answer = try asked(RecordQuery.record(schema, table, part), [.bytes(index)], RecordQuery.types(part))
+    try reader.lend(answer, hasValue: part == .all, part, body)
+  }
+
+  // MARK: All of them
+
+  func forEachRecord(
+    in table: RecordTable, _ body: (_ index: UnsafeRawBufferPointer, borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    var (from, last) = ([UInt8](), [UInt8]?.none)
+    while true {
+      let answer = try from.span.bytes.withUnsafeBytes { (from) throws(StoreError) in try reader.batch(table, .all, from: from) }
+      for row in 0..<answer.count {
+        let index = try answer.bytes(row, 0, RowLimits.indexBytes...RowLimits.indexBytes)
+        let key = [UInt8](index)
+        guard last.map({ $0.lexicographicallyPrecedes(key) }) ?? true else { throw damaged("the records are not in order") }
+        last = key
+        let found = try ScannedRecord(answer, row, .all).checked()
+        if found.isWhole {
+          try body(index, found.columns(.all))
+        } else {
+          let whole = try asked(RecordQuery.record(schema, table, .all), [.bytes(index)], RecordQuery.types(.all))
+          try reader.lend(whole, hasValue: true, .all) { (columns) throws(StoreError) in try body(index, columns) }
+        }
+      }
+      guard answer.count == RecordQuery.batch, let last else { return }
+      from = last + [0]
+    }
+  }
+
+  func forEachIndex(
+    inBucket bucket: Int, _ body: (_ index: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    let table = RecordTable(ofBucket: bucket)
+    if let lists = transaction?.lists[table], let entries = lists.entries(of: bucket) {
+      for entry in entries { try lists.lend(entry, body) }
+      return
+    }
+    let connection = try current().connection
+    try reader.askForList(bucket - table.buckets.lowerBound, table, connection, session.deadline)
+    let answers = try connection.answers(doing: "read the vault", until: session.deadline)
+    guard let answer = answers.last else { throw damaged("the server left a question unanswered") }
+    let list = try ListScan(answer, bucket: bucket, place)
+    for entry in list.entries(of: bucket) ?? 0..<0 { try list.lend(entry, body) }
+  }
+
+  // MARK: Changes
+
+  func putRecord(
+    at index: UnsafeRawBufferPointer, in table: RecordTable, _ record: borrowing RecordColumns, replacing: Bool
+  ) throws(StoreError) {
+    reader.forgetAhead(table)
+    let value = record.value.map { PostgresConnection.Parameter.bytes($0) } ?? .null
+    let parameters: [PostgresConnection.Parameter] = [.bytes(index), .bytes(record.rid), .bytes(record.meta), value]
+    let name = "\(schema).\(table.name)"
+    if replacing {
+      try queue("UPDATE \(name) SET rid = $2, meta = $3, value = $4 WHERE idx = $1", parameters, changesOne: true)
+    } else {
+      try queue(
+        """
+        INSERT INTO \(name) (idx, rid, meta, value) VALUES ($1, $2, $3, $4)
+          ON CONFLICT (idx) DO UPDATE SET rid = excluded.rid, meta = excluded.meta, value = excluded.value
+        """, parameters, changesOne: true)
+    }
+  }
+
+  func deleteRecord(at index: UnsafeRawBufferPointer, in table: RecordTable) throws(StoreError) {
+    reader.forgetAhead(table)
+    try queue("DELETE FROM \(schema).\(table.name) WHERE idx = $1", [.bytes(index)])
+  }
+
+}
+
+/// Asks for records and lists, within the transaction of the rows.
+struct RecordReader {
+  let rows: PostgresRows
+
+  func lend(
+    _ answer: PostgresResult, hasValue: Bool, _ part: RecordPart, _ body: (borrowing RecordColumns) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    try answer.check(RecordQuery.types(hasValue ? .all : .metadata))
+    guard answer.count > 0 else { return }
+    let value = part == .all && !answer.isNull(0, 2) ? try answer.bytes(0, 2, RowLimits.sealedBytes) : nil
+    try body(
+      RecordColumns(
+        rid: answer.bytes(0, 0, RowLimits.indexBytes...RowLimits.indexBytes), meta: answer.bytes(0, 1, RowLimits.sealedBytes),
+        value: value))
+  }
+
+  /// The record at `index` out of those that came with others; nil where it is not among them.
+  func scanned(_ index: UnsafeRawBufferPointer, _ scan: RecordScan) throws(StoreError) -> ScannedRecord? {
+    let key = [UInt8](index)
+    if let found = scan.rows[key] { return found.isWhole ? found : nil }
+    guard scan.last.map({ $0.lexicographicallyPrecedes(key) }) ?? true else { return nil }
+    let next = try following(scan, from: key)
+    rows.transaction?.records = next
+    return next.rows[key].flatMap { $0.isWhole ? $0 : nil }
+  }
+
+  func following(_ scan: RecordScan, from key: [UInt8]) throws(StoreError) -> RecordScan {
+    var next = RecordScan(table: scan.table, part: scan.part)
+    let answer = try key.span.bytes.withUnsafeBytes { (key) throws(StoreError) in try batch(scan.table, scan.part, from: key) }
+    for row in 0..<answer.count {
+      let found = ScannedRecord(answer, row, scan.part)
+      let index = [UInt8](try answer.bytes(row, 0, RowLimits.indexBytes...RowLimits.indexBytes))
+      next.rows[index] = try found.checked()
+      next.last = index
+    }
+    // Nothing stands behind the last of a batch that is not full.
+    if answer.count < RecordQuery.batch { next.last = [UInt8](repeating: 0xFF, count: RowLimits.indexBytes) }
+    return next
+  }
+
+  /// The records from `index` on. A long value is left out, and its length stands in the last column.
+  func batch(
+    _ table: RecordTable, _ part: RecordPart, from index: UnsafeRawBufferPointer
+  ) throws(StoreError) -> PostgresResult {
+    let value =
+      part == .all
+      ? "CASE WHEN octet_length(value) <= \(RecordQuery.mostAhead) THEN value END, coalesce(octet_length(value), -1)::bigint"
+      : "NULL::bytea, (-1)::bigint"
+    return try rows.asked(
+      "SELECT idx, rid, meta, \(value) FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.batch)",
+      [.bytes(index)],
+      [PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bytea, PostgresResult.bigint])
+  }
+
+  func askForList(
+    ofBucketWith index: [UInt8], _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    try askForList(ListScan.bits(index), .present, connection, deadline)
+  }
+
+  /// A table's first bucket begins at the empty index and its last has no end, so that no row lies between the buckets.
+  func askForList(
+    _ bits: Int, _ table: RecordTable, _ connection: PostgresConnection, _ deadline: ContinuousClock.Instant
+  ) throws(StoreError) {
+    let bounds = [bits, bits + 1].flatMap { [UInt8(truncatingIfNeeded: $0 >> 2), UInt8(truncatingIfNeeded: $0 << 6)] }
+    try bounds.span.bytes.withUnsafeBytes { (all) throws(StoreError) in
+      let first = PostgresConnection.Parameter.bytes(UnsafeRawBufferPointer(rebasing: all[0..<(bits == 0 ? 0 : 2)]))
+      let isLast = bits == table.buckets.count - 1
+      let columns = "SELECT idx, rid FROM \(rows.schema).\(table.name) WHERE idx >= $1"
+      if isLast { return try connection.ask("\(columns) ORDER BY idx", [first], until: deadline) }
+      try connection.ask(
+        "\(columns) AND idx < $2 ORDER BY idx", [first, .bytes(UnsafeRawBufferPointer(rebasing: all[2..<4]))], until: deadline)
+    }
+  }
+
+  func scannedLists(_ table: RecordTable) throws(StoreError) -> ListScan {
+    var scan = ListScan(table, rows.place)
+    var from: [UInt8] = []
+    while true {
+      let answer = try from.span.bytes.withUnsafeBytes { (from) throws(StoreError) in
+        try rows.asked(
+          "SELECT idx, rid FROM \(rows.schema).\(table.name) WHERE idx >= $1 ORDER BY idx LIMIT \(RecordQuery.listBatch)",
+          [.bytes(from)],
+          [PostgresResult.bytea, PostgresResult.bytea])
+      }
+      try scan.append(answer)
+      guard answer.count == RecordQuery.listBatch, let last = scan.last else { return scan }
+      from = last + [0]
+    }
+  }
+
+  /// What came along is of before the change.
+  func forgetAhead(_ table: RecordTable) {
+    rows.transaction?.lists[table] = nil
+    if table == .present { rows.transaction?.ahead = nil }
+  }
+}
+
+/// What is asked of the tables of records.
+enum RecordQuery {
+  /// Records that are asked for at once.
+  static let batch = 256
+  /// Entries of lists that are asked for at once: 2 MiB.
+  static let listBatch = 65_536
+  /// A value of more bytes is asked for by itself, so that a batch has 16 MiB at most.
+  static let mostAhead = 65_536
+
+  static func record(_ schema: String, _ table: RecordTable, _ part: RecordPart) -> String {
+    "SELECT rid, meta\(part == .all ? ", value" : "") FROM \(schema).\(table.name) WHERE idx = $1"
+  }
+
+  static func types(_ part: RecordPart) -> [UInt32] {
+    [UInt32](repeating: PostgresResult.bytea, count: part == .all ? 3 : 2)
+  }
+}
+
+extension RecordTable {
+  var name: String { self == .present ? "rec" : "old" }
+}
+
+/// A record that came along with others.
+struct ScannedRecord {
+  private let answer: PostgresResult
+  private let row: Int
+  private let part: RecordPart
+
+  init(_ answer: PostgresResult, _ row: Int, _ part: RecordPart) {
+    self.answer = answer
+    self.row = row
+    self.part = part
+  }
+
+  /// Whether its value came along, or it has none.
+  private(set) var isWhole = true
+  private var rid = UnsafeRawBufferPointer(start: nil, count: 0), meta = UnsafeRawBufferPointer(start: nil, count: 0)
+  private var value: UnsafeRawBufferPointer?
+
+  /// The same, once its columns are found to be as they can be.
+  func checked() throws(StoreError) -> ScannedRecord {
+    var found = self
+    found.rid = try answer.bytes(row, 1, RowLimits.indexBytes...RowLimits.indexBytes)
+    found.meta = try answer.bytes(row, 2, RowLimits.sealedBytes)
+    found.value = answer.isNull(row, 3) ? nil : try answer.bytes(row, 3, RowLimits.sealedBytes)
+    if found.value == nil { found.isWhole = try answer.number(row, 4) < 0 }
+    return found
+  }
+
+  func columns(_ part: RecordPart) -> RecordColumns {
+    RecordColumns(rid: rid, meta: meta, value: part == .all ? value : nil)
+  }
+}
+
+/// Records of a table that are asked for in the order of their indices.
+struct RecordScan {
+  let table: RecordTable
+  let part: RecordPart
+  var rows: [[UInt8]: ScannedRecord] = [:]
+  /// Up to which index ``rows`` has all that there are.
+  var last: [UInt8]?
+
+  init(table: RecordTable, part: RecordPart) {
+    self.table = table
+    self.part = part
+  }
+}
+
+/// Lists of buckets that came with one answer.
+struct ListScan {
+  private let table: RecordTable
+  private let place: VaultPlace
+  private var answers: [PostgresResult] = []
+  /// Where each bucket's entries stand among all of the answers; nil for a bucket that was not asked for.
+  private var ranges: [Int: Range<Int>] = [:]
+  private var starts: [Int] = []
+  private var count = 0
+  private let only: Int?
+  private(set) var last: [UInt8]?
+
+  init(_ table: RecordTable, _ place: VaultPlace, only: Int? = nil) {
+    self.table = table
+    self.place = place
+    self.only = only
+  }
+
+  /// The list of `bucket` alone.
+  init(_ answer: PostgresResult, bucket: Int, _ place: VaultPlace) throws(StoreError) {
+    self.init(RecordTable(ofBucket: bucket), place, only: bucket)
+    try answer.check([PostgresResult.bytea, PostgresResult.bytea])
+    try append(answer)
+  }
+
+  /// The list of the bucket that `index` is in.
+  init(_ answer: PostgresResult, bucketWith index: [UInt8], _ place: VaultPlace) throws(StoreError) {
+    try self.init(answer, bucket: Self.bits(index), place)
+  }
+
+  /// The first ten bits of an index.
+  static func bits(_ index: some Collection<UInt8>) -> Int {
+    let first = index.prefix(2).reduce(0) { $0 << 8 | Int($1) }
+    return first >> 6
+  }
+
+  mutating func append(_ answer: PostgresResult) throws(StoreError) {
+    starts.append(count)
+    answers.append(answer)
+    for row in 0..<answer.count {
+      let index = try answer.bytes(row, 0)
+      _ = try answer.bytes(row, 1, RowLimits.indexBytes...RowLimits.indexBytes)
+      let key = [UInt8](index)
+      let bucket = Self.bits(key) + table.buckets.lowerBound
+      guard key.count == RowLimits.indexBytes, last.map({ $0.lexicographicallyPrecedes(key) }) ?? true,
+        only.map({ $0 == bucket }) ?? true
+      else {
+        throw StoreError(
+          .damaged, "the records are not in order", place: place.description, cure: "run verify, then restore a backup")
+      }
+      last = key
+      let range = ranges[bucket] ?? count + row..<count + row
+      ranges[bucket] = range.lowerBound..<count + row + 1
+    }
+    count += answer.count
+  }
+
+  /// Where the entries of `bucket` stand; nil where nobody asked for them.
+  func entries(of bucket: Int) -> Range<Int>? {
+    guard only.map({ $0 == bucket }) ?? true else { return nil }
+    return ranges[bucket] ?? 0..<0
+  }
+
+  func lend(
+    _ entry: Int, _ body: (_ index: UnsafeRawBufferPointer, _ id: UnsafeRawBufferPointer) throws(StoreError) -> Void
+  ) throws(StoreError) {
+    guard let part = starts.lastIndex(where: { $0 <= entry }) else { return }
+    let (answer, row) = (answers[part], entry - starts[part])
+    try body(answer.bytes(row, 0), answer.bytes(row, 1))
+  }
+}

@@ -1,0 +1,319 @@
+internal import CofferPlatform
+internal import CofferVault
+internal import SystemPackage
+
+/// The rows of a vault on a PostgreSQL server. It believes the server nothing but that it stores bytes: types and lengths are checked here, and
+/// what the rows say is sealed.
+///
+/// The row of the state orders everything. A write locks it before it reads anything else, so that writers come one after the other; a read
+/// compares it with the one that it saw last, and asks for the rest in the same snapshot.
+final class PostgresRows: VaultRows {
+  let session: PostgresSession
+  let schema: String
+  private(set) var isClosed = false
+  var transaction: Transaction?
+  /// The state as this process saw it last, and how often somebody else has changed it since.
+  private var known: [UInt8]?
+  private var version: Int64 = 0
+  /// What is asked for next, outside of a transaction.
+  var announced: (index: [UInt8], lists: Bool)?
+  private(set) var hasLostCommit = false
+  /// The state that was put when the tables were made.
+  private(set) var lastPut: [UInt8]?
+
+  /// What is known within a transaction.
+  struct Transaction {
+    let connection: PostgresConnection
+    let isWriting: Bool
+    let deadline: ContinuousClock.Instant
+    /// The state as it is in this transaction.
+    var state: [UInt8]?
+    /// Whether a state was put.
+    var hasPut = false
+    /// Lists and records that came along with others.
+    var lists: [RecordTable: ListScan] = [:]
+    var records: RecordScan?
+    var ahead: (index: [UInt8], rows: PostgresResult)?
+  }
+
+  init(_ session: PostgresSession) {
+    self.session = session
+    schema = session.place.schema
+  }
+
+  var place: VaultPlace { session.shown }
+  var isReadOnly: Bool { !session.facts.mayWrite }
+  var canRemoveOldBytes: Bool { false }
+  var isRemote: Bool { true }
+  var logRows: any LogRows { PostgresLog(rows: self) }
+  var outcomeRows: any OutcomeRows { PostgresOutcomes(rows: self) }
+
+  // MARK: Transactions
+
+  func beginReading() throws(StoreError) { try begin(writing: false) }
+
+  func endReading() throws(StoreError) {
+    guard let transaction = transaction.take() else { return }
+    // Nobody waits for the end of a read: its answer is taken with the next transaction's first.
+    try transaction.connection.perform("COMMIT", until: transaction.deadline)
+    try transaction.connection.send(until: transaction.deadline)
+  }
+
+  func beginWriting() throws(StoreError) {
+    hasLostCommit = false
+    try begin(writing: true)
+    guard !session.facts.mayWrite else { return }
+    rollBack()
+    throw StoreError(
+      .readOnly, "this role may not write to the vault", place: place.description,
+      cure: "ask who runs the server for the role of a writer")
+  }
+
+  func commit() throws(StoreError) {
+    guard let transaction = transaction.take() else { return }
+    try commit(transaction)
+  }
+
+  func rollBack() {
+    guard let transaction = transaction.take() else { return }
+    Self.rollBack(transaction.connection, session.deadline)
+  }
+
+  private func begin(writing: Bool) throws(StoreError) {
+    guard !isClosed else { throw StoreError(.closed, "the vault was closed", place: place.description, cure: "open it again") }
+    guard transaction == nil else {
+      throw StoreError(
+        .reentrant, "a transaction was begun inside another", place: place.description, cure: "use the one that is under way")
+    }
+    let ahead = announced.take()
+    let connections = session.made
+    var connection = try session.open()
+    do throws(StoreError) { try start(connection, writing, ahead) } catch {
+      // A server that was restarted since is there again, and nothing was asked of it yet.
+      guard connection.isLost, !connection.wasLate, session.made == connections, connections > 0 else { throw error }
+      connection = try session.open()
+      try start(connection, writing, ahead)
+    }
+  }
+
+  private func start(
+    _ connection: PostgresConnection, _ writing: Bool, _ ahead: (index: [UInt8], lists: Bool)?
+  ) throws(StoreError) {
+    let deadline = session.deadline
+    var transaction = Transaction(connection: connection, isWriting: writing, deadline: deadline)
+    if writing {
+      try connection.perform("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", until: deadline)
+      // Alone and first: rows that were joined to it would come from before the wait for the lock.
+      try connection.ask(
+        """
+        SELECT bytes, \(PostgresSchema.isAsynchronous) FROM \(schema).state WHERE id = 1 FOR UPDATE
+        """, until: deadline)
+    } else {
+      try connection.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", until: deadline)
+      try connection.ask("SELECT bytes FROM \(schema).state WHERE id = 1", until: deadline)
+    }
+    if let ahead {
+      if ahead.lists { try RecordReader(rows: self).askForList(ofBucketWith: ahead.index, connection, deadline) }
+      try ahead.index.span.bytes.withUnsafeBytes { (index) throws(StoreError) in
+        try connection.ask(RecordQuery.record(schema, .present, .all), [.bytes(index)], until: deadline)
+      }
+    }
+    let answers: [PostgresResult]
+    do throws(StoreError) {
+      answers = try connection.answers(doing: writing ? "begin to write" : "read the vault", until: deadline)
+    } catch {
+      Self.rollBack(connection, deadline)
+      throw error
+    }
+    self.transaction = transaction
+    do throws(StoreError) {
+      try answers[0].check(writing ? [PostgresResult.bytea, PostgresResult.bigint] : [PostgresResult.bytea])
+      if answers[0].count > 0 {
+        transaction.state = [UInt8](try answers[0].bytes(0, 0, RowLimits.stateBytes))
+        if writing { try session.checkDurability(answers[0].number(0, 1)) }
+      }
+      if let ahead {
+        if ahead.lists { transaction.lists[.present] = try ListScan(answers[1], bucketWith: ahead.index, place) }
+        transaction.ahead = (ahead.index, answers[answers.count - 1])
+      }
+      if transaction.state != known {
+        version += 1
+        known = transaction.state
+      }
+      self.transaction = transaction
+    } catch {
+      rollBack()
+      throw error
+    }
+  }
+
+  private func commit(_ transaction: Transaction) throws(StoreError) {
+    let (connection, deadline) = (transaction.connection, session.deadline)
+    let warnings = connection.warnings
+    do throws(StoreError) {
+      if transaction.hasPut, let state = transaction.state {
+        let generation = state.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        try connection.perform(
+          "SELECT pg_catalog.pg_notify($1, $2)", [.text(schema), .text(String(generation))], until: deadline)
+      }
+      try connection.perform("COMMIT", until: deadline)
+      _ = try connection.answers(doing: "commit", until: deadline)
+    } catch {
+      guard connection.isLost else {
+        Self.rollBack(connection, deadline)
+        throw error
+      }
+      // It may be on its way, or done. Nobody cancels it: a cancel that comes late hits something else.
+      hasLostCommit = true
+      known = nil
+      throw StoreError(
+        .outcomeUnknown, "the server went away while the change was committed: whether it was made is not known",
+        place: place.description, cure: "look at what is stored before you try again", underlying: error)
+    }
+    guard connection.warnings == warnings else {
+      known = nil
+      throw StoreError(
+        .outcomeUnknown, "the server has the change, and warns that its standby may not: whether it lasts is not known",
+        place: place.description, cure: "look at the standby, then at what is stored")
+    }
+    if transaction.hasPut { known = transaction.state }
+  }
+
+  /// Ends a transaction that failed. Where even that fails the connection is lost, and the server rolls back by itself.
+  static func rollBack(_ connection: PostgresConnection, _ deadline: ContinuousClock.Instant) {
+    guard !connection.isLost else { return }
+    do throws(StoreError) {
+      try connection.perform("ROLLBACK", until: deadline)
+      _ = try connection.answers(doing: "roll back", until: deadline)
+    } catch {}
+  }
+
+  /// Goes on in a transaction that is under way.
+  func begin(_ transaction: Transaction) { self.transaction = transaction }
+
+  /// Has `body` write in the transaction that is under way, and commits it.
+  func finish(_ body: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) {
+    do throws(StoreError) { try body(self) } catch {
+      rollBack()
+      throw error
+    }
+    lastPut = transaction?.state
+    try commit()
+  }
+
+  func close() {
+    isClosed = true
+    session.close()
+  }
+
+  func discard() {
+    defer { close() }
+    do throws(StoreError) {
+      let (connection, deadline) = (try session.open(), session.deadline)
+      try connection.perform("DROP SCHEMA \(schema) CASCADE", until: deadline)
+      _ = try connection.answers(doing: "remove the vault", until: deadline)
+    } catch {}
+  }
+
+  // MARK: What others did
+
+  func dataVersion() -> Int64 { version }
+
+  func recheckSchema() {}
+
+  func isInPlace() -> Bool { true }
+
+  // MARK: Asking within a transaction
+
+  /// Sends what is queued and this question, and waits for its answer.
+  func asked(
+    _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], _ types: [UInt32]
+  ) throws(StoreError) -> PostgresResult {
+    let transaction = try current()
+    let deadline = session.deadline
+    try transaction.connection.ask(sql, parameters, until: deadline)
+    let answers = try transaction.connection.answers(doing: "read the vault", until: deadline)
+    guard let answer = answers.last else {
+      throw StoreError(
+        .damaged, "the server left a question unanswered", place: place.description, cure: "check what stands there")
+    }
+    try answer.check(types)
+    return answer
+  }
+
+  /// Queues a change, which fails with the transaction if it does.
+  func queue(
+    _ sql: String, _ parameters: [PostgresConnection.Parameter] = [], changesOne: Bool = false
+  ) throws(StoreError) {
+    let transaction = try current()
+    guard transaction.isWriting else {
+      throw StoreError(.readOnly, "a read changes nothing", place: place.description, cure: "write in a transaction that writes")
+    }
+    try transaction.connection.perform(sql, parameters, changesOne: changesOne, until: session.deadline)
+  }
+
+  func current() throws(StoreError) -> Transaction {
+    if let transaction { return transaction }
+    throw StoreError(.closed, "no transaction is under way", place: place.description, cure: "begin one")
+  }
+
+  // MARK: Header, state and digests
+
+  func lendHeader(_ copy: HeaderCopy, _ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    let table = copy == .first ? SingleTable.header : .headerCopy
+    let answer = try asked(
+      "SELECT bytes FROM \(schema).\(table.rawValue) WHERE id = \(table.id)", [], [PostgresResult.bytea])
+    if answer.count > 0 { try body(answer.bytes(0, 0, RowLimits.headerBytes)) }
+  }
+
+  func putHeader(_ copy: HeaderCopy, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    try put(copy == .first ? .header : .headerCopy, bytes)
+  }
+
+  func lendState(_ body: (UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    guard let state = try current().state else { return }
+    try state.span.bytes.withUnsafeBytes { (bytes) throws(StoreError) in try body(bytes) }
+  }
+
+  func putState(_ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    try put(.state, bytes)
+    transaction?.state = [UInt8](bytes)
+    transaction?.hasPut = true
+  }
+
+  private func put(_ table: SingleTable, _ bytes: UnsafeRawBufferPointer) throws(StoreError) {
+    try queue(
+      """
+      INSERT INTO \(schema).\(table.rawValue) (id, bytes) VALUES (\(table.id), $1)
+        ON CONFLICT (id) DO UPDATE SET bytes = excluded.bytes
+      """, [.bytes(bytes)])
+  }
+
+  func forEachDigest(_ body: (_ bucket: Int, _ hash: UnsafeRawBufferPointer) throws(StoreError) -> Void) throws(StoreError) {
+    let answer = try asked(
+      "SELECT bucket, hash FROM \(schema).digest ORDER BY bucket LIMIT \(RowLimits.buckets + 1)", [],
+      [PostgresResult.bigint, PostgresResult.bytea])
+    var least: Int64 = 0
+    for row in 0..<answer.count {
+      let bucket = try answer.number(row, 0)
+      guard bucket >= least, bucket < RowLimits.buckets else { throw damaged("the digests are not in order") }
+      least = bucket + 1
+      try body(Int(bucket), answer.bytes(row, 1, RowLimits.digestBytes...RowLimits.digestBytes))
+    }
+  }
+
+  func putDigest(_ hash: UnsafeRawBufferPointer, bucket: Int) throws(StoreError) {
+    try queue(
+      """
+      INSERT INTO \(schema).digest (bucket, hash) VALUES ($1, $2) ON CONFLICT (bucket) DO UPDATE SET hash = excluded.hash
+      """, [.number(Int64(bucket)), .bytes(hash)])
+  }
+
+  func deleteDigest(bucket: Int) throws(StoreError) {
+    try queue("DELETE FROM \(schema).digest WHERE bucket = $1", [.number(Int64(bucket))])
+  }
+
+  func damaged(_ what: String) -> StoreError {
+    StoreError(.damaged, what, place: place.description, cure: "run verify, then restore a backup")
+  }
+}

@@ -1,0 +1,66 @@
+internal import CofferPlatform
+internal import CofferVault
+
+/// Vaults on PostgreSQL servers: see <doc:SharedVault>.
+public enum PostgresVaults {
+  /// Lets this process open the vaults of places such as `postgresql://host/database#name`, as a ``/CofferVault/VaultPlace`` that a text or
+  /// a literal names. To be called once, before the first of them is opened; calling it again changes nothing. libpq is loaded when a place
+  /// first names a server.
+  ///
+  /// ```swift
+  /// PostgresVaults.use()
+  /// let vault = try LockedVault.open("postgresql://db.example.com/team#main", options: options)
+  /// ```
+  public static func use() {
+    for scheme in PostgresPlace.schemes { VaultServers.use(PostgresServer(), forScheme: scheme) }
+  }
+
+  /// Whether libpq can be loaded; nil, or why not.
+  package static func obstacle() -> String? {
+    do throws(StoreError) { _ = try PostgresLibrary.load() } catch { return error.what }
+    return nil
+  }
+}
+
+struct PostgresServer: VaultServer {
+  func shown(_ url: String) -> String? {
+    do throws(StoreError) { return try PostgresPlace(url).url } catch { return nil }
+  }
+
+  func open(_ url: String, patience: Int32?) throws(StoreError) -> sending any VaultRows {
+    let session = PostgresSession(try PostgresPlace(url), patience: patience)
+    _ = try session.open()
+    guard session.facts.hasSchema else {
+      throw StoreError(
+        .noVault, "there is no vault", place: url, cure: "make one with UnlockedVault.create, or give the name of another",
+        remedy: .makeVault)
+    }
+    guard session.facts.tables == PostgresSchema.text else {
+      throw StoreError(
+        .notAVault, "the schema \(session.place.schema) does not have the tables of a vault, or not all of them can be seen",
+        place: url, cure: "give the name of a vault, or ask who runs the server for the rights of a reader")
+    }
+    return PostgresRows(session)
+  }
+
+  func create(_ url: String, fill: (any VaultRows) throws(StoreError) -> Void) throws(StoreError) -> sending any VaultRows {
+    let session = PostgresSession(try PostgresPlace(url), patience: nil)
+    _ = try session.open()
+    guard !session.facts.hasSchema else { throw Self.taken(url) }
+    let rows = PostgresRows(session)
+    do throws(StoreError) { try rows.make(fill) } catch {
+      guard error.kind == .outcomeUnknown, rows.hasLostCommit, try rows.isMade() else { throw error }
+    }
+    // Its tables are there now.
+    session.close()
+    return try open(url, patience: nil)
+  }
+
+  func watch(_ url: String, _ body: @escaping @Sendable () -> Void) throws(StoreError) -> Subscription {
+    try PostgresWatch(PostgresPlace(url), body).start()
+  }
+
+  static func taken(_ url: String) -> StoreError {
+    StoreError(.alreadyExists, "a vault of that name is there already", place: url, cure: "open it, or choose another name")
+  }
+}

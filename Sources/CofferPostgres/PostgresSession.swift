@@ -1,0 +1,202 @@
+internal import CofferPlatform
+internal import CofferVault
+
+/// A connection to the server of one place that is made again when it was lost, with all that a vault needs of it set.
+final class PostgresSession {
+  let place: PostgresPlace
+  /// Longest wait for anything.
+  let patience: Duration
+  private var connection: PostgresConnection?
+  /// What the server said of itself when it was last reached.
+  private(set) var facts = Facts()
+  /// Counts connections.
+  private(set) var made = 0
+
+  /// What a server says of itself and of this role.
+  struct Facts {
+    /// The place under the names that its hosts have.
+    var found: VaultPlace?
+    /// The tables of the vault's schema, as ``PostgresSchema/text`` says it; empty where there is no such schema.
+    var tables = ""
+    var hasSchema = false
+    var mayWrite = false
+    var version = 0
+    var usesTLS = false
+  }
+
+  init(_ place: PostgresPlace, patience: Int32?) {
+    self.place = place
+    self.patience = patience.map { .milliseconds(Int64($0)) } ?? place.patience
+  }
+
+  /// What errors are said of.
+  var shown: VaultPlace { facts.found ?? VaultPlace(place.url) }
+
+  /// Later than the server's own limits, so that it is the one to say what was waited for in vain.
+  var deadline: ContinuousClock.Instant { .now + patience + .seconds(2) }
+
+  /// A connection that can be used, made anew where the last one was lost.
+  func open() throws(StoreError) -> PostgresConnection {
+    if let connection, !connection.isLost { return connection }
+    connection = nil
+    let milliseconds = Int64(patience / .milliseconds(1))
+    let seconds = max(2, (milliseconds + 999) / 1000)
+    let new = try PostgresConnection(
+      place.connection, place: VaultPlace(place.url),
+      options: [
+        ("fallback_application_name", "coffer"), ("connect_timeout", String(seconds)), ("client_encoding", "UTF8"),
+        // A standby's lag would be a roll-back.
+        ("target_session_attrs", "read-write"), ("tcp_user_timeout", String(milliseconds)), ("keepalives_idle", String(seconds)),
+      ], until: .now + max(patience, .seconds(2)))
+    facts = try learn(new)
+    connection = new
+    made += 1
+    return new
+  }
+
+  func close() { connection = nil }
+
+  /// Refuses to write where the server said that it does not wait for the disk, unless the place says so.
+  func checkDurability(_ isAsynchronous: Int64) throws(StoreError) {
+    guard isAsynchronous != 0, !place.allowsAsynchronousCommit else { return }
+    throw StoreError(
+      .refused, "the server acknowledges commits before they are durable", place: shown.description,
+      cure: "set synchronous_commit and fsync to on; or say coffer_allow_async=1 in the place, and lose what a crash takes")
+  }
+
+  private func learn(_ new: PostgresConnection) throws(StoreError) -> Facts {
+    let milliseconds = Int64(patience / .milliseconds(1))
+    var facts = Facts()
+    let end = ContinuousClock.now + max(patience, .seconds(2))
+    // No schema that others can make things in is looked into: all names but the system's are written out.
+    try new.ask(
+      """
+      SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false),
+        pg_catalog.set_config('client_min_messages', 'warning', false),
+        pg_catalog.set_config('lock_timeout', $1, false),
+        pg_catalog.set_config('statement_timeout', $2, false),
+        pg_catalog.set_config('idle_in_transaction_session_timeout', $2, false)
+      """, [.text("\(milliseconds)ms"), .text("\(milliseconds + 1000)ms")], until: end)
+    try new.ask(PostgresSchema.question, [.text(place.schema)], until: end)
+    let answers = try new.answers(doing: "look at the vault's tables", until: end)
+    guard answers.count == 2, answers[1].count == 1 else {
+      throw StoreError(
+        .damaged, "the server answers what was not asked", place: place.url, cure: "check what stands at that address")
+    }
+    facts.hasSchema = try answers[1].text(0, 0) == "1"
+    facts.tables = try answers[1].text(0, 1)
+    facts.mayWrite = try answers[1].text(0, 2) == "1"
+    facts.version = new.serverVersion
+    facts.usesTLS = new.usesTLS
+    let names = PlaceNames(new.parameters(), host: new.host, name: place.name)
+    facts.found = VaultPlace(found: place.url, scheme: "postgresql", names: names.all)
+    return facts
+  }
+}
+
+/// The tables of a vault on a server, which are those of a file.
+enum PostgresSchema {
+  private static let tables: [(name: String, columns: [(name: String, type: String, isNullable: Bool)])] = [
+    ("decided", [("txid", "bytea", false), ("outcome", "bigint", false), ("time", "bigint", false)]),
+    ("digest", [("bucket", "bigint", false), ("hash", "bytea", false)]),
+    ("header", [("id", "bigint", false), ("bytes", "bytea", false)]),
+    ("header_copy", [("id", "bigint", false), ("bytes", "bytea", false)]),
+    ("log", [("seq", "bigint", false), ("box", "bytea", false)]),
+    ("old", [("idx", "bytea", false), ("rid", "bytea", false), ("meta", "bytea", false), ("value", "bytea", true)]),
+    ("rec", [("idx", "bytea", false), ("rid", "bytea", false), ("meta", "bytea", false), ("value", "bytea", true)]),
+    ("state", [("id", "bigint", false), ("bytes", "bytea", false)]),
+  ]
+
+  /// The tables, as ``question`` answers it of a vault.
+  static let text = tables.map { table in
+    table.columns.map { "\(table.name).\($0.name):\($0.type)\($0.isNullable ? "" : "!")" }.joined(separator: " ")
+  }.joined(separator: " ")
+
+  /// Whether there is the schema $1, its tables, and whether this role may write to them. Rows of a relation that is no plain table, as of
+  /// a view, are none of a vault's.
+  static let question = """
+    SELECT CASE WHEN n.oid IS NULL THEN '0' ELSE '1' END,
+      coalesce((SELECT string_agg(c.relname || '.' || a.attname || ':' || pg_catalog.format_type(a.atttypid, NULL) || CASE WHEN a.attnotnull THEN '!' ELSE '' END,
+          ' ' ORDER BY c.relname COLLATE "C", a.attnum)
+        FROM pg_catalog.pg_class c JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid
+        WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped), ''),
+      CASE WHEN coalesce((SELECT bool_and(has_table_privilege(c.oid, 'INSERT') AND has_table_privilege(c.oid, 'UPDATE')
+            AND has_table_privilege(c.oid, 'DELETE'))
+          FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r'), false) THEN '1' ELSE '0' END
+    FROM (SELECT 1) one LEFT JOIN pg_catalog.pg_namespace n ON n.nspname = $1
+    """
+
+  /// What makes the tables. Sealed bytes cannot be compressed, and nobody tries.
+  static func statements(_ schema: String) -> [String] {
+    ["CREATE SCHEMA \(schema)"]
+      + tables.flatMap { table in
+        let columns = table.columns.enumerated().map { place, column in
+          "\(column.name) \(column.type)" + (column.isNullable ? "" : " NOT NULL") + (place == 0 ? " PRIMARY KEY" : "")
+        }
+        let make = "CREATE TABLE \(schema).\(table.name) (\(columns.joined(separator: ", ")))"
+        return [make]
+          + table.columns.dropFirst().filter { $0.type == "bytea" }.map {
+            "ALTER TABLE \(schema).\(table.name) ALTER COLUMN \($0.name) SET STORAGE EXTERNAL"
+          }
+      }
+  }
+
+  /// Whether the server acknowledges what a crash may take, or a standby that is promoted may lack.
+  static let isAsynchronous = """
+    CASE WHEN current_setting('fsync') = 'off' OR current_setting('synchronous_commit') IN ('off', 'local')
+      THEN 1::bigint ELSE 0::bigint END
+    """
+
+  /// What copies the vault's rows to another schema.
+  static func copying(_ schema: String, to copy: String) -> [String] {
+    statements(copy) + tables.map { "INSERT INTO \(copy).\($0.name) SELECT * FROM \(schema).\($0.name)" }
+  }
+
+  /// What lets roles read or write a vault, for who runs the server.
+  static func grants(_ schema: String, readers: String, writers: String) -> [String] {
+    [
+      "GRANT USAGE ON SCHEMA \(schema) TO \(readers), \(writers);",
+      "GRANT SELECT ON ALL TABLES IN SCHEMA \(schema) TO \(readers), \(writers);",
+      "GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA \(schema) TO \(writers);",
+    ]
+  }
+}
+
+/// What a place on a server is known by in a pin's name: one for each host that its parameters name, after libpq's defaults, service file and
+/// environment were applied. Not by user, options or address: these lead to the same rows.
+struct PlaceNames {
+  private(set) var all: [[UInt8]] = []
+
+  init(_ parameters: [String: String], host reached: String, name: String) {
+    let hosts = (parameters["host"] ?? parameters["hostaddr"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+    let ports = (parameters["port"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+    for (place, host) in hosts.enumerated() {
+      let port = place < ports.count ? ports[place] : ports.count == 1 ? ports[0] : ""
+      let named = host.isEmpty ? Self.canonical(reached) : Self.canonical(String(host))
+      var bytes = Array("pg\0".utf8)
+      Self.append(named, to: &bytes)
+      let number = UInt16(port) ?? 5432
+      bytes += [UInt8(number & 255), UInt8(number >> 8)]
+      Self.append(parameters["dbname"] ?? "", to: &bytes)
+      Self.append(name, to: &bytes)
+      if !all.contains(bytes) { all.append(bytes) }
+    }
+  }
+
+  /// A host in lower case without its final dot, or the folder of a socket without links.
+  private static func canonical(_ host: String) -> String {
+    guard host.hasPrefix("/") else {
+      let lower = host.lowercased()
+      return lower.hasSuffix(".") ? String(lower.dropLast()) : lower
+    }
+    guard let real = realpath(host, nil) else { return host }
+    defer { free(real) }
+    return String(cString: real)
+  }
+
+  private static func append(_ text: String, to bytes: inout [UInt8]) {
+    let count = UInt32(clamping: text.utf8.count)
+    for shift in [0, 8, 16, 24] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+    bytes += text.utf8
+  }
+}

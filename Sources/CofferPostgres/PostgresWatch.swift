@@ -1,0 +1,68 @@
+internal import CofferPlatform
+internal import CofferVault
+internal import Synchronization
+internal import SystemPackage
+
+/// A connection of its own that hears of commits to one vault, made again whenever it is lost.
+///
+/// It listens first and calls then, so that nothing falls between; whoever is called looks at the vault, and finds what was missed while there
+/// was no connection. A server can leave out a notice as it can leave out rows: the next look finds what it kept back.
+final class PostgresWatch: Sendable {
+  private let place: PostgresPlace
+  private let bell: Bell
+  private let hasEnded = Atomic<Bool>(false)
+  private let body: @Sendable () -> Void
+  /// A thread that waits and calls a body which reads the vault.
+  private static let stackBytes = 512 * 1024
+  /// Before a lost connection is made again, in milliseconds.
+  private static let pause: Int32 = 500
+
+  init(_ place: PostgresPlace, _ body: @escaping @Sendable () -> Void) throws(StoreError) {
+    self.place = place
+    self.body = body
+    bell = try Bell()
+  }
+
+  /// Listens until the subscription ends.
+  func start() throws(StoreError) -> Subscription {
+    // The first connection is made here, so that whoever cannot listen is told.
+    let first = try listen()
+    let held = Mutex<Held?>(Held(connection: first))
+    try DetachedThread.start(stackBytes: Self.stackBytes, place: FilePath("postgresql")) { [self] in
+      run(held.withLock { $0.take() })
+    }
+    return Subscription { [self] in
+      hasEnded.store(true, ordering: .releasing)
+      bell.ring()
+    }
+  }
+
+  /// Handed from the thread that made it to the one that uses it.
+  private struct Held: @unchecked Sendable {
+    let connection: PostgresSession
+  }
+
+  private func listen() throws(StoreError) -> PostgresSession {
+    let session = PostgresSession(place, patience: nil)
+    let connection = try session.open()
+    try connection.perform("LISTEN \(place.schema)", until: session.deadline)
+    _ = try connection.answers(doing: "listen for changes", until: session.deadline)
+    return session
+  }
+
+  private func run(_ first: Held?) {
+    var session = first?.connection
+    while !hasEnded.load(ordering: .acquiring) {
+      do throws(StoreError) {
+        if session == nil {
+          session = try listen()
+          body()
+        }
+        if let connection = try session?.open(), try connection.waitForNotice(bell) { body() }
+      } catch {
+        session = nil
+        bell.wait(for: .milliseconds(Int64(Self.pause)))
+      }
+    }
+  }
+}

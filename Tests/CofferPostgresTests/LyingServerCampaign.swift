@@ -1,0 +1,192 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferPostgres
+
+/// A superuser of the database changes what he likes. Whatever he does to what a reader is given is refused, or is as it was.
+@Suite(.tags(.campaign, .process), .wholeRun) struct LyingServerCampaign {
+  private static let tables = ["header", "header_copy", "state", "digest", "rec", "old", "log", "decided"]
+
+  /// A vault with some history, and a copy of its rows under `bak` from before its last write.
+  private func vault() throws -> SharedVault? {
+    guard let shared = try SharedVault() else { return nil }
+    let vault = try shared.create(shared.pins)
+    for number in 0..<12 { try vault.set(form("\(number)"), for: name("\(number)"), keeping: 2) }
+    try vault.set(form("old"), for: name("0"))
+    try keep(shared, "older")
+    try vault.set(form("new"), for: name("0"))
+    try keep(shared, "newest")
+    return shared
+  }
+
+  private func keep(_ shared: SharedVault, _ name: String) throws {
+    let copies = Self.tables.map { "CREATE TABLE \(shared.schema)_\(name).\($0) AS SELECT * FROM \(shared.schema).\($0)" }
+    try shared.server.sql("CREATE SCHEMA \(shared.schema)_\(name); \(copies.joined(separator: "; "))")
+  }
+
+  private func putBack(_ shared: SharedVault, _ name: String, _ tables: [String] = tables) throws {
+    let all = tables.map {
+      "DELETE FROM \(shared.schema).\($0); INSERT INTO \(shared.schema).\($0) SELECT * FROM \(shared.schema)_\(name).\($0)"
+    }
+    try shared.server.sql("BEGIN; \(all.joined(separator: "; ")); COMMIT")
+  }
+
+  private static let refusals: [StoreError.Kind] = [.tampered, .damaged, .rolledBack, .forked, .replaced, .notAVault, .noVault]
+
+  /// What a reader who knows the vault is given: either the truth, or an error.
+  private func expectRefusal(_ what: String, _ shared: SharedVault) {
+    let found = kind {
+      let reader = try shared.unlock(shared.pins)
+      _ = try reader.verify()
+      #expect(try text(reader.get(name("0"))) == "new", "\(what)")
+    }
+    #expect(found.map { Self.refusals.contains($0) } ?? false, "\(what): \(String(describing: found))")
+  }
+
+  @Test func `rows that were swapped, deleted, put back, changed or added are refused`() throws {
+    guard let shared = try vault() else { return }
+    let vault = try shared.unlock(shared.pins)
+    let s = shared.schema
+    let first = "(SELECT idx FROM \(s).rec ORDER BY idx LIMIT 1)",
+      second = "(SELECT idx FROM \(s).rec ORDER BY idx OFFSET 1 LIMIT 1)"
+    var attacks: [(String, String)] = [
+      (
+        "a value of another record",
+        "UPDATE \(s).rec SET value = (SELECT value FROM \(s).rec WHERE idx = \(second)) WHERE idx = \(first)"
+      ),
+      (
+        "the whole content of another record",
+        "UPDATE \(s).rec a SET rid = b.rid, meta = b.meta, value = b.value FROM \(s).rec b WHERE a.idx = \(first) AND b.idx = \(second)"
+      ),
+      ("a deleted record", "DELETE FROM \(s).rec WHERE idx = \(first)"),
+      (
+        "a deleted record and its digest",
+        "DELETE FROM \(s).digest WHERE bucket = (SELECT get_byte(idx, 0) * 4 + get_byte(idx, 1) / 64 FROM \(s).rec WHERE idx = \(first)); DELETE FROM \(s).rec WHERE idx = \(first)"
+      ),
+      ("a value taken away", "UPDATE \(s).rec SET value = NULL WHERE idx = \(first)"),
+      ("an empty value", "UPDATE \(s).rec SET value = '' WHERE idx = \(first)"),
+      (
+        "a record at another place",
+        "UPDATE \(s).rec SET idx = set_byte(idx, 15, (get_byte(idx, 15) + 1) % 256) WHERE idx = \(first)"
+      ),
+      (
+        "an index that is too long",
+        "INSERT INTO \(s).rec SELECT idx || '\\x00', rid, meta, value FROM \(s).rec WHERE idx = \(first)"
+      ),
+      (
+        "an index that is too short",
+        "INSERT INTO \(s).rec SELECT '\\xffffff', rid, meta, value FROM \(s).rec WHERE idx = \(first)"
+      ),
+      (
+        "a record that was added",
+        "INSERT INTO \(s).rec SELECT set_byte(idx, 3, 1), rid, meta, value FROM \(s).rec WHERE idx = \(first)"
+      ),
+      ("an old record that was added", "INSERT INTO \(s).old SELECT * FROM \(s).rec WHERE idx = \(first)"),
+      ("no history", "DELETE FROM \(s).old"),
+      ("no log", "DELETE FROM \(s).log"),
+      ("a log without its last row", "DELETE FROM \(s).log WHERE seq = (SELECT max(seq) FROM \(s).log)"),
+      (
+        "a row of the log that was added",
+        "INSERT INTO \(s).log SELECT max(seq) + 1, (SELECT box FROM \(s).log LIMIT 1) FROM \(s).log"
+      ),
+      ("a row of the log of no number", "INSERT INTO \(s).log VALUES (-1, '\\x00')"),
+      ("two rows of the log swapped", "UPDATE \(s).log a SET box = b.box FROM \(s).log b WHERE a.seq = 2 AND b.seq = 3"),
+      ("no state", "DELETE FROM \(s).state"), ("a second state", "INSERT INTO \(s).state SELECT 2, bytes FROM \(s).state"),
+      ("a state of a later generation", "UPDATE \(s).state SET bytes = set_byte(bytes, 0, 255)"),
+      ("a long state", "UPDATE \(s).state SET bytes = decode(repeat('00', 100000), 'hex')"),
+      ("headers of zeros", "UPDATE \(s).header SET bytes = '\\x00'; UPDATE \(s).header_copy SET bytes = '\\x00'"),
+      ("a second header", "INSERT INTO \(s).header SELECT 7, bytes FROM \(s).header"),
+      ("no copy of the header", "DELETE FROM \(s).header_copy"),
+      (
+        "digests swapped",
+        "UPDATE \(s).digest a SET hash = b.hash FROM \(s).digest b WHERE a.bucket = (SELECT min(bucket) FROM \(s).digest) AND b.bucket = (SELECT max(bucket) FROM \(s).digest)"
+      ),
+      (
+        "a digest of zeros",
+        "INSERT INTO \(s).digest SELECT n, decode(repeat('00', 32), 'hex') FROM generate_series(0, 2047) n WHERE n NOT IN (SELECT bucket FROM \(s).digest) LIMIT 1"
+      ),
+      ("a digest of no bucket", "INSERT INTO \(s).digest VALUES (5000, decode(repeat('00', 32), 'hex'))"),
+      ("an outcome of no kind", "INSERT INTO \(s).decided VALUES (decode(repeat('00', 16), 'hex'), 9, 1)"),
+    ]
+    for table in ["rec", "old", "header", "header_copy", "state", "log", "digest"] {
+      let columns = ["rec": "value", "old": "meta", "log": "box", "digest": "hash"]
+      let column = columns[table] ?? "bytes"
+      for bit in Campaign.cases(128, short: 6) {
+        attacks.append(
+          (
+            "bit \(bit) of \(table)",
+            "UPDATE \(s).\(table) SET \(column) = set_bit(\(column), \(bit), 1 - get_bit(\(column), \(bit)))"
+          ))
+      }
+    }
+    for (what, sql) in attacks {
+      try shared.server.sql(sql)
+      expectRefusal(what, shared)
+      #expect(kind { _ = try vault.verify() } != nil, "\(what), to who has it open")
+      try putBack(shared, "newest")
+      #expect(kind { _ = try vault.verify() } == nil, "after \(what)")
+    }
+    #expect(kind { _ = try shared.unlock(shared.pins).verify() } == nil)
+    print("forged on a server: \(attacks.count)")
+  }
+
+  @Test func `what was so before is not so again: not all of it, and not a part`() throws {
+    guard let shared = try vault() else { return }
+    let vault = try shared.unlock(shared.pins)
+    try putBack(shared, "older")
+    expectRefusal("all of an older state", shared)
+    #expect(kind { _ = try vault.get(name("0")) } == .rolledBack)
+    #expect(kind { try vault.set(form("x"), for: name("1")) } == .rolledBack)
+    try putBack(shared, "newest")
+    for table in Self.tables where !["decided", "header", "header_copy"].contains(table) {
+      try putBack(shared, "older", [table])
+      expectRefusal("an older \(table)", shared)
+      try putBack(shared, "newest")
+    }
+    for first in ["rec", "digest", "log"] {
+      try putBack(shared, "older", ["state", first])
+      expectRefusal("an older state and \(first)", shared)
+      try putBack(shared, "newest")
+    }
+    #expect(try text(vault.get(name("0"))) == "new" && text(shared.unlock(shared.pins).get(name("0"))) == "new")
+  }
+
+  @Test func `another vault at the place is refused, under every name of the place, and so are tables that are none`() throws {
+    guard let shared = try vault() else { return }
+    let vault = try shared.unlock(shared.pins)
+    try shared.server.sql("ALTER SCHEMA \(shared.schema) RENAME TO \(shared.schema)_away")
+    #expect(kind { _ = try vault.get(name("0")) } != nil)
+    #expect(kind { _ = try shared.unlock(shared.pins) } == .noVault)
+    _ = try shared.create()
+    #expect(kind { _ = try shared.unlock(shared.pins) } == .replaced)
+    let link = shared.folder.path.appending("link").string
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: shared.server.folder)
+    let spelled = VaultPlace(
+      "postgresql:///postgres?user=coffer&host=\(link)&port=\(shared.server.port)#\(shared.url.drop { $0 != "#" }.dropFirst())")
+    #expect(kind { _ = try LockedVault.open(spelled, options: shared.pins).unlock(with: shared.credentials()) } == .replaced)
+    try shared.server.sql(
+      "DROP SCHEMA \(shared.schema) CASCADE; CREATE SCHEMA \(shared.schema); CREATE TABLE \(shared.schema).state (id int)")
+    #expect(kind { _ = try shared.unlock(shared.pins) } == .notAVault)
+    try shared.server.sql("DROP SCHEMA \(shared.schema) CASCADE; ALTER SCHEMA \(shared.schema)_away RENAME TO \(shared.schema)")
+    #expect(try text(shared.unlock(shared.pins).get(name("0"))) == "new")
+    try shared.server.sql("ALTER TABLE \(shared.schema).rec ALTER COLUMN value TYPE text USING encode(value, 'hex')")
+    #expect(kind { _ = try shared.unlock(shared.pins) } == .notAVault)
+    #expect(kind { _ = try vault.verify() } != nil)
+  }
+
+  @Test func `a reader's role reads, and writes nothing`() throws {
+    guard let shared = try vault() else { return }
+    let role = shared.schema + "_reader"
+    try shared.server.sql("CREATE ROLE \(role) LOGIN")
+    for sql in PostgresSchema.grants(shared.schema, readers: role, writers: "coffer") { try shared.server.sql(sql) }
+    let place = VaultPlace(shared.url.replacingOccurrences(of: "coffer@", with: "\(role)@"))
+    let reader = try LockedVault.open(place, options: .withoutPins).unlock(with: shared.credentials())
+    #expect(try text(reader.get(name("0"))) == "new" && reader.verify().items == 12)
+    #expect([.readOnly, .denied].contains(kind { try reader.set(form("x"), for: name("0")) }))
+    #expect(try text(reader.get(name("0"))) == "new")
+  }
+}

@@ -1,0 +1,60 @@
+import CofferPlatform
+import CofferVault
+import Testing
+
+@testable import CofferPostgres
+
+@Suite struct PostgresPlaceTests {
+  @Test func `the name is cut off, and what is libpq's is left to it`() throws {
+    let place = try PostgresPlace(
+      "postgresql://ada@db1,db2:5433/team?sslmode=verify-full&coffer_timeout=3&coffer_allow_async=1#main_2")
+    #expect(place.connection == "postgresql://ada@db1,db2:5433/team?sslmode=verify-full" && place.schema == "coffer_main_2")
+    #expect(place.patience == .seconds(3) && place.allowsAsynchronousCommit)
+    let plain = try PostgresPlace("postgres://db")
+    #expect(plain.connection == "postgres://db" && plain.name == "main" && plain.patience == .seconds(15))
+    #expect(!plain.allowsAsynchronousCommit)
+    #expect(try PostgresPlace("postgresql:///team?coffer_timeout=1").connection == "postgresql:///team")
+  }
+
+  @Test(arguments: [
+    "postgresql://ada:hunter2@db/team", "postgresql://db/team?password=hunter2", "postgresql://db/team?a=b&pass%77ord=hunter2#x",
+    "postgresql://db/team?sslpassword=hunter2", "postgresql://ada:hunter2@db",
+  ])
+  func `a password is refused, and repeated nowhere`(url: String) {
+    let error = #expect(throws: StoreError.self) { try PostgresPlace(url) }
+    #expect(error?.kind == .invalidName && error.map { "\($0)" }?.contains("hunter2") == false)
+    PostgresVaults.use()
+    #expect(VaultPlace(url).description == "postgresql://…")
+    let opening = #expect(throws: StoreError.self) { try LockedVault.open(VaultPlace(url), options: .withoutPins) }
+    #expect(opening?.kind == .invalidName && opening.map { "\($0)" }?.contains("hunter2") == false)
+  }
+
+  @Test(arguments: [
+    "postgresql://db/team#", "postgresql://db/team#Main", "postgresql://db/team#a-b", "postgresql://db#a;drop",
+    "postgresql://db/#" + String(repeating: "a", count: 51), "mysql://db", "postgresql://db?coffer_timeout=0",
+    "postgresql://db?coffer_timeout=x", "postgresql://db?coffer_allow_async=yes", "postgresql:/db",
+  ])
+  func `what is no place is refused`(url: String) {
+    #expect(throws: StoreError.self) { try PostgresPlace(url) }
+  }
+
+  @Test func `a place is known by each of its hosts, and by nothing that leads to the same rows`() throws {
+    let one = PlaceNames(["host": "DB.example.com.", "port": "5432", "dbname": "team", "user": "ada"], host: "", name: "main")
+    let same = PlaceNames(["host": "db.example.com", "hostaddr": "10.0.0.1", "dbname": "team"], host: "", name: "main")
+    #expect(one.all.count == 1 && one.all == same.all)
+    let both = PlaceNames(["host": "db.example.com,db2", "port": "5432,5433", "dbname": "team"], host: "", name: "main")
+    #expect(both.all.count == 2 && both.all[0] == one.all[0])
+    for other in [
+      PlaceNames(["host": "db.example.com", "port": "5433", "dbname": "team"], host: "", name: "main"),
+      PlaceNames(["host": "db.example.com", "dbname": "team2"], host: "", name: "main"),
+      PlaceNames(["host": "db.example.com", "dbname": "team"], host: "", name: "main2"),
+    ] {
+      #expect(other.all.count == 1 && other.all != one.all)
+    }
+    #expect(
+      PlaceNames(["dbname": "d"], host: "/tmp/../tmp", name: "m").all
+        == PlaceNames(["host": "/tmp", "dbname": "d"], host: "", name: "m").all)
+    let bytes = "pg\0".utf8 + [4, 0, 0, 0] + "/tmp".utf8 + [0x38, 0x15, 1, 0, 0, 0] + "d".utf8 + [1, 0, 0, 0] + "m".utf8
+    #expect(PlaceNames(["host": "/tmp", "dbname": "d"], host: "", name: "m").all == [Array(bytes)])
+  }
+}

@@ -1,0 +1,92 @@
+import CofferPlatform
+import Foundation
+import Synchronization
+import Testing
+
+/// Stands between a client and a server's socket, and cuts the next connection's wire after so many bytes of one direction.
+final class Proxy: Sendable {
+  let port = 6543
+  private let listener: Int32
+  private let target: String
+  private struct Plan { var left: Int?; var isUp = true }
+  private let plan = Mutex(Plan())
+  /// Bytes that went either way since ``count()``.
+  private let counted = Mutex((up: 0, down: 0))
+
+  init(_ folder: String, target: Int) throws {
+    self.target = "\(folder)/.s.PGSQL.\(target)"
+    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let bound = Self.withAddress("\(folder)/.s.PGSQL.\(port)") { [listener] address, size in bind(listener, address, size) }
+    try #require(bound == 0 && listen(listener, 64) == 0)
+    chmod("\(folder)/.s.PGSQL.\(port)", 0o777)
+    Thread.detachNewThread { [self] in
+      while true {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return }
+        serve(client)
+      }
+    }
+  }
+
+  deinit { Glibc.close(listener) }
+
+  func end() { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  /// Cuts after `bytes` more of those that go up to the server, or down from it.
+  func cut(after bytes: Int, up: Bool) { plan.withLock { $0 = Plan(left: bytes, isUp: up) } }
+  func mend() { plan.withLock { $0.left = nil } }
+  var isCut: Bool { plan.withLock { $0.left == nil } }
+
+  /// How many bytes have gone up and down since the last call.
+  func count() -> (up: Int, down: Int) {
+    counted.withLock { counted in
+      defer { counted = (0, 0) }
+      return counted
+    }
+  }
+
+  private func serve(_ client: Int32) {
+    let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    guard Self.withAddress(target, { connect(server, $0, $1) }) == 0 else {
+      close(client)
+      close(server)
+      return
+    }
+    for (from, to, up) in [(client, server, true), (server, client, false)] {
+      Thread.detachNewThread { [self] in pump(from, to, up) }
+    }
+  }
+
+  private func pump(_ from: Int32, _ to: Int32, _ up: Bool) {
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let got = read(from, &bytes, bytes.count)
+      guard got > 0 else { break }
+      counted.withLock { if up { $0.up += got } else { $0.down += got } }
+      let allowed = plan.withLock { plan -> Int in
+        guard plan.isUp == up, let left = plan.left else { return got }
+        plan.left = left > got ? left - got : nil
+        return min(left, got)
+      }
+      var done = 0
+      while done < allowed {
+        let put = bytes.withUnsafeBytes { send(to, $0.baseAddress?.advanced(by: done), allowed - done, Int32(MSG_NOSIGNAL)) }
+        guard put > 0 else { break }
+        done += put
+      }
+      guard allowed == got else { break }
+    }
+    // Both ways, so that the other thread ends too; the descriptors are few, and go with the process.
+    shutdown(from, Int32(SHUT_RDWR))
+    shutdown(to, Int32(SHUT_RDWR))
+  }
+
+  private static func withAddress(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8.prefix(107))) }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import Testing
+
+@testable import CofferPostgres
+
+/// Servers that die, hang, refuse, or lose what was said.
+@Suite(.tags(.campaign, .process, .kill), .wholeRun) struct ServerFaultCampaign {
+  @Test func `a server that acknowledges before a commit is durable is not written to, unless the place says so`() throws {
+    let asynchronous = "options=-csynchronous_commit%3Doff"
+    guard let shared = try SharedVault(options: asynchronous) else { return }
+    #expect(kind { try shared.create() } == .refused)
+    guard let allowed = try SharedVault(options: asynchronous + "&coffer_allow_async=1") else { return }
+    let vault = try allowed.create()
+    try vault.set(form("1"), for: name("a"))
+    let strict = VaultPlace(allowed.url.replacingOccurrences(of: "&coffer_allow_async=1", with: ""))
+    let reader = try LockedVault.open(strict, options: .withoutPins).unlock(with: allowed.credentials())
+    #expect(try text(reader.get(name("a"))) == "1")
+    #expect(kind { try reader.set(form("2"), for: name("a")) } == .refused)
+  }
+
+  @Test func `no call waits without an end: for a lock, for a server that hangs, for one that is gone`() throws {
+    guard let server = TestServer.make(), let shared = try SharedVault(on: server, options: "coffer_timeout=1") else { return }
+    let vault = try shared.create()
+    try vault.set(form("1"), for: name("a"))
+    let session = PostgresSession(try PostgresPlace(shared.url), patience: nil)
+    let connection = try session.open()
+    try connection.perform("BEGIN", until: .now + .seconds(60))
+    try connection.perform("SELECT 1 FROM \(shared.schema).state FOR UPDATE", until: .now + .seconds(60))
+    _ = try connection.answers(until: .now + .seconds(60))
+    #expect(kind { try vault.set(form("2"), for: name("a")) } == .busy)
+    #expect(try text(vault.get(name("a"))) == "1", "a read waits for no writer")
+    session.close()
+    eventually("the lock is free again") { kind { try vault.set(form("3"), for: name("a")) } == nil }
+
+    let pids = try server.sql(
+      "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    )
+    .split(separator: "\n").compactMap { pid_t($0) }
+    #expect(!pids.isEmpty)
+    let main = server.pid
+    for pid in pids + [main] { kill(pid, SIGSTOP) }
+    #expect(kind { _ = try vault.get(name("a")) } == .busy)
+    for pid in pids + [main] { kill(pid, SIGCONT) }
+    #expect(try text(vault.get(name("a"))) == "3")
+
+    try server.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'coffer'")
+    #expect(try text(vault.get(name("a"))) == "3", "nothing was asked of the connection that was ended")
+    server.stop(SIGINT)
+    eventually("the server is gone") { kind { _ = try vault.get(name("a")) } == .busy }
+    #expect(kind { _ = try shared.unlock() } == .busy)
+  }
+
+  @Test func `a connection cut at any byte of a write leaves it made or not made, and this is known`() throws {
+    guard let server = TestServer.make(), let direct = try SharedVault(on: server) else { return }
+    let proxy = try Proxy(server.folder, target: server.port)
+    defer { proxy.end() }
+    _ = try direct.create()
+    let place = VaultPlace(direct.url.replacingOccurrences(of: ":\(server.port)/", with: ":\(proxy.port)/"))
+    let vault = try LockedVault.open(place, options: .withoutPins).unlock(with: direct.credentials())
+    let witness = try direct.unlock()
+    for warm in 0..<3 { try vault.set(form("\(warm)"), for: name("a")) }
+    _ = proxy.count()
+    try vault.set(form("measured"), for: name("a"))
+    let size = proxy.count()
+    var tally: [String: Int] = [:]
+    for up in [true, false] {
+      for cut in Campaign.cases(up ? size.up : size.down, short: 40) {
+        let value = "\(up) \(cut)"
+        proxy.cut(after: cut, up: up)
+        let outcome = kind { try vault.set(form(value), for: name("a")) }
+        proxy.mend()
+        let isThere = try text(witness.get(name("a"))) == value
+        switch outcome {
+        case nil: #expect(isThere, "acknowledged, and not there: \(value)")
+        case .busy: #expect(!isThere, "refused, and there: \(value)")
+        default: Issue.record("\(String(describing: outcome)) at \(value)")
+        }
+        tally["\(outcome.map { "\($0)" } ?? "made")", default: 0] += 1
+        #expect(try text(vault.get(name("a"))) == text(witness.get(name("a"))))
+      }
+    }
+    _ = try witness.verify()
+    #expect(tally["made", default: 0] > 0 && tally["busy", default: 0] > 0)
+    print("cut connections: \(tally.sorted { $0.key < $1.key })")
+  }
+
+  @Test func `a commit that was lost beside a change of key by another is settled all the same`() throws {
+    guard let server = TestServer.make(), let direct = try SharedVault(on: server) else { return }
+    let proxy = try Proxy(server.folder, target: server.port)
+    defer { proxy.end() }
+    let witness = try direct.create()
+    let place = VaultPlace(direct.url.replacingOccurrences(of: ":\(server.port)/", with: ":\(proxy.port)/"))
+    let vault = try LockedVault.open(place, options: .withoutPins).unlock(with: direct.credentials())
+    for step in 0..<3 { try vault.set(form("\(step)"), for: name("a")) }
+    _ = proxy.count()
+    try vault.rotate()
+    let size = proxy.count()
+    for cut in Campaign.cases(size.down, short: 12) {
+      let epoch = try witness.status().epoch
+      proxy.cut(after: cut, up: false)
+      let outcome = kind { try vault.rotate() }
+      proxy.mend()
+      try witness.rotate()
+      let now = try witness.status().epoch
+      #expect(now == epoch + (outcome == nil ? 2 : 1), "\(String(describing: outcome)) at \(cut)")
+      #expect(try vault.verify() == witness.verify() && text(vault.get(name("a"))) == "2")
+    }
+  }
+
+  @Test func `a server that is killed under its writers loses no acknowledged write, and makes none up`() throws {
+    guard let server = TestServer.make(), let shared = try SharedVault(on: server) else { return }
+    let vault = try shared.create()
+    let writers = 4
+    let key = try shared.keyPath()
+    let tools = try (0..<writers).map { try PostgresTool("shared-write", shared.url, key, "\($0)", "1000000") }
+    let crashes = Campaign.size(short: 3, long: 200)
+    for crash in 0..<crashes {
+      usleep(useconds_t.random(in: 100_000...900_000))
+      try server.crash()
+      eventually("a write is acknowledged after crash \(crash)") {
+        kind { try vault.set(form("\(crash)"), for: name("crash")) } == nil
+      }
+    }
+    var tally: [String: Int] = [:]
+    for (number, tool) in tools.enumerated() {
+      let lines = tool.stop()
+      var possible: Set<String> = []
+      for line in lines {
+        let words = line.split(separator: " ").map(String.init)
+        guard words.count == 2 else { continue }
+        tally[words[0], default: 0] += 1
+        switch words[0] {
+        case "acknowledged": possible = [words[1]]
+        case "unknown": possible.insert(words[1])
+        default: break
+        }
+      }
+      // Killed in the middle of a write, whose outcome it could not say.
+      let last = lines.last.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
+      possible.insert("\(last + 1)")
+      let stored = try text(vault.get(ItemName(service: "writer", account: "\(number)"))) ?? "nothing"
+      #expect(possible.contains(stored), "writer \(number): \(stored) of \(possible)")
+    }
+    _ = try vault.verify()
+    #expect(tally["acknowledged", default: 0] > 0 && tally["unknown", default: 0] == 0)
+    print("killed servers: \(crashes), \(tally.sorted { $0.key < $1.key })")
+  }
+
+  @Test func `many processes count together, and none of their counts is lost`() throws {
+    guard let server = TestServer.make(), let shared = try SharedVault(on: server) else { return }
+    let vault = try shared.create()
+    let (processes, each) = (Campaign.size(short: 8, long: 64), Campaign.size(short: 25, long: 500))
+    let key = try shared.keyPath()
+    let tools = try (0..<processes).map { _ in try PostgresTool("shared-count", shared.url, key, "\(each)") }
+    for tool in tools { #expect(tool.finish() == ["done \(each)"]) }
+    #expect(try text(vault.get(ItemName(service: "shared", account: "count"))) == "\(processes * each)")
+    _ = try vault.verify()
+    print("counted together: \(processes) processes, \(processes * each)")
+  }
+}
+
+/// Another process that works on a shared vault.
+final class PostgresTool {
+  private let process = Process()
+  private let output = Pipe()
+
+  init(_ words: String...) throws {
+    let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+    process.executableURL = [folder, Bundle.main.bundleURL].map { $0.appending(path: "TestTool") }
+      .first { FileManager.default.isExecutableFile(atPath: $0.path) }
+    process.arguments = words
+    process.standardOutput = output
+    try process.run()
+  }
+
+  /// Its lines, once it has ended by itself.
+  func finish() -> [String] {
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
+  }
+
+  /// Kills it, and returns its lines: those that it wrote whole.
+  func stop() -> [String] {
+    kill(process.processIdentifier, SIGKILL)
+    return finish()
+  }
+}

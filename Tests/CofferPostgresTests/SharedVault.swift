@@ -1,0 +1,66 @@
+import CofferMemory
+import CofferPlatform
+import CofferStorage
+import CofferTestSupport
+import CofferVault
+import Foundation
+import SystemPackage
+import Testing
+
+@testable import CofferPostgres
+
+/// A vault on a server, which a key file opens.
+struct SharedVault {
+  let server: TestServer
+  let url: String
+  let key: SecretForm
+  let folder: TestFolder
+
+  /// Nil where PostgreSQL is not installed.
+  init?(on server: TestServer? = .shared, options: String = "") throws {
+    guard let server else { return nil }
+    PostgresVaults.use()
+    self.server = server
+    url = server.place("v\(UInt64.random(in: 0 ... .max))", options)
+    key = SecretForm(try KeyFile.generate())
+    folder = try TestFolder("shared")
+  }
+
+  var place: VaultPlace { VaultPlace(url) }
+  var schema: String { "coffer_\(url.drop { $0 != "#" }.dropFirst())" }
+  var pins: VaultOptions { VaultOptions(pins: folder.path.appending("pins")) }
+
+  func credentials() throws -> Credentials { Credentials(keyFile: try key.bytes.duplicate()) }
+
+  @discardableResult
+  func create(_ options: VaultOptions = .withoutPins) throws -> UnlockedVault {
+    try UnlockedVault.create(at: place, with: credentials(), options: options)
+  }
+
+  func unlock(_ options: VaultOptions = .withoutPins) throws -> UnlockedVault {
+    try LockedVault.open(place, options: options).unlock(with: credentials())
+  }
+
+  /// The path of a file with the key, for other processes.
+  func keyPath() throws -> String {
+    let path = folder.path.appending("key").string
+    try key.bytes.withUnsafeBytes { try Data($0).write(to: URL(fileURLWithPath: path)) }
+    chmod(path, 0o600)
+    return path
+  }
+}
+
+func name(_ account: String) throws -> ItemName { try ItemName(service: "s", account: account) }
+
+func form(_ text: String) throws -> SecretForm {
+  SecretForm(
+    try Array(text.utf8).span.bytes.withUnsafeBytes { (bytes) throws(SecretMemoryError) in try SecretBytes(copying: bytes) })
+}
+
+func text(_ form: SecretForm?) -> String? { form.map { $0.bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } } }
+
+/// The kind of error that `body` throws.
+func kind(_ body: () throws -> Void) -> StoreError.Kind? {
+  do { try body() } catch { return (error as? StoreError)?.kind }
+  return nil
+}
