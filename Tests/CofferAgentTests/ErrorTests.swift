@@ -34,7 +34,7 @@ import Testing
     (44, .unproven, "unproven"),
     (45, .moved, "moved"),
     (46, .inUse, "inUse"),
-    (47, .memory, "memory"),
+    (47, .memory, "memory"), (48, .unreachable, "unreachable"), (49, .loginRefused, "loginRefused"),
   ]
 
   @Test func `every kind of error crosses the wire under its code, with all that it carries`() throws {

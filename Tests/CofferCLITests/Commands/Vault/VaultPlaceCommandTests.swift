@@ -66,7 +66,8 @@ struct VaultPlaceCommandTests {
     for line in ["vault list", "vault set a --generate", "vault backup \(home.path)/copy", "init", "vault join \(place)"] {
       let words = line.hasPrefix("vault join") ? line : "\(line) --vault \(place)"
       let answer = try home.coffer(words)
-      #expect(answer.status == 77 && answer.err.contains("opens no vaults on servers of this kind (postgresql://…)"), "\(answer.err)")
+      #expect(
+        answer.status == 77 && answer.err.contains("opens no vaults on servers of this kind (postgresql://…)"), "\(answer.err)")
       #expect(!answer.err.contains("hunter2") && !answer.err.contains("example"))
     }
     try home.transcript("vault list --vault \(place) --json", err: #""kind":"unsupported""#, exit: 77)
