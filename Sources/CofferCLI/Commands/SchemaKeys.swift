@@ -31,7 +31,8 @@ struct KeysCommand: OpeningCommand {
 
   private func answer(_ comparison: SchemaComparison, _ context: Context) throws {
     if options.json { return try Output.line(JSONText.encode(comparison.rows)) }
-    let total = "\(counted(comparison.declared, "key")) declared, \(comparison.counts)"
+    let total = ["\(counted(comparison.declared, "key")) declared", comparison.counts].filter { !$0.isEmpty }.joined(
+      separator: ", ")
     if Output.isTerminal { return try Self.table(comparison.rows, total).show() }
     if !comparison.rows.isEmpty {
       try Output.line(Columns.align(comparison.rows.map { [$0.state.rawValue, $0.key, $0.store ?? "-", $0.declared ?? "-"] }))

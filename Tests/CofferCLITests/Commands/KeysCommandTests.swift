@@ -98,6 +98,7 @@ struct KeysCommandTests {
       let answer = try home.coffer("keys \(file)")
       #expect(answer.status == Int32(status) && answer.out.isEmpty, "\(text): \(answer.err)")
     }
+    try home.transcript("keys -", in: #"{"version":1,"keys":[]}"#, err: "0 keys declared\n")
     try home.transcript("keys \(home.path)/none.json", err: "the file is not there", exit: 74)
     #expect(try home.coffer("keys /dev/zero").status == 64)
   }
