@@ -172,7 +172,7 @@ struct AuthRefreshCommand: OpeningCommand {
   @Argument(help: "The host; may be left out where there is one.", completion: Completions.hosts) var host: String?
   @Option(help: ArgumentHelp("The account, instead of the active one.", valueName: "name")) var account: String?
   @OptionGroup(title: "Unlocking") var unlocking: UnlockingOptions
-  @OptionGroup var options: AnswerOptions
+  @OptionGroup var options: CommonOptions
 
   func perform(_ context: Context) throws {
     let host = try host.map { try AuthHost.check($0) }

@@ -10,8 +10,8 @@ typealias AuthLoginCommand = LoginCommandAt<FamilyPlace>
 
 /// How the server of a login is named, and how it is asked.
 struct ServerOptions: ParsableArguments {
-  @Option(help: ArgumentHelp("The server's issuer, which says where everything is: https://…", valueName: "url")) var issuer:
-    String?
+  @Option(help: ArgumentHelp("The issuer, an address of https, which says where everything of the server is.", valueName: "url"))
+  var issuer: String?
   @Option(help: ArgumentHelp("The client id that the server gave you.", valueName: "id")) var clientID: String?
   @Option(help: ArgumentHelp("A file with the client's secret, where it has one.", valueName: "path"), completion: .file())
   var clientSecretFile: String?

@@ -10,6 +10,8 @@ struct AuthAccounts {
   /// The attribute of items that are tokens, so that other items of a host are none.
   private static let mark = "coffer.auth"
   private static let token = "token"
+  /// Of an item that tries the place of a login, and is there for a moment, unless the program dies in it.
+  private static let trial = "begun"
   /// The service of the items that name the active accounts.
   static let pointers = "coffer.auth"
   /// The account of a login that names none.
@@ -84,10 +86,10 @@ struct AuthAccounts {
   /// A person who has logged in would else hear only then that there is no place for the token.
   func reserve(_ host: String, _ account: String) throws {
     let name = try checkedName(host, account)
-    guard try items.item(name) == nil else { return }
+    guard try items.item(name).map(Self.isToken) != true else { return }
     let form = SecretForm(
-      try SecretBytes(zeros: 64), metadata: ItemMetadata(attributes: [Self.mark: "begun"], expires: .distantPast))
-    try items.apply([.set(form, for: name, if: .absent, keeping: 0)])
+      try SecretBytes(zeros: 64), metadata: ItemMetadata(attributes: [Self.mark: Self.trial], expires: .distantPast))
+    try items.apply([.set(form, for: name, keeping: 0)])
     try items.remove(name)
   }
 
@@ -125,7 +127,9 @@ struct AuthAccounts {
   private func checkedName(_ host: String, _ account: String) throws -> ItemName {
     let name = try ItemName(service: host, account: account)
     try NewName.check(name)
-    guard let there = try items.item(name), !Self.isToken(there) else { return name }
+    guard let there = try items.item(name), !Self.isToken(there), there.metadata.attributes[Self.mark] != Self.trial else {
+      return name
+    }
     throw StoreError(
       .refused, "the vault has an item of that name which is no login", key: name.description,
       cure: "choose another account, or rename the item with coffer vault rename")
