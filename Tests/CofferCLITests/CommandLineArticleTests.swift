@@ -69,6 +69,7 @@ struct CommandLineArticleTests {
     try home.transcript("set theme dark --plain")
     try home.transcript("set token --secret", in: "tok")
     try home.transcript("login github.com --with-token --quiet", in: "tok")
+    try home.coffer("auth provider add github.com --client-id id")
     try home.transcript("vault otp coffer token --set", in: "GEZDGNBVGY3TQOJQ")
     defer { _ = try? home.coffer("agent stop") }
     _ = try home.file("files/app.env", "A=1\n")
