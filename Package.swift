@@ -116,7 +116,7 @@ let package = Package(
     .target(
       name: "CofferLogin",
       dependencies: [
-        "Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries",
+        "Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries", systemPackage,
       ],
       swiftSettings: strict),
     .executableTarget(

@@ -26,7 +26,10 @@ import Testing
     "CofferSecretService": [
       "CofferAgent", "CofferVault", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferLibraries", "SystemPackage",
     ],
-    "CofferLogin": ["Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries"],
+    "CofferLogin": [
+      "Coffer", "CofferStorage", "CofferMemory", "CofferPlatform", "CCofferPlatform", "CCofferLibraries",
+      "SystemPackage",
+    ],
     "CofferCLI": [
       "Coffer", "CofferAgent", "CofferDefaults", "CofferLogin", "CofferSecretService", "CofferVault", "CofferStorage",
       "CofferMemory",

@@ -83,7 +83,8 @@ public final class AuthlibServer: @unchecked Sendable {
   private func curl(_ arguments: [String]) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/curl")
-    process.arguments = ["-s", "--noproxy", "*"] + arguments
+    // However busy the machine: a server that is silent for five minutes has hung.
+    process.arguments = ["-s", "--noproxy", "*", "--max-time", "300"] + arguments
     let output = Pipe()
     process.standardOutput = output
     try process.run()

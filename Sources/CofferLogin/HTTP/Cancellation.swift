@@ -1,10 +1,15 @@
+internal import CofferPlatform
 internal import Dispatch
 internal import Synchronization
+internal import SystemPackage
 
 /// Says to work that blocks that nobody waits for it any more.
 package final class Cancellation: Sendable {
   private let isSaid = Atomic<Bool>(false)
   private let bell = DispatchSemaphore(value: 0)
+
+  /// libcurl, its TLS and the resolver of names keep some buffers of 16 KiB on the stack, and pages that nobody touches cost nothing.
+  private static let stackBytes = 1 << 19
 
   package init() {}
 
@@ -21,17 +26,19 @@ package final class Cancellation: Sendable {
     if bell.wait(timeout: .now() + seconds) == .success { bell.signal() }
   }
 
-  /// What `body`, which blocks, returns, on a thread of its own: those of Swift's pool must not wait for a server.
+  /// What `body`, which blocks, returns, on a thread of its own: those of Swift's pool and of Dispatch must not wait for a server.
   ///
-  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled.
+  /// - Throws: what `body` throws; `CancellationError` when the task was cancelled; `StoreError` when there can be no more threads.
   static func run<Value: Sendable>(_ body: @escaping @Sendable (Cancellation) throws -> Value) async throws -> Value {
     let cancellation = Cancellation()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        DispatchQueue.global().async {
-          let result = Result { try body(cancellation) }
-          continuation.resume(with: cancellation.isCancelled ? .failure(CancellationError()) : result)
-        }
+        do {
+          try DetachedThread.start(stackBytes: stackBytes, place: "login") {
+            let result = Result { try body(cancellation) }
+            continuation.resume(with: cancellation.isCancelled ? .failure(CancellationError()) : result)
+          }
+        } catch { continuation.resume(throwing: error) }
       }
     } onCancel: {
       cancellation.cancel()

@@ -97,7 +97,8 @@ class Service(grants.ClientCredentialsGrant):
 class Device(DeviceCodeGrant):
     def query_device_credential(self, code): return DEVICES.get(code)
     def query_user_grant(self, user_code):
-        answer = next((d["answer"] for d in DEVICES.values() if d["user_code"] == user_code), None)
+        # Authlib looks at the answer before it says that it is asked too often.
+        answer = next((d["answer"] for d in DEVICES.values() if d["user_code"] == user_code and not d["slow"]), None)
         return None if answer is None else (USER, answer == "allow")
     def should_slow_down(self, credential):
         if not credential.get("slow"): return False
@@ -198,7 +199,7 @@ def control(word):
         for credential in DEVICES.values():
             if request.form.get("code", credential["user_code"]) != credential["user_code"]: continue
             if word == "slow": credential["slow"] = True
-            elif word == "end": credential["expires_at"] = 0
+            elif word == "end": credential["expires_at"] = 1  # Authlib takes 0 for a code that never ends.
             else: credential["answer"] = word
     elif word == "life": LIFE["access"] = int(request.form["seconds"])
     elif word == "fault": FAULT.update(status=int(request.form["status"]), body=request.form["body"],
