@@ -113,7 +113,7 @@ extension Schema.Entry {
     // A type may have a form of its own, which its default then shows.
     let isUsual = form.map { read?.contains($0.kindName) ?? false } ?? true
     kinds = isUsual ? read : nil
-    defaultText = traits.isSecret ? nil : form.flatMap(FormJSON.text)
+    defaultText = traits.isSecret ? nil : form.flatMap(PlainFormJSON.text)
     expires = traits.expires
     endsWithSession = traits.endsWithSession
     formerNames = traits.formerNames
@@ -130,34 +130,6 @@ extension Schema.Entry {
     (route, type, kinds, defaultText) = (pattern.route, pattern.type, pattern.kinds, pattern.defaultText)
     (expires, endsWithSession, formerNames) = (pattern.expires, pattern.endsWithSession, pattern.formerNames)
     (label, site) = (pattern.label, pattern.site)
-  }
-}
-
-/// A preference's default as JSON.
-private struct FormJSON: Encodable {
-  let form: PlainForm
-
-  static func text(_ form: PlainForm) -> String? {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    encoder.dateEncodingStrategy = .iso8601
-    encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-    do { return String(decoding: try encoder.encode(FormJSON(form: form)), as: UTF8.self) } catch { return nil }
-  }
-
-  func encode(to encoder: any Encoder) throws {
-    var single = encoder.singleValueContainer()
-    switch form {
-    case .bool(let value): try single.encode(value)
-    case .integer(let value): try single.encode(value)
-    case .unsigned(let value): try single.encode(value)
-    case .real(let value): try single.encode(value)
-    case .string(let value), .argument(let value): try single.encode(value)
-    case .date(let value): try single.encode(value)
-    case .data(let value): try single.encode(["base64": value.base64EncodedString()])
-    case .array(let items): try single.encode(items.map(FormJSON.init))
-    case .dictionary(let items): try single.encode(items.mapValues(FormJSON.init))
-    }
   }
 }
 

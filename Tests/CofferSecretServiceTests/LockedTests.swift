@@ -1,6 +1,8 @@
 import CofferAgent
 import CofferPlatform
+import CofferStorage
 import CofferTestSupport
+import CofferVault
 import Foundation
 import Testing
 
@@ -71,6 +73,42 @@ import Testing
     isDone.wait()
     #expect(found.all == [[]])
     eventually("the service says that it is unlocked") { (try? client.isLocked()) == false }
+  }
+
+  @Test(.timeLimit(.minutes(10)))
+  func `a call that waited too long for others is refused as late, and nothing of it is done`() throws {
+    guard let service = try TestService(patience: .milliseconds(50), delay: .milliseconds(50)) else { return }
+    let address = service.bus.address
+    let store = try VaultStore(service: "app", vault: service.vault())
+    let client = try BusClient(address)
+    // Both calls have to come while the vault is held, for which a busy machine needs longer.
+    for round in 0..<6 {
+      let answers = Collected<(name: String, refusal: String)>()
+      let group = DispatchGroup()
+      try store.update("held") { (_) throws(StoreError) in
+        for name in ["\(round)a", "\(round)b"] {
+          group.enter()
+          Thread.detachNewThread {
+            do {
+              let client = try BusClient(address)
+              let session = try client.openPlain()
+              answers.add((name, try client.refusal { _ = try client.create(name, ["n": name], "s", session: session) }))
+            } catch { Issue.record(error) }
+            group.leave()
+          }
+        }
+        usleep(500_000 << round)
+        return nil
+      }
+      group.wait()
+      for (name, refusal) in answers.all {
+        #expect(refusal.isEmpty || refusal == "Timeout", "\(refusal)")
+        #expect(try client.search(["n": name]).isEmpty != refusal.isEmpty, "\(name), '\(refusal)'")
+      }
+      #expect(answers.all.contains { $0.refusal.isEmpty }, "the one that held up the other is answered")
+      if answers.all.contains(where: { $0.refusal == "Timeout" }) { return }
+    }
+    Issue.record("nobody came too late")
   }
 
   @Test func `a machine's own key unlocks without a prompt`() throws {

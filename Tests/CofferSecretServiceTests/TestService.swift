@@ -25,7 +25,11 @@ final class TestService {
   /// - Parameters:
   ///   - ownKey: whether the service may unlock the vault by itself.
   ///   - prompt: whether a program asks, and what it answers: whether somebody unlocked.
-  init?(unlocked: Bool = true, ownKey: Bool = false, prompt: Bool? = nil, patience: Duration = .seconds(20)) throws {
+  ///   - delay: how long a call may wait for those before it.
+  init?(
+    unlocked: Bool = true, ownKey: Bool = false, prompt: Bool? = nil, patience: Duration = .seconds(20),
+    delay: Duration = .seconds(20)
+  ) throws {
     guard let bus = try TestBus() else { return nil }
     self.bus = bus
     let vault = bus.folder.path.appending("vault.sqlite")
@@ -48,6 +52,7 @@ final class TestService {
     settings.hasOwnKey = ownKey
     settings.hasPrompt = prompt != nil
     settings.patience = patience
+    settings.longestDelay = delay
     provider = try SecretServiceProvider(settings)
     let (server, agentIsDone, provider, isDone, ended) = (server, agentIsDone, provider, isDone, ended)
     Thread.detachNewThread {

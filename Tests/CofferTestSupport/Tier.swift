@@ -15,9 +15,28 @@ enum Tier: String {
   }()
 }
 
-extension Trait where Self == ConditionTrait {
-  /// Belongs to the whole run alone: a fast one, with `COFFER_TESTS=fast`, reports it as skipped.
-  public static var wholeRun: Self {
-    .enabled(if: Tier.current == .all, "it starts programs or tries many cases; COFFER_TESTS=fast leaves it out")
+/// Belongs to the whole run alone: a fast one, with `COFFER_TESTS=fast`, reports it as skipped.
+///
+/// Such tests wait for programs and files, and run on threads that may (see ``BlockingExecutor``).
+public struct WholeRun: TestTrait, SuiteTrait, TestScoping {
+  private let condition = ConditionTrait.enabled(
+    if: Tier.current == .all, "it starts programs or tries many cases; COFFER_TESTS=fast leaves it out")
+
+  /// For each test of a suite.
+  public var isRecursive: Bool { true }
+  /// Skips the test in a fast run.
+  public func prepare(for test: Test) async throws { try await condition.prepare(for: test) }
+
+  /// Runs the test where it may wait.
+  public func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    guard testCase != nil else { return try await function() }
+    try await withTaskExecutorPreference(BlockingExecutor.shared) { try await function() }
   }
+}
+
+extension Trait where Self == WholeRun {
+  /// Belongs to the whole run alone, and may wait.
+  public static var wholeRun: Self { WholeRun() }
 }

@@ -27,7 +27,7 @@ struct GetCommand: OpeningCommand {
   private func show(_ form: PlainForm, _ domain: String) throws {
     if options.json {
       return try Output.line(
-        JSONText.encode(Answer(domain: domain, key: key, store: "defaults", type: form.typeWord, value: PlainJSON(form: form))))
+        JSONText.encode(Answer(domain: domain, key: key, store: "defaults", type: form.typeWord, value: PlainFormJSON(form))))
     }
     if case .data(let data) = form {
       try Output.write(data.bytes)
@@ -53,7 +53,7 @@ struct GetCommand: OpeningCommand {
 
   private struct Answer: Encodable {
     let domain: String, key: String, store: String, type: String
-    var value: PlainJSON?
+    var value: PlainFormJSON?
   }
 }
 

@@ -95,27 +95,7 @@ enum PlainText {
     case .string(let value), .argument(let value): value
     case .date(let value): Moment.text(value)
     case .data(let value): value.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
-    case .array, .dictionary: JSONText.encode(PlainJSON(form: form))
-    }
-  }
-}
-
-/// A plain value as JSON. Bytes are the object `{"base64": "…"}`, dates are ISO 8601 text.
-struct PlainJSON: Encodable {
-  let form: PlainForm
-
-  func encode(to encoder: any Encoder) throws {
-    var single = encoder.singleValueContainer()
-    switch form {
-    case .bool(let value): try single.encode(value)
-    case .integer(let value): try single.encode(value)
-    case .unsigned(let value): try single.encode(value)
-    case .real(let value): try single.encode(value)
-    case .string(let value), .argument(let value): try single.encode(value)
-    case .date(let value): try single.encode(value)
-    case .data(let value): try single.encode(["base64": value.base64EncodedString()])
-    case .array(let items): try single.encode(items.map(PlainJSON.init))
-    case .dictionary(let items): try single.encode(items.mapValues(PlainJSON.init))
+    case .array, .dictionary: JSONText.encode(PlainFormJSON(form))
     }
   }
 }
@@ -136,7 +116,7 @@ enum PlainBytes {
     case .argument(let text): return try secret(text.utf8Span.span.bytes, "text/plain; charset=utf-8")
     case .data(let data): return try secret(data.bytes, "application/octet-stream")
     case .date(let date): return try secret(JSONEncoder().encode(date).bytes, "application/json")
-    default: return try secret(JSONText.encode(PlainJSON(form: form)).utf8Span.span.bytes, "application/json")
+    default: return try secret(JSONText.encode(PlainFormJSON(form)).utf8Span.span.bytes, "application/json")
     }
   }
 

@@ -46,7 +46,7 @@ extension ServiceLoop {
     let (slot, number, vault, inbox, queue) = (Slot<Value>(), number(), vault, inbox, queue)
     let start = ContinuousClock.now
     let deadline = start + (waits ? settings.patience : .zero)
-    let lastStart = start + max(settings.patience, SecretServiceSettings.usualPatience)
+    let lastStart = start + max(settings.patience, settings.longestDelay)
     let call = Call(message, until: deadline) { hasWaited in
       queue.async {
         // Whoever asked has been told by now that it took too long.

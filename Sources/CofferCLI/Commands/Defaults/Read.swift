@@ -27,7 +27,7 @@ struct DefaultsReadCommand: Command {
   }
 
   private func show(_ form: PlainForm) throws {
-    guard !options.json else { return try Output.line(JSONText.encode(PlainJSON(form: form))) }
+    guard !options.json else { return try Output.line(JSONText.encode(PlainFormJSON(form))) }
     let text = ClassicList.text(form)
     try Output.line(Output.isTerminal ? Printable.text(text) : text)
   }

@@ -57,12 +57,12 @@ struct DefaultsFindCommand: Command {
   private struct Hit: Encodable {
     let domain: String
     let nameMatches: Bool
-    let keys: [String: PlainJSON]
+    let keys: [String: PlainFormJSON]
   }
 
   private static func hit(_ domain: String, _ values: [String: PlainForm], _ wanted: String) -> Hit {
     let keys = values.filter { holds($0.key, wanted) || holds($0.value, wanted) }
-    return Hit(domain: domain, nameMatches: holds(domain, wanted), keys: keys.mapValues(PlainJSON.init))
+    return Hit(domain: domain, nameMatches: holds(domain, wanted), keys: keys.mapValues(PlainFormJSON.init))
   }
 
   private static func holds(_ text: String, _ wanted: String) -> Bool { text.lowercased().contains(wanted) }

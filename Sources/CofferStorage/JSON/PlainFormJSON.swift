@@ -1,0 +1,32 @@
+internal import FoundationEssentials
+
+/// A plain value as JSON. Bytes are the object `{"base64": "…"}`; the encoder says what dates and numbers without an end are.
+package struct PlainFormJSON: Encodable {
+  package let form: PlainForm
+
+  package init(_ form: PlainForm) { self.form = form }
+
+  package func encode(to encoder: any Encoder) throws {
+    var single = encoder.singleValueContainer()
+    switch form {
+    case .bool(let value): try single.encode(value)
+    case .integer(let value): try single.encode(value)
+    case .unsigned(let value): try single.encode(value)
+    case .real(let value): try single.encode(value)
+    case .string(let value), .argument(let value): try single.encode(value)
+    case .date(let value): try single.encode(value)
+    case .data(let value): try single.encode(["base64": value.base64EncodedString()])
+    case .array(let items): try single.encode(items.map(PlainFormJSON.init))
+    case .dictionary(let items): try single.encode(items.mapValues(PlainFormJSON.init))
+    }
+  }
+
+  /// The text of `form`; dates are ISO 8601 in whole seconds.
+  static func text(_ form: PlainForm) -> String? {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    do { return String(decoding: try encoder.encode(PlainFormJSON(form)), as: UTF8.self) } catch { return nil }
+  }
+}

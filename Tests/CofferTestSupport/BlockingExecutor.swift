@@ -1,0 +1,50 @@
+internal import Foundation
+internal import Synchronization
+
+/// Runs tests that block a thread while they wait for programs, so that the others go on.
+///
+/// Swift's pool has as many threads as the machine has cores, and expects that none of them waits. On two cores, two tests that wait for
+/// a program would hold up every other one, also those that look at a clock.
+final class BlockingExecutor: TaskExecutor {
+  /// As many as this: the programs that the tests start share the cores, and more of them would only take turns.
+  private static let threads = max(4, 2 * ProcessInfo.processInfo.activeProcessorCount)
+  static let shared = BlockingExecutor()
+
+  private struct Queue {
+    private var jobs: [UnownedJob] = []
+    private var taken = 0
+
+    mutating func append(_ job: UnownedJob) { jobs.append(job) }
+
+    /// Mostly the newest: a test that has begun goes on before another one begins, so that its limits of time hold no time of others.
+    /// Each fourth is the oldest, so that none that asks again and again keeps out another.
+    mutating func take() -> UnownedJob? {
+      taken &+= 1
+      return taken.isMultiple(of: 4) && !jobs.isEmpty ? jobs.removeFirst() : jobs.popLast()
+    }
+  }
+
+  private let jobs = Mutex(Queue())
+  private let waiting = DispatchSemaphore(value: 0)
+
+  private init() {
+    for _ in 0..<Self.threads {
+      let thread = Thread { [self] in
+        while true {
+          waiting.wait()
+          guard let job = jobs.withLock({ $0.take() }) else { continue }
+          job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+      }
+      // As much as the threads of Swift's pool have.
+      thread.stackSize = 8 << 20
+      thread.start()
+    }
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    jobs.withLock { $0.append(job) }
+    waiting.signal()
+  }
+}
