@@ -7,7 +7,7 @@ import Testing
 /// halves are new; one that does not say that the outcome is unknown, that both are old: at once, and after every process has died.
 ///
 /// Short by default; with `COFFER_LONG_TESTS` until 20 000 errors were injected.
-@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct FailingCallCampaign {
   private static let calls = [
     "pwrite64", "fsync", "fdatasync", "ftruncate", "fallocate", "?unlink", "?rename", "renameat2", "fcntl", "flock", "openat",

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// A program's next version moves what the former stored, and is killed while it does.
-@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct MigrationKillTests {
   /// Steps of the transaction over both stores that moves a preference into the vault, and of the scrubbing after it.
   static let steps = [

@@ -6,7 +6,7 @@ import Testing
 /// with both stores open from before. Then a fresh process reads both halves. Every pair of such calls, enumerated.
 ///
 /// The long form (`COFFER_LONG_TESTS`) goes on where it was interrupted if `COFFER_PAIRS` names a folder for what is done.
-@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct PairCampaign {
   /// Who dies.
   enum Scene: String, CaseIterable {

@@ -6,7 +6,7 @@ import Testing
 
 /// Deaths and errors after which the vault's half of a transaction is in its log and nobody has seen it, with other processes alive, so
 /// that SQLite recovers nothing before they are gone too.
-@Suite(.serialized, .tags(.kill, .process), .wholeRun)
+@Suite(.tags(.kill, .process), .wholeRun)
 struct TornTransactionTests {
   /// The first sync of the vault's log.
   static func atTheSync(of home: Home, _ fault: String) -> [String] {

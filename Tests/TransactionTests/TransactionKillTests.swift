@@ -8,7 +8,7 @@ import Testing
 
 /// A transaction over both stores, whose process is killed. Then a process that has no passphrase reads the plain keys, and the
 /// vault is unlocked to see that it agrees.
-@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct TransactionKillTests {
   /// Where the process dies, and whether the transaction then has happened.
   static let steps: [(name: String, happened: Bool)] = [

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// A session's process is killed at every step. Afterwards both stores say the same, and it is what was before or what should be.
-@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct SessionKillTests {
   /// Where the process dies, and whether the login or logout has then happened.
   static let steps: [(name: String, happened: Bool)] = [

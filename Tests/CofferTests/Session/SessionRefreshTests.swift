@@ -4,7 +4,7 @@ import CofferStorage
 import Foundation
 import Testing
 
-@Suite(.serialized, .tags(.campaign, .process), .wholeRun)
+@Suite(.tags(.campaign, .process), .wholeRun)
 struct SessionRefreshTests {
   /// Another process renews the credential of ada, who is logged in here, until `home.release()`.
   private func renewing() async throws -> (home: SessionHome, session: Session<String>, refresh: (process: Process, pipe: Pipe)) {

@@ -8,7 +8,7 @@ import Testing
 @testable import CofferVault
 
 /// A rotation in another process, which is killed, or does not have the vault for itself.
-@Suite(.serialized, .tags(.campaign, .kill, .process), .wholeRun)
+@Suite(.tags(.campaign, .kill, .process), .wholeRun)
 struct RotationProcessTests {
   private static let items = 12
 
