@@ -6,8 +6,8 @@ internal import Synchronization
 /// Swift's pool has as many threads as the machine has cores, and expects that none of them waits. On two cores, two tests that wait for
 /// a program would hold up every other one, also those that look at a clock.
 final class BlockingExecutor: TaskExecutor {
-  /// As many as this: the programs that the tests start share the cores, and more of them would only take turns.
-  private static let threads = max(4, 2 * ProcessInfo.processInfo.activeProcessorCount)
+  /// Most of the time such tests wait for a disk or a clock, and not for a core.
+  private static let threads = max(8, 2 * ProcessInfo.processInfo.activeProcessorCount)
   static let shared = BlockingExecutor()
 
   private struct Queue {
