@@ -142,6 +142,8 @@ import Testing
       // Killed in the middle of a write, whose outcome it could not say.
       let last = lines.last.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? 0
       possible.insert("\(last + 1)")
+      // A busy machine may not have let it write at all.
+      if lines.isEmpty { possible.insert("nothing") }
       let stored = try text(vault.get(ItemName(service: "writer", account: "\(number)"))) ?? "nothing"
       #expect(possible.contains(stored), "writer \(number): \(stored) of \(possible)")
     }

@@ -12,7 +12,40 @@
 #define REQUESTS 5
 #endif
 
+/* The steps, as AgentModelTests names them, by whom they are made: threads 1 to 3, the thread that accepts clients 4, the world 5. An unlock is
+ * asked for, and then opens the vault or is refused; a change is made or refused. */
+#define ASK 1
+#define OPENED 2
+#define SHUT 3
+#define LOCK 4
+#define CHANGED 5
+#define CLOSED 6
+#define STOP 7
+#define FINISH 8
+#define TIME 9
+#define SLEEP 10
+#define LAPSE 11
+#define SEE_OPEN 12
+#define SEE_SHUT 13
+#define END 14
+
+#define LOCAL Pthread
 #include "Steps.h"
+
+/* Where one caller makes all steps, each is made alone; nobody dies, and nobody is limited. */
+#if defined(REPLAY) || defined(ACCEPT)
+#define TRACED
+#endif
+/* A trace that is chosen at random shall not end or sleep early: nothing would be open in it. */
+#if defined(ACCEPT)
+#define MOST_SLEEPS 200
+#define MAY_STOP true
+#elif defined(REPLAY)
+#define MOST_SLEEPS (1 + length / 8)
+#define MAY_STOP (!isStopping && length > 30)
+#else
+#define MOST_SLEEPS 2
+#endif
 
 /* The vault as the agent holds it; its lock lets one thread in at a time. */
 bool held = false, hasEnded = false;
@@ -45,7 +78,11 @@ inline lapse() {
 #endif
 }
 
+#ifdef TRACED
+inline enter(p) { skip }
+#else
 inline enter(p) { atomic { inside == 0 && agentLives -> inside = p } }
+#endif
 inline exit() { inside = 0 }
 
 inline answer(p) { atomic { waits[p] = false; busy[p] = false } }
@@ -59,24 +96,32 @@ inline endUnlock(p) {
   fi
 }
 
+/* Whether an unlock that is under way may open the vault. */
+#if defined(HOLD_ANYWAY)
+#define MAY_HOLD (!hasEnded)
+#elif defined(HOLD_AFTER_END)
+#define MAY_HOLD (asked == locks)
+#else
+#define MAY_HOLD (asked == locks && !hasEnded)
+#endif
+
+inline leaveUnlock(p) {
+  asked = 0; slept = 0; isUnlocking[p] = false; isOvertaken[p] = false;
+  endUnlock(p);
+  exit();
+  guess = 0
+}
+
 inline unlock(p) {
   /* The request is there: what it was asked before is noted before anything else. */
   enter(p);
-  atomic { asked = locks; slept = sleeps; isUnlocking[p] = true; exit() };
+  atomic { WHEN(p, ASK, true) -> MADE_NOW(p, ASK) asked = locks; slept = sleeps; isUnlocking[p] = true; exit() };
   atomic { guess == 0 && agentLives -> guess = p };
   /* Here the passphrase is hashed, for as long as that takes. */
   enter(p);
-  atomic {
-    if
-#ifdef HOLD_ANYWAY
-    :: !hasEnded ->
-#else
-#ifdef HOLD_AFTER_END
-    :: asked == locks ->
-#else
-    :: asked == locks && !hasEnded ->
-#endif
-#endif
+  if
+  :: atomic {
+       WHEN(p, OPENED, MAY_HOLD) -> MADE_NOW(p, OPENED)
        assert(!isOvertaken[p]);
        held = true;
 #ifdef FORGET_SLEEP
@@ -85,21 +130,18 @@ inline unlock(p) {
 #else
        sleepsHeld = slept;
 #endif
-       isOver = false
-    :: else
-    fi;
-    asked = 0; slept = 0; isUnlocking[p] = false; isOvertaken[p] = false;
-    endUnlock(p);
-    exit();
-    guess = 0
-  };
+       isOver = false;
+       leaveUnlock(p)
+     }
+  :: atomic { WHEN(p, SHUT, !MAY_HOLD) -> MADE_NOW(p, SHUT) leaveUnlock(p) }
+  fi;
   answer(p)
 }
 
 inline lock(p) {
   atomic { isOver1[p] = isUnlocking[1]; isOver2[p] = isUnlocking[2]; isOver3[p] = isUnlocking[3] };
   enter(p);
-  atomic { locks++; if :: held -> drop() :: else fi; exit() };
+  atomic { WHEN(p, LOCK, true) -> MADE_NOW(p, LOCK) locks++; if :: held -> drop() :: else fi; exit() };
   /* It is answered: an unlock that was asked for before must not open the vault now. */
   atomic {
     isOvertaken[1] = isOvertaken[1] || (isOver1[p] && waits[p]);
@@ -110,6 +152,19 @@ inline lock(p) {
   }
 }
 
+#ifdef TRACED
+#ifdef NO_LAPSE
+#define IS_USABLE held
+#else
+#define IS_USABLE (held && !isOver && sleeps == sleepsHeld)
+#endif
+inline change(p) {
+  if
+  :: atomic { WHEN(p, CHANGED, IS_USABLE) -> MADE_NOW(p, CHANGED) assert(held && sleeps == sleepsHeld && !isOver) }
+  :: atomic { WHEN(p, CLOSED, !IS_USABLE) -> MADE_NOW(p, CLOSED) lapse() }
+  fi
+}
+#else
 inline change(p) {
   if
   :: atomic { !waits[p] -> busy[p] = false }
@@ -145,10 +200,11 @@ inline change(p) {
      fi
   fi
 }
+#endif
 
 inline stop(p) {
   enter(p);
-  atomic { locks++; if :: held -> drop() :: else fi; exit() };
+  atomic { WHEN(p, STOP, true) -> MADE_NOW(p, STOP) locks++; if :: held -> drop() :: else fi; exit() };
   atomic { isStopping = true; waits[p] = false; busy[p] = false }
 }
 
@@ -160,6 +216,12 @@ end_idle:
   do
   :: { end_ask:
        do
+#ifdef TRACED
+       :: unlock(p)
+       :: lock(p)
+       :: change(p)
+       :: atomic { MAY_STOP -> skip }; stop(p)
+#else
        :: atomic { agentLives && !isGone && requests < REQUESTS -> requests++; waits[p] = true; busy[p] = true };
           if
           :: unlock(p)
@@ -167,6 +229,7 @@ end_idle:
           :: atomic { !isMade[p] && !wasRefused[p] -> skip }; change(p)
           :: stop(p)
           fi
+#endif
        od
      } unless { atomic { !agentLives -> break } }
   od
@@ -180,6 +243,7 @@ end_main:
        enter(4);
        /* Nothing opens the vault from here on; then who is asked last is waited for. */
        atomic {
+         WHEN_ALONE(4, FINISH, true) -> MADE_NOW(4, FINISH)
          hasEnded = true;
          locks++;
          if :: held -> drop() :: else fi;
@@ -193,21 +257,37 @@ end_main:
 }
 
 active proctype world() {
+#ifdef ACCEPT
+  c_code { record_load(63); };
+  do
+  :: c_expr { now.which + 1 < record_count } -> which++
+  :: break
+  od;
+#endif
   atomic { run thread(1); run thread(2); run thread(3); run main() };
 end_world:
   do
-  :: atomic { held && !isOver -> isOver = true }
-  :: atomic { sleeps < 2 -> sleeps++ }
+  :: atomic { WHEN_ALONE(5, TIME, held && !isOver) -> MADE_NOW(5, TIME) isOver = true }
+  :: atomic { WHEN_ALONE(5, SLEEP, sleeps < MOST_SLEEPS) -> MADE_NOW(5, SLEEP) sleeps++ }
   /* It looks at its time by itself. */
-  :: atomic { held && inside == 0 && agentLives -> lapse() }
+  :: atomic { WHEN_ALONE(5, LAPSE, held && inside == 0 && agentLives) -> MADE_NOW(5, LAPSE) lapse() }
+#ifdef TRACED
+  :: atomic { WHEN_ALONE(5, SEE_OPEN, held) -> MADE_NOW(5, SEE_OPEN) skip }
+  :: atomic { WHEN_ALONE(5, SEE_SHUT, !held) -> MADE_NOW(5, SEE_SHUT) skip }
+#ifdef REPLAY
+  :: atomic { length == TRACE_LENGTH -> printf("STEP 0 %d\n", END); break }
+#endif
+#else
   /* A client dies, or gives up: its socket is closed. */
   :: atomic { deaths < DEATHS && waits[1] -> deaths++; waits[1] = false }
   :: atomic { deaths < DEATHS && waits[2] -> deaths++; waits[2] = false }
   :: atomic { deaths < DEATHS && waits[3] -> deaths++; waits[3] = false }
   :: atomic { deaths < DEATHS && agentLives -> deaths++; agentLives = false; held = false; inside = 0 }
+#endif
   od
 }
 
+#ifndef TRACED
 active proctype properties() {
 end_watch:
   atomic {
@@ -215,3 +295,4 @@ end_watch:
     (wasRefused[1] && isMade[1]) || (wasRefused[2] && isMade[2]) || (wasRefused[3] && isMade[3]) -> assert(false)
   }
 }
+#endif

@@ -19,7 +19,36 @@
 #define WRITES 4
 #endif
 
+/* The steps, as PinModelTests names them: a process reads the pin, takes the vault's lock, looks at the vault and finds that it fits or fails,
+ * remembers what it saw, commits, remembers that. The world, process 5, keeps a copy, has it written on elsewhere, and puts it back. */
+#define READ 1
+#define BEGIN 2
+#define FITS 3
+#define FAILS 4
+#define REMEMBER 5
+#define COMMIT 6
+#define PIN 7
+#define DIES 8
+#define KEEP 9
+#define ELSEWHERE 10
+#define PUT 11
+#define END 12
+
+#define LOCAL Pprocess
 #include "Steps.h"
+
+/* Where one caller makes all steps, each is made alone. */
+#if defined(REPLAY) || defined(ACCEPT)
+#define TRACED
+#endif
+/* In a trace that is chosen at random nobody is at work now and then, so that a copy can be put back, and a copy is written on once. */
+#ifdef REPLAY
+#define MAY_START (length % 12 < 9 || copies == COPIES)
+#define MAY_WRITE_COPY (!copyIsWritten && length > 6)
+#else
+#define MAY_START true
+#define MAY_WRITE_COPY true
+#endif
 
 /* A state of the file. `made` is the last commit of this machine in it, and `past` holds a bit for each commit that it comes from. */
 typedef Vault {
@@ -128,6 +157,55 @@ inline look(p) {
 #endif
 }
 
+#ifdef TRACED
+/* The same call by its steps: a look is judged as it is made. */
+#define FILE_FITS \
+  ((file.generation > seenGenerationRead || (file.generation == seenGenerationRead && file.commit == seenRead)) && \
+   (ownRead == 0 || generationOf[file.made] > ownGenerationRead || file.made == ownRead))
+inline takeFile() {
+  state.generation = file.generation; state.commit = file.commit; state.made = file.made; state.past = file.past; foreign = fileIsForeign
+}
+inline leaveUse(p) { isAtWork[p] = false; forget() }
+inline useVault(p) {
+  atomic { WHEN(p, READ, MAY_START) -> MADE_NOW(p, READ) isAtWork[p] = true; mustHave = acknowledged; mustShow = BIT(shown); readPin() };
+  if
+  :: if
+     :: atomic { WHEN(p, FITS, FILE_FITS) -> MADE_NOW(p, FITS) takeFile(); believe() }
+     :: atomic { WHEN(p, FAILS, !FILE_FITS) -> MADE_NOW(p, FAILS) forgetPin() };
+        atomic { WHEN(p, READ, true) -> MADE_NOW(p, READ) readPin() };
+        if
+        :: atomic { WHEN(p, FITS, FILE_FITS) -> MADE_NOW(p, FITS) takeFile(); believe() }
+        :: atomic { WHEN(p, FAILS, !FILE_FITS) -> MADE_NOW(p, FAILS) complain(); leaveUse(p); goto idle }
+        fi
+     fi;
+     atomic { WHEN(p, REMEMBER, true) -> MADE_NOW(p, REMEMBER) remember(p); shown = state.commit; leaveUse(p) }
+  :: atomic { WHEN(p, BEGIN, vaultLock == 0 && lastCommit < WRITES + 1) -> MADE_NOW(p, BEGIN) vaultLock = p };
+     if
+     :: atomic { WHEN(p, FAILS, !FILE_FITS) -> MADE_NOW(p, FAILS) complain(); vaultLock = 0; leaveUse(p) }
+     :: atomic { WHEN(p, FITS, FILE_FITS) -> MADE_NOW(p, FITS) takeFile(); believe() };
+        atomic { WHEN(p, REMEMBER, true) -> MADE_NOW(p, REMEMBER) remember(p) };
+        if
+        :: atomic { lastCommit == WRITES + 1 -> vaultLock = 0; leaveUse(p) }
+        :: atomic {
+             WHEN(p, COMMIT, lastCommit < WRITES + 1) -> MADE_NOW(p, COMMIT)
+             lastCommit++;
+             generationOf[lastCommit] = state.generation + 1;
+             state.generation++;
+             state.commit = lastCommit;
+             state.made = lastCommit;
+             state.past = state.past | BIT(lastCommit);
+             file.generation = state.generation; file.commit = state.commit; file.made = state.made; file.past = state.past; vaultLock = 0
+           };
+           atomic {
+             WHEN(p, PIN, true) -> MADE_NOW(p, PIN)
+             remember(p); acknowledged = acknowledged | BIT(state.commit); shown = state.commit; leaveUse(p)
+           }
+        fi
+     fi
+  fi;
+idle: skip
+}
+#else
 inline useVault(p) {
   atomic {
     isAtWork[p] = true;
@@ -182,6 +260,7 @@ inline useVault(p) {
      fi
   fi
 }
+#endif
 
 proctype process(byte p) {
   Vault state;
@@ -193,6 +272,14 @@ end_idle:
   od
 }
 
+/* What the others notice of a death. */
+inline leave(p) {
+  deaths++;
+  killed[p] = true;
+  isAtWork[p] = false;
+  vaultLock = (vaultLock == p -> 0 : vaultLock)
+}
+
 active proctype world() {
   byte victim = 0;
   atomic {
@@ -202,8 +289,24 @@ active proctype world() {
     run process(2);
     run process(3)
   };
+#ifdef ACCEPT
+  c_code { record_load(63); };
+  do
+  :: c_expr { now.which + 1 < record_count } -> which++
+  :: break
+  od;
+#endif
 end_world:
   do
+#ifdef TRACED
+  :: atomic { WHEN_ALONE(1, DIES, deaths < DEATHS && isAtWork[1]) -> MADE_NOW(1, DIES) leave(1) }
+  :: atomic { WHEN_ALONE(2, DIES, deaths < DEATHS && isAtWork[2]) -> MADE_NOW(2, DIES) leave(2) }
+  :: atomic { WHEN_ALONE(3, DIES, deaths < DEATHS && isAtWork[3]) -> MADE_NOW(3, DIES) leave(3) }
+#ifdef REPLAY
+  /* How far the pin is, and the vault. */
+  :: timeout -> printf("STEP 0 %d %d\n", END, seenGeneration * 100 + ownGeneration * 10 + file.generation); break
+#endif
+#else
   :: atomic {
        deaths < DEATHS && (isAtWork[1] || isAtWork[2] || isAtWork[3]) ->
        deaths++;
@@ -217,14 +320,15 @@ end_world:
        vaultLock = (vaultLock == victim -> 0 : vaultLock);
        victim = 0
      }
+#endif
   /* Somebody keeps a copy, */
   :: atomic {
-       copies < COPIES && copy.commit != file.commit && vaultLock == 0 ->
+       WHEN_ALONE(5, KEEP, copies < COPIES && copy.commit != file.commit && vaultLock == 0) -> MADE_NOW(5, KEEP)
        copy.generation = file.generation; copy.commit = file.commit; copy.made = file.made; copy.past = file.past; copyIsWritten = fileIsForeign
      }
   /* another machine writes on it, */
   :: atomic {
-       copies < COPIES && lastCommit < WRITES + 1 ->
+       WHEN_ALONE(5, ELSEWHERE, MAY_WRITE_COPY && copies < COPIES && lastCommit < WRITES + 1) -> MADE_NOW(5, ELSEWHERE)
        lastCommit++;
        copy.generation++;
        generationOf[lastCommit] = copy.generation;
@@ -234,7 +338,7 @@ end_world:
      }
   /* and it is put in the vault's place, while no call is under way: what happens in the midst of one is no promise. */
   :: atomic {
-       copies < COPIES && copy.commit != file.commit && !isAtWork[1] && !isAtWork[2] && !isAtWork[3] ->
+       WHEN_ALONE(5, PUT, copies < COPIES && copy.commit != file.commit && !isAtWork[1] && !isAtWork[2] && !isAtWork[3]) -> MADE_NOW(5, PUT)
        copies++;
        file.generation = copy.generation; file.commit = copy.commit; file.made = copy.made; file.past = copy.past; fileIsForeign = copyIsWritten;
        wasMeddled = true

@@ -36,6 +36,7 @@
 #define DIES 16
 #define END 17
 
+#define LOCAL Pprocess
 #include "Steps.h"
 
 /* The journal as readers see it: the plain key's value, and the batch that is prepared, 0 for none. */

@@ -1,40 +1,48 @@
-import Foundation
+internal import Foundation
 
 /// A model of `Tests/Models`, and SPIN, which checks it (Debian package `spin`): one process of the model is one of the code, and its steps
-/// are those that the test tool announces.
-struct Spin: Sendable {
+/// are those that the test tool announces, or that the test makes.
+public struct Spin: Sendable {
   private let model: String
   /// The numbers of the steps, by their names in lower case.
-  let steps: [String: Int]
+  private let steps: [String: Int]
 
   /// A step of a process in a trace. Processes count from one; zero is the world.
-  struct Step: Sendable, CustomStringConvertible {
-    let process: Int
-    let name: String
+  public struct Step: Sendable, CustomStringConvertible {
+    /// Which process makes it.
+    public let process: Int
+    /// Which step it is, as the model names it, in lower case.
+    public let name: String
     /// What the model says beside it.
-    let value: Int?
-    var description: String { "\(process) \(name)" }
+    public let value: Int?
+    /// The process and the step.
+    public var description: String { "\(process) \(name)" }
 
-    init(_ process: Int, _ name: String, value: Int? = nil) {
+    /// The step `name` of `process`.
+    public init(_ process: Int, _ name: String, value: Int? = nil) {
       self.process = process
       self.name = name
       self.value = value
     }
   }
 
-  struct Failed: Error { let what: String }
+  /// A tool that failed, or a model that said what nobody asked.
+  public struct Failed: Error {
+    /// What happened.
+    public let what: String
+  }
 
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
     path: "Models")
 
   /// Why no model can be asked here; nil where it can.
-  static let missing: String? = {
+  public static let missing: String? = {
     let missing = ["/usr/bin/spin", "/usr/bin/gcc"].filter { !FileManager.default.isExecutableFile(atPath: $0) }
     return missing.isEmpty ? nil : "skipped: \(missing.joined(separator: " and ")) is not there (apt-get install spin gcc)"
   }()
 
   /// The model of that name.
-  init(_ model: String) throws {
+  public init(_ model: String) throws {
     self.model = Self.folder.appending(path: "\(model).pml").path
     let text = try String(contentsOfFile: self.model, encoding: .utf8)
     guard let list = text.firstMatch(of: /\/\* The steps(?s:.*?)\n\n/) else { throw Failed(what: "\(model) lists no steps") }
@@ -43,9 +51,11 @@ struct Spin: Sendable {
   }
 
   /// A trace of the model, chosen by `seed`.
-  func trace(seed: Int, _ definitions: [String] = []) throws -> [Step] {
+  public func trace(seed: Int, _ definitions: [String] = []) throws -> [Step] {
     let names = Dictionary(uniqueKeysWithValues: steps.map { ($1, $0) })
-    let output = try Self.run("/usr/bin/spin", ["-DREPLAY", "-T", "-u20000", "-n\(seed)"] + definitions + [model])
+    let work = try Self.workFolder()
+    defer { try? FileManager.default.removeItem(at: work) }
+    let output = try Self.run("/usr/bin/spin", ["-DREPLAY", "-T", "-u20000", "-n\(seed)"] + definitions + [model], in: work)
     let trace = try output.matches(of: /STEP (\d+) (\d+)(?: (\d+))?/).map { match in
       guard let process = Int(match.1), let step = Int(match.2), let name = names[step] else { throw Failed(what: output) }
       return Step(process, name, value: match.3.flatMap { Int($0) })
@@ -55,9 +65,8 @@ struct Spin: Sendable {
   }
 
   /// What the model says of `records`: nil for one that it allows, and else how many of its steps it allows at most.
-  func refusals(of records: [[Step]], _ definitions: [String] = []) throws -> [Int?] {
-    let work = FileManager.default.temporaryDirectory.appending(path: "coffer-spin-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: work, withIntermediateDirectories: false)
+  public func refusals(of records: [[Step]], _ definitions: [String] = []) throws -> [Int?] {
+    let work = try Self.workFolder()
     defer { try? FileManager.default.removeItem(at: work) }
     _ = try Self.run("/usr/bin/spin", ["-a", "-DACCEPT"] + definitions + [model], in: work)
     _ = try Self.run("/usr/bin/gcc", ["-O0", "-w", "-DSAFETY", "-DNOREDUCE", "-o", "pan", "pan.c"], in: work)
@@ -75,12 +84,19 @@ struct Spin: Sendable {
     return refusals
   }
 
-  private static func run(_ program: String, _ arguments: [String], in folder: URL? = nil) throws -> String {
+  /// A folder for one run: SPIN keeps the preprocessed model in a file of the present one, always of the same name.
+  private static func workFolder() throws -> URL {
+    let work = FileManager.default.temporaryDirectory.appending(path: "coffer-spin-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: work, withIntermediateDirectories: false)
+    return work
+  }
+
+  private static func run(_ program: String, _ arguments: [String], in folder: URL) throws -> String {
     let process = Process()
     let pipe = Pipe()
     process.executableURL = URL(filePath: program)
     process.arguments = arguments
-    process.currentDirectoryURL = folder ?? FileManager.default.temporaryDirectory
+    process.currentDirectoryURL = folder
     process.environment = ["PATH": "/usr/bin:/bin", "RECORDS": "records"]
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = pipe
