@@ -53,10 +53,15 @@ struct OneTimeCommandTests {
     #expect(try isCode { try home.coffer("vault otp github").out })
     try home.transcript("vault otp github -c --clear-after 0", err: "copied the code of github/ada by xclip")
     #expect(fake.content.wholeMatch(of: /[0-9]{6}/) != nil)
-    try home.transcript(
-      "vault otp github --set --json", in: Self.secret,
-      out: try home.coffer("vault otp github --set --json", in: Data(Self.secret.utf8)).out.replacing(
-        "\"revision\":2", with: "\"revision\":3"))
+    let (second, third) = try (answer(home), answer(home))
+    #expect(second.replacing("\"revision\":2", with: "\"revision\":3") == third && second != third)
+  }
+
+  /// What a change answers, without its times.
+  private func answer(_ home: Home) throws -> String {
+    let answer = try home.coffer("vault otp github --set --json", in: Data(Self.secret.utf8))
+    #expect(answer.status == 0 && answer.err == "")
+    return answer.out.replacing(/"(modified|written)":"[^"]*"/, with: "")
   }
 
   @Test func `a terminal is asked without echo, and told how long a code is good for`() throws {
